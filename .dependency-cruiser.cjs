@@ -20,6 +20,7 @@ const ranks = [
   ['dispatch/'],
   ['exceptions/'],
   ['batches/'],
+  ['erasure/'],
   ['events/'],
   ['webhooks/'],
   ['notices/'],

@@ -110,11 +110,55 @@ test('an answer about a user is not replayed after the erasure of the user', asy
     assert.equal(reply.status, 200);
     assert.equal(reply.headers['idempotent-replayed'], 'true');
   }
-  await books.rows(`update users set data_key = '' where id = any ($1::uuid[])`, [
-    [idOf(created['user_token'] ?? ''), idOf(recipient.userToken)],
-  ]);
+  await books.rows(
+    `update users set data_key = '', erased_at = now() where id = any ($1::uuid[])`,
+    [[idOf(created['user_token'] ?? ''), idOf(recipient.userToken)]],
+  );
   for (const reply of await replays()) assertProblem(reply, 410, 'user_erased');
   assertProblem(await api.get(`/user/${recipient.userToken}`), 410, 'user_erased');
 });
 
 type Value = { token: string; value: string };
+
+test('a pickup code stands nowhere in the database as the recipient is told it', async () => {
+  const { api } = tenantA;
+  const recipient = await createRecipient(api, deliveryCases.cash);
+  const quoted = ok(
+    await api.post<Record<string, string>>(`/payout/${recipient.userToken}`, {
+      client_transfer_id: randomUUID(),
+      ...describePayout(recipient),
+    }),
+  );
+  const key = { 'idempotency-key': randomUUID() };
+  const path = `/payout/${recipient.userToken}/${quoted['payout_token']}`;
+  const committed = ok(await api.put<{ pickup_code: string }>(path, undefined, key));
+  const { pickup_code: code } = committed;
+  assert.match(code, /^\d{8}$/);
+  const replay = await api.put<{ pickup_code: string }>(path, undefined, key);
+  assert.equal(replay.headers['idempotent-replayed'], 'true');
+  assert.deepEqual(ok(replay), committed);
+  const read = await api.get<{ pickup_code: string }>(path);
+  assert.equal(ok(read).pickup_code, code);
+  const history = ok(
+    await api.get<{ pickup_code: string }[]>(`/user/${recipient.userToken}/history`),
+  );
+  assert.ok(history.some((row) => row.pickup_code === code));
+  const tables = await books.rows<{ name: string }>(
+    `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'public' and c.relkind = 'r'`,
+  );
+  for (const { name } of tables) {
+    const found = await books.rows(`select 1 from ${name} t where t::text like $1`, [
+      `%"${code}"%`,
+    ]);
+    const plain = await books.rows(`select 1 from ${name} t where t::text ~ $1`, [
+      `[,(]${code}[,)]`,
+    ]);
+    assert.deepEqual([found, plain], [[], []], name);
+  }
+  const bodies = await books.rows(
+    `select 1 from idempotency_records where position(convert_to($1, 'UTF8') in body) > 0`,
+    [code],
+  );
+  assert.deepEqual(bodies, []);
+});

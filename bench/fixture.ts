@@ -122,7 +122,7 @@ async function createOwner(
   fundsMinor: bigint,
 ): Promise<Owner> {
   const made = await db.systemTransaction((session) =>
-    createAccount(session, { name: 'Bench', environmentName: 'staging' }),
+    createAccount(session, { name: 'Bench', environmentName: 'staging', keys }),
   );
   const accountId = made.account;
   await fundBalance(db.system, { accountId, currency: 'USD', amountMinor: fundsMinor });

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { createKeyRing } from '../../server/src/core/sealing.ts';
 import { connectDatabase } from '../../server/src/db/postgres/pool.ts';
 import { createGroupCommit } from '../../server/src/payouts/group-commit.ts';
 import { drive } from '../drive.ts';
@@ -8,7 +10,7 @@ import { commitNow } from './in-process.ts';
 /** One of several processes that commit payouts of the same account: told what, answers how fast. */
 
 const db = connectDatabase({ url: process.env['DATABASE_URL'] ?? '', connectionsMax: 16 });
-const groupCommit = createGroupCommit(db);
+const groupCommit = createGroupCommit(db, createKeyRing(randomBytes(32)));
 
 process.on('message', (message: { payouts: ReadyPayout[]; load: LoadShape }) => {
   const { payouts, load } = message;

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
 import { formatToken } from '../../server/src/core/ids.ts';
-import { createKeyRing } from '../../server/src/core/sealing.ts';
+import { createKeyRing, readMasterKey } from '../../server/src/core/sealing.ts';
 import { connectDatabase } from '../../server/src/db/postgres/pool.ts';
+import { openRootKey } from '../../server/src/environment/key.ts';
 import { type Child, startChild } from '../child.ts';
 import { createFixture, type Fixture, type Owner } from '../fixture.ts';
 import type { Place } from '../subject.ts';
@@ -67,8 +68,9 @@ export async function startService(
     execArgv,
   });
   const db = connectDatabase({ url, connectionsMax: 8 });
-  const fixture =
-    options.of?.fixture ?? (await createFixture({ db, keys: createKeyRing(masterKey) }));
+  const masters = { list: () => [readMasterKey(masterKey)] };
+  const keys = createKeyRing(masters, await openRootKey(db.system, masters));
+  const fixture = options.of?.fixture ?? (await createFixture({ db, keys }));
   const port = Number(child.ready['port']);
   const tryCall: Service['tryCall'] = async (owner, { method, path, body, headers }) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {

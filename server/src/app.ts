@@ -12,6 +12,7 @@ import { destinationRoutes } from './destinations/destinations.routes.ts';
 import { listEnvironments, openDatabases } from './environment/databases.ts';
 import { prepareStagingFile } from './environment/demo-account.ts';
 import { type Environment, openEnvironment } from './environment/environment.ts';
+import { erasureRoutes } from './erasure/erasure.routes.ts';
 import { eventRoutes } from './events/events.routes.ts';
 import { decisionRoutes } from './exceptions/decisions.routes.ts';
 import { describeError } from './http/error-log.ts';
@@ -83,6 +84,7 @@ export function listRoutes(): Route<Environment>[] {
     ...ledgerRoutes(),
     ...statementRoutes(),
     ...userRoutes(),
+    ...erasureRoutes(),
     ...createKycRoutes(),
     ...identityDecisionRoutes(),
     ...destinationRoutes(),

@@ -56,8 +56,10 @@ export const emailAddress = text.refine(
   { error: 'must be an e-mail address without a name' },
 );
 export const secretKey = text.refine(
-  (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
-  { error: 'must be 32 bytes in Base64' },
+  (value) =>
+    value === undefined ||
+    value.split(',').every((key) => Buffer.from(key, 'base64').length === 32),
+  { error: 'must be 32 bytes in Base64, or several such keys with commas between them' },
 );
 
 export const proxies = z

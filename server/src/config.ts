@@ -42,6 +42,11 @@ const settings = {
     'Folder for the signed checkpoints of the chains, best on another disk; `checkpoints` in OUTLAY_DATA when empty',
     '/mnt/audit/outlay',
   ),
+  OUTLAY_ERASURES: setting(
+    text.transform((value) => (value === undefined ? undefined : resolve(value))),
+    'Folder for the list of erased users, which a restore applies again: not in the backup of the database; `erasures` in OUTLAY_DATA when empty',
+    '/mnt/audit/outlay-erasures',
+  ),
   OUTLAY_CHECKPOINT_SECONDS: setting(
     wholeNumber({ min: 1, max: 86_400, otherwise: 60 }),
     'Seconds between two checkpoints',
@@ -69,10 +74,20 @@ const settings = {
   ),
   OUTLAY_MASTER_KEY: setting(
     secretKey,
-    'Staging: 32 bytes in Base64 that encrypt the keys of personal data; a file in OUTLAY_DATA when empty',
+    'Staging: 32 bytes in Base64 that encrypt the keys of personal data, during a rotation the newest first and commas between; a file in OUTLAY_DATA when empty',
+    '',
+  ),
+  OUTLAY_MASTER_KEY_COMMAND: setting(
+    text,
+    'Instead of OUTLAY_MASTER_KEY: a command that prints it, for a key management service or an HSM',
     '',
   ),
   OUTLAY_LIVE_MASTER_KEY: setting(secretKey, 'The same for live', ''),
+  OUTLAY_LIVE_MASTER_KEY_COMMAND: setting(
+    text,
+    'The same for live',
+    'aws kms decrypt --ciphertext-blob fileb:///etc/outlay/live.key.enc --query Plaintext --output text',
+  ),
   OUTLAY_DATABASE_CONNECTIONS: setting(
     wholeNumber({ min: 2, max: 200, otherwise: 16 }),
     'Maximum of database connections of each of the two roles, per environment and process',

@@ -56,6 +56,13 @@ export const operationTable = {
     isPaged: false,
     takesWait: false,
   },
+  eraseUser: {
+    method: 'POST',
+    path: '/user/{user_token}/erasure',
+    isVersioned: true,
+    isPaged: false,
+    takesWait: false,
+  },
   listVerificationSessions: {
     method: 'GET',
     path: '/user/{user_token}/kyc/id',

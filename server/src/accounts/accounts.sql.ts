@@ -18,14 +18,22 @@ const insertAccountText: Statement = {
 const insertCredentialText: Statement = {
   name: 'insert_credential',
   text: `
-    insert into credentials (account_id, id, kind, secret_hash, scopes, allowed_addresses, created_at)
-    values ($1, $2, $3, $4, $5, $6, environment_now())`,
+    insert into credentials (account_id, id, kind, secret_hash, scopes, allowed_addresses, mac,
+      created_at)
+    values ($1, $2, $3, $4, $5, $6, $7, environment_now())`,
 };
+
+/** Ranges as the database writes them, over which a MAC is computed. */
+const formatRangesText = defineQuery({
+  name: 'format_ranges',
+  text: 'select $1::cidr[]::text[] as ranges',
+  columns: { ranges: column.texts },
+});
 
 const revokeCredentialText: Statement = {
   name: 'revoke_credential',
   text: `
-    update credentials set revoked_at = environment_now()
+    update credentials set revoked_at = environment_now(), mac = ''
     where account_id = $1 and id = $2 and revoked_at is null`,
 };
 
@@ -100,7 +108,19 @@ const setIdentityTwoPersonsText: Statement = {
   text: `update accounts set identity_two_persons = $2 where id = $1`,
 };
 
+/** What the MAC of a credential is over. */
+const authenticatedColumns = {
+  kind: column.oneOf(...kinds),
+  secret_hash: column.bytes,
+  granted: column.texts,
+  allowed_addresses: column.texts,
+  mac: column.bytes,
+};
+const authenticated = `c.kind, c.secret_hash, c.scopes as granted,
+      c.allowed_addresses::text[] as allowed_addresses, c.mac`;
+
 const bearerColumns = {
+  ...authenticatedColumns,
   credential_id: column.uuid,
   scopes: column.texts,
   expires_at: nullable(column.instant),
@@ -112,7 +132,8 @@ export type BearerRow = RowOf<typeof bearerColumns>;
 const findApiKeyText = defineQuery({
   name: 'find_api_key',
   text: `
-    select c.id as credential_id, c.scopes, c.expires_at, environment_now() as now
+    select c.id as credential_id, c.scopes, c.expires_at, environment_now() as now,
+      ${authenticated}
     from credentials c
     where c.account_id = $1 and c.id = $2 and c.kind = 'api_key' and c.secret_hash = $3
       and c.revoked_at is null
@@ -121,18 +142,26 @@ const findApiKeyText = defineQuery({
   columns: bearerColumns,
 });
 
+const tokenColumns = {
+  ...bearerColumns,
+  token_expires_at: column.instant,
+  token_mac: column.bytes,
+};
+export type TokenRow = RowOf<typeof tokenColumns>;
+
 const findAccessTokenText = defineQuery({
   name: 'find_access_token',
   text: `
     select t.credential_id, t.scopes, least(t.expires_at, c.expires_at) as expires_at,
-      environment_now() as now
+      environment_now() as now, ${authenticated}, t.expires_at as token_expires_at,
+      t.mac as token_mac
     from access_tokens t
     join credentials c on c.account_id = t.account_id and c.id = t.credential_id
     where t.account_id = $1 and t.token_hash = $2 and t.expires_at > environment_now()
       and c.revoked_at is null
       and (c.expires_at is null or c.expires_at > environment_now())
       and (c.allowed_addresses = '{}' or $3::inet <<= any (c.allowed_addresses))`,
-  columns: bearerColumns,
+  columns: tokenColumns,
 });
 
 const selectRevision = defineQuery({
@@ -144,18 +173,20 @@ const selectRevision = defineQuery({
 const findClientText = defineQuery({
   name: 'find_client',
   text: `
-    select scopes from credentials
+    select ${authenticated}, date_trunc('milliseconds', environment_now())
+      + $5 * interval '1 second' as token_expires_at
+    from credentials c
     where account_id = $1 and id = $2 and kind = 'client' and secret_hash = $3
       and revoked_at is null and (expires_at is null or expires_at > environment_now())
       and (allowed_addresses = '{}' or $4::inet <<= any (allowed_addresses))`,
-  columns: { scopes: column.texts },
+  columns: { ...authenticatedColumns, token_expires_at: column.instant },
 });
 
 const insertAccessTokenText: Statement = {
   name: 'insert_access_token',
   text: `
-    insert into access_tokens (account_id, token_hash, credential_id, scopes, expires_at)
-    values ($1, $2, $3, $4, environment_now() + $5 * interval '1 second')`,
+    insert into access_tokens (account_id, token_hash, credential_id, scopes, expires_at, mac)
+    values ($1, $2, $3, $4, $5, $6)`,
 };
 
 const deleteExpiredTokensText: Statement = {
@@ -183,9 +214,10 @@ export async function insertCredential(
     secretHash: Buffer;
     scopes: readonly string[];
     allowedAddresses: readonly string[];
+    mac: Buffer;
   },
 ): Promise<void> {
-  const { accountId, id, kind, secretHash, scopes, allowedAddresses } = credential;
+  const { accountId, id, kind, secretHash, scopes, allowedAddresses, mac } = credential;
   await exec(session, insertCredentialText, [
     accountId,
     id,
@@ -193,7 +225,12 @@ export async function insertCredential(
     secretHash,
     scopes,
     allowedAddresses,
+    mac,
   ]);
+}
+
+export async function formatRanges(session: Session, ranges: readonly string[]): Promise<string[]> {
+  return (await one(session, formatRangesText, [ranges])).ranges;
 }
 
 /** False if the account has no such credential, or it is revoked already. */
@@ -280,17 +317,19 @@ export async function findApiKey(
 export async function findAccessToken(
   session: Session,
   token: { accountId: string; tokenHash: Buffer; address: string },
-): Promise<BearerRow | undefined> {
+): Promise<TokenRow | undefined> {
   const values = [token.accountId, token.tokenHash, token.address];
   return maybeOne(session, findAccessTokenText, values);
 }
 
-export async function findClientScopes(
+export async function findClient(
   session: Session,
   client: { accountId: string; credentialId: string; secretHash: Buffer; address: string },
-): Promise<string[] | undefined> {
-  const values = [client.accountId, client.credentialId, client.secretHash, client.address];
-  return (await maybeOne(session, findClientText, values))?.scopes;
+  lifetimeSeconds: number,
+): Promise<RowOf<typeof findClientText.columns> | undefined> {
+  const { accountId, credentialId, secretHash, address } = client;
+  const values = [accountId, credentialId, secretHash, address, lifetimeSeconds];
+  return maybeOne(session, findClientText, values);
 }
 
 export async function insertAccessToken(
@@ -300,11 +339,12 @@ export async function insertAccessToken(
     tokenHash: Buffer;
     credentialId: string;
     scopes: readonly string[];
-    lifetimeSeconds: number;
+    expiresAt: Date;
+    mac: Buffer;
   },
 ): Promise<void> {
-  const { accountId, tokenHash, credentialId, scopes, lifetimeSeconds } = token;
-  const values = [accountId, tokenHash, credentialId, scopes, lifetimeSeconds];
+  const { accountId, tokenHash, credentialId, scopes, expiresAt, mac } = token;
+  const values = [accountId, tokenHash, credentialId, scopes, expiresAt, mac];
   await exec(session, insertAccessTokenText, values);
 }
 

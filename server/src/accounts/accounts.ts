@@ -1,13 +1,17 @@
 import { defaultScopes, type EnvironmentName, type Scope } from '../core/access.ts';
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
+  type BearerRow,
   type CredentialKind,
-  findClientScopes,
+  findClient,
+  formatRanges,
   insertAccessToken,
   insertAccount,
   insertCredential,
 } from './accounts.sql.ts';
+import { authenticateCredential, authenticateToken, isAuthentic } from './credential-mac.ts';
 import { formatAccessToken, formatApiKey, formatClientId, readClientId } from './tokens.ts';
 
 export {
@@ -37,16 +41,19 @@ export type NewAccount = {
 /** Creates an account with an OAuth client and an API key, both with the default scopes. */
 export async function createAccount(
   session: Session,
-  account: { name: string; environmentName: EnvironmentName },
+  account: { name: string; environmentName: EnvironmentName; keys: KeyRing },
 ): Promise<NewAccount> {
   const accountId = newId();
+  const { keys } = account;
   await insertAccount(session, { id: accountId, name: account.name });
   const { credential_id: _id, ...client } = await createClient(session, {
+    keys,
     accountId,
     scopes: defaultScopes,
     allowedAddresses: [],
   });
   const key = await createApiKey(session, {
+    keys,
     accountId,
     scopes: defaultScopes,
     allowedAddresses: [],
@@ -56,6 +63,7 @@ export async function createAccount(
 }
 
 export type NewCredential = {
+  keys: KeyRing;
   accountId: string;
   scopes: readonly Scope[];
   /** CIDR ranges from which the credential may be used; if empty, from anywhere. */
@@ -90,14 +98,18 @@ async function storeCredential(
   session: Session,
   credential: NewCredential & { id?: string; kind: CredentialKind; secret: string },
 ): Promise<string> {
-  const { accountId, kind, secret, allowedAddresses, id = newId() } = credential;
+  const { keys, accountId, kind, secret, scopes, id = newId() } = credential;
+  const allowedAddresses = await formatRanges(session, credential.allowedAddresses);
+  const secretHash = hashSecret(secret);
+  const terms = { accountId, credentialId: id, kind, secretHash, scopes, allowedAddresses };
   await insertCredential(session, {
     accountId,
     id,
     kind,
-    secretHash: hashSecret(secret),
-    scopes: credential.scopes,
+    secretHash,
+    scopes,
     allowedAddresses,
+    mac: authenticateCredential(keys, terms),
   });
   return id;
 }
@@ -116,28 +128,50 @@ export type TokenResult =
 
 /** The client credentials grant (RFC 6749 4.4). */
 export async function issueAccessToken(
-  env: { db: Database },
+  env: { db: Database; keys: KeyRing },
   request: TokenRequest,
 ): Promise<TokenResult> {
   const client = readClientId(request.clientId);
   if (client === undefined) return { ok: false, error: 'invalid_client' };
   const session = env.db.tenant(client.accountId);
-  const granted = await findClientScopes(session, {
-    ...client,
-    secretHash: hashSecret(request.clientSecret),
-    address: request.address,
-  });
-  if (granted === undefined) return { ok: false, error: 'invalid_client' };
+  const secretHash = hashSecret(request.clientSecret);
+  const known = { ...client, secretHash, address: request.address };
+  const row = await findClient(session, known, accessTokenSeconds);
+  if (row === undefined || !isAuthenticCredential(env.keys, { ...client, ...row })) {
+    return { ok: false, error: 'invalid_client' };
+  }
+  const { granted } = row;
   const requested = request.scope?.split(' ').filter((scope) => scope !== '') ?? granted;
   if (requested.length === 0 || requested.some((scope) => !granted.includes(scope))) {
     return { ok: false, error: 'invalid_scope' };
   }
   const accessToken = formatAccessToken(client.accountId);
-  await insertAccessToken(session, {
+  const token = {
     ...client,
     tokenHash: hashSecret(accessToken),
     scopes: requested,
-    lifetimeSeconds: accessTokenSeconds,
-  });
+    expiresAt: row.token_expires_at,
+  };
+  await insertAccessToken(session, { ...token, mac: authenticateToken(env.keys, token) });
   return { ok: true, accessToken, scopes: requested };
+}
+
+/** Whether the row of a credential was written by this service, with these terms. */
+export function isAuthenticCredential(
+  keys: KeyRing,
+  row: { accountId: string; credentialId: string } & Pick<
+    BearerRow,
+    'kind' | 'secret_hash' | 'granted' | 'allowed_addresses' | 'mac'
+  >,
+): boolean {
+  const { accountId, credentialId, kind } = row;
+  const expected = authenticateCredential(keys, {
+    accountId,
+    credentialId,
+    kind,
+    secretHash: row.secret_hash,
+    scopes: row.granted,
+    allowedAddresses: row.allowed_addresses,
+  });
+  return isAuthentic(row.mac, expected);
 }

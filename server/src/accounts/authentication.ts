@@ -1,7 +1,16 @@
 import { expandScopes, type Principal } from '../core/access.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { findAccessToken, findApiKey, findCredentialRevision } from './accounts.sql.ts';
+import {
+  type BearerRow,
+  findAccessToken,
+  findApiKey,
+  findCredentialRevision,
+  type TokenRow,
+} from './accounts.sql.ts';
+import { isAuthenticCredential } from './accounts.ts';
+import { authenticateToken, isAuthentic } from './credential-mac.ts';
 import { type BearerToken, readBearerToken } from './tokens.ts';
 
 /**
@@ -24,18 +33,35 @@ export type Authenticator = {
 
 const knownMax = 10_000;
 
-export function createAuthenticator(env: { db: Database; clock: EnvironmentClock }): Authenticator {
+export function createAuthenticator(env: {
+  db: Database;
+  clock: EnvironmentClock;
+  keys: KeyRing;
+}): Authenticator {
   const cache = createCache(env);
   const running = new Map<string, Promise<Principal | undefined>>();
+
+  const isOurs = (accountId: string, row: TokenRow, tokenHash: Buffer): boolean => {
+    const { credential_id: credentialId, scopes, token_expires_at: expiresAt } = row;
+    const terms = { accountId, tokenHash, credentialId, scopes, expiresAt };
+    return isAuthentic(row.token_mac, authenticateToken(env.keys, terms));
+  };
 
   const lookUp = async (name: string, token: BearerToken, address: string) => {
     const before = cache.revision();
     const session = env.db.tenant(token.accountId);
-    const row =
-      token.kind === 'api_key'
-        ? await findApiKey(session, { ...token, secretHash: token.hash, address })
-        : await findAccessToken(session, { ...token, tokenHash: token.hash, address });
+    const { accountId } = token;
+    let row: BearerRow | undefined;
+    if (token.kind === 'api_key') {
+      row = await findApiKey(session, { ...token, secretHash: token.hash, address });
+    } else {
+      const found = await findAccessToken(session, { ...token, tokenHash: token.hash, address });
+      row = found !== undefined && isOurs(accountId, found, token.hash) ? found : undefined;
+    }
     if (row === undefined) return undefined;
+    const credential = { ...row, accountId, credentialId: row.credential_id };
+    // Inserted or changed by others than this service.
+    if (!isAuthenticCredential(env.keys, credential)) return undefined;
     env.clock.observe(row.now);
     const principal: Principal = {
       accountId: token.accountId,

@@ -46,7 +46,7 @@ const findContextText = defineQuery({
       ${isVerificationNeeded('$3', '$4')} as is_verification_needed
     from users u
     left join lateral (
-      select a.id, v.sealed from attribute_sets a
+      select a.id, with_version(v.version, v.sealed) as sealed from attribute_sets a
       left join attribute_set_versions v
         on v.account_id = a.account_id and v.set_id = a.id and v.version = a.latest_version
       where a.account_id = u.account_id and a.user_id = u.id and a.destination_token = $3
@@ -75,7 +75,7 @@ const lockSetText = defineQuery({
         and currency = $5
       for update
     )
-    select own.id as set_id, v.version, v.sealed, v.fingerprint
+    select own.id as set_id, v.version, with_version(v.version, v.sealed) as sealed, v.fingerprint
     from own join attribute_set_versions v
       on v.account_id = $1 and v.set_id = own.id and v.version = own.latest_version`,
   columns: lockedColumns,
@@ -123,7 +123,7 @@ const listVersionsText = defineQuery({
   name: 'list_attribute_set_versions',
   text: `
     select v.set_id, v.version, s.user_id, s.destination_token, s.currency, v.is_complete,
-      v.created_at as stored_at, v.sealed, u.data_key
+      v.created_at as stored_at, with_version(v.version, v.sealed) as sealed, u.data_key
     from unnest($2::uuid[], $3::integer[]) r (set_id, version)
     join attribute_set_versions v
       on v.account_id = $1 and v.set_id = r.set_id and v.version = r.version

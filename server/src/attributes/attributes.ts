@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
-import { type KeyOwner, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
+import {
+  type KeyOwner,
+  type KeyRing,
+  openVersioned,
+  rowContext,
+  sealBytes,
+} from '../core/sealing.ts';
 import { createTenantBatcher, held, type TenantBatcher } from '../db/batcher.ts';
 import {
   createKeyedBatcher,
@@ -177,11 +183,12 @@ export async function storeAttributes(
   }
   const setId = named?.set_id ?? newId();
   if (named === undefined) await insertSet(session, { ...owner, setId });
+  const version = (named?.version ?? 0) + 1;
   await insertSetVersion(session, {
     accountId,
-    version: (named?.version ?? 0) + 1,
+    version,
     profileVersion: getProfile(corridorOf(destination)).version,
-    ...sealSet({ keys, userKey, owner, setId }, checked),
+    ...sealSet({ keys, userKey, owner, setId, version }, checked),
   });
   return { setId, missing, values: listValues(destination, checked) };
 }
@@ -280,10 +287,11 @@ export async function storeAttributesInGroup<Content>(
   const user = await group.recipients.submit(accountId, { userId, destinationToken, currency });
   if (user === undefined) throw new AppError('not_found', 'User not found');
   const checked = checkRequest(request, {});
+  const userKey = keys.unwrap(user.data_key, owner);
   const setId = newId();
   const set: NewSet = {
     ...owner,
-    ...sealSet({ keys, userKey: keys.unwrap(user.data_key, owner), owner, setId }, checked),
+    ...sealSet({ keys, userKey, owner, setId, version: 1 }, checked),
     profileVersion: getProfile(corridorOf(destination)).version,
   };
   const { keyed, toContent } = prepare(user.data_key, {
@@ -296,25 +304,26 @@ export async function storeAttributesInGroup<Content>(
 
 /** A set as it is stored: a fingerprint to find equal ones, and the values sealed. */
 function sealSet(
-  context: { keys: KeyRing; userKey: Buffer; owner: SetOwner; setId: string },
+  context: { keys: KeyRing; userKey: Buffer; owner: SetOwner; setId: string; version: number },
   { values, missing }: Checked,
 ): Pick<NewSet, 'setId' | 'fingerprint' | 'sealed' | 'isComplete'> {
-  const { keys, userKey, owner, setId } = context;
+  const { keys, userKey, owner, setId, version } = context;
   return {
     setId,
     fingerprint: fingerprintValues(keys, owner, values),
     sealed: sealBytes(
       userKey,
       Buffer.from(JSON.stringify(values)),
-      sealContext({ ...owner, setId }),
+      sealContext({ ...owner, setId }, version),
     ),
     isComplete: missing.length === 0,
   };
 }
 
-/** The values of a stored version, opened with the user's key. */
+/** The values of a stored version (`with_version`), opened with the user's key. */
 export function openValues(userKey: Buffer, sealed: Buffer, set: SetKey): AttributeValues {
-  return attributeValues.parse(JSON.parse(openBytes(userKey, sealed, sealContext(set)).toString()));
+  const plain = openVersioned(userKey, sealed, (version) => sealContext(set, version));
+  return attributeValues.parse(JSON.parse(plain.toString()));
 }
 
 /** Whether a payout to the destination needs stored attributes at all. */
@@ -352,11 +361,10 @@ function ownerOf(accountId: string, userId: string, { payer, currency }: Destina
   return { accountId, userId, destinationToken: payer.destinationToken, currency };
 }
 
-/** All versions of a set have the same context. */
 type SetKey = KeyOwner & { readonly setId: string };
 
-function sealContext({ accountId, userId, setId }: SetKey): string {
-  return rowContext('attribute_set_versions', accountId, userId, setId);
+function sealContext({ accountId, userId, setId }: SetKey, version: number): string {
+  return rowContext('attribute_set_versions', accountId, userId, setId, version);
 }
 
 async function lockNamedSet(context: AttributeContext, owner: SetOwner, token: string | undefined) {

@@ -71,7 +71,7 @@ test('with crashes, single commits of the same transfers and an expired quote, e
   assert.equal((await commit(owner, other)).status, 'success');
   // Long after the rate lock: committed rows keep their rates.
   await money.advance(3_600_000);
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   const [, , ...singles] = await Promise.all([
     work(money.db),
     work(money.connect()),

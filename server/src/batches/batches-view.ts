@@ -7,6 +7,8 @@ import { getCurrency } from '../core/currency.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { amountAnswer } from '../http/schema.ts';
 import { batchDryRun } from '../payouts/dry-run-view.ts';
@@ -270,7 +272,14 @@ function writeFault({ lacks, ...fault }: RowFault) {
   return { ...fault, missing };
 }
 
-export function writeBatchRow(row: ReportRow) {
+function findPickupCode(row: ReportRow, keys: KeyRing): string {
+  const { account_id: accountId, user_id: userId, payout_id: payoutId, data_key: dataKey } = row;
+  if (userId === null || payoutId === null) return '';
+  const stored = row.pickup_code ?? '';
+  return openPickupCode(keys, { accountId, userId, payoutId, stored, dataKey });
+}
+
+export function writeBatchRow(row: ReportRow, keys: KeyRing) {
   const { source_currency: source, destination_currency: destination } = row;
   const { exchange_rate: rate, mid_rate: mid } = row;
   const amount = (minor: bigint | null, code: string | null): JsonNumber | undefined =>
@@ -291,7 +300,7 @@ export function writeBatchRow(row: ReportRow) {
     payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
     payout_status: row.payout_status ?? '',
     status_reason: row.status_reason ?? '',
-    pickup_code: row.pickup_code ?? '',
+    pickup_code: findPickupCode(row, keys),
     faults: (row.faults ?? []).map(writeFault),
     details: row.details ?? '',
     attr_set_token: row.attr_set_id === null ? '' : formatToken('attributeSet', row.attr_set_id),

@@ -161,7 +161,7 @@ function rowsRoute(): Route<BatchServices> {
       });
       return toPage(rows, count, {
         cursor: ({ number }) => cursorOf([String(number)]),
-        write: writeBatchRow,
+        write: (row) => writeBatchRow(row, env.keys),
       });
     },
   });

@@ -75,7 +75,7 @@ const findSetsQuery = defineQuery({
       as r (user_id, destination_token, currency, set_id, ord)
     join lateral (
       select a.id, a.latest_version, coalesce(v.is_complete, false) as is_complete,
-        case when not v.is_complete then v.sealed end as sealed
+        case when not v.is_complete then with_version(v.version, v.sealed) end as sealed
       from attribute_sets a
       left join attribute_set_versions v
         on v.account_id = a.account_id and v.set_id = a.id and v.version = a.latest_version

@@ -3,7 +3,7 @@ import { type ExactJson, parseExactJson } from '../core/exact-json.ts';
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import { textArray } from '../db/arrays.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, exec, many, one } from '../db/rows.ts';
+import { column, defineQuery, exec, many, one, type RowOf } from '../db/rows.ts';
 import { portionRows, type RowFields } from './file/file-row.ts';
 
 /** The rows of a file as they were written, stored in the portions in which they were received. */
@@ -81,6 +81,68 @@ export async function findInputs(
     for (const [index, input] of inputs.entries()) found.set(first + index, input);
   }
   return found;
+}
+
+const portionColumns = {
+  account_id: column.uuid,
+  batch_id: column.uuid,
+  first_number: column.integer,
+  numbers: column.integers,
+};
+export type UserPortion = RowOf<typeof portionColumns>;
+
+const listOfUserQuery = defineQuery({
+  name: 'list_batch_portions_of_user',
+  text: `
+    select r.account_id, r.batch_id, i.first_number, array_agg(r.number) as numbers
+    from batch_rows r
+    cross join lateral (
+      select first_number from batch_inputs i
+      where i.account_id = r.account_id and i.batch_id = r.batch_id
+        and i.first_number <= r.number
+      order by first_number desc limit 1
+    ) i
+    where r.account_id = $1 and r.user_id = $2
+    group by r.account_id, r.batch_id, i.first_number`,
+  columns: portionColumns,
+});
+
+const lockPortionQuery = defineQuery({
+  name: 'lock_batch_portion',
+  text: `
+    select first_number, sealed from batch_inputs
+    where account_id = $1 and batch_id = $2 and first_number = $3 for update`,
+  columns: { first_number: column.integer, sealed: column.bytes },
+});
+
+const replaceStatement = {
+  name: 'replace_batch_portion',
+  text: `
+    update batch_inputs set sealed = $4
+    where account_id = $1 and batch_id = $2 and first_number = $3`,
+};
+
+/** Where rows of files that pay a user are stored. */
+export async function listPortionsOfUser(
+  session: Session,
+  { accountId, userId }: { accountId: string; userId: string },
+): Promise<UserPortion[]> {
+  return many(session, listOfUserQuery, [accountId, userId]);
+}
+
+/** Empties the given rows of a portion. */
+export async function replaceInputs(
+  { session, keys }: { session: Session; keys: KeyRing },
+  portion: UserPortion,
+): Promise<void> {
+  const { account_id: accountId, batch_id: batchId, first_number: first, numbers } = portion;
+  const context = contextOf({ accountId, batchId }, first);
+  const { sealed } = await one(session, lockPortionQuery, [accountId, batchId, first]);
+  const text = inflateRawSync(keys.open(sealed, context)).toString('utf8');
+  const inputs = parseExactJson(text) as RowFields[];
+  for (const number of numbers) inputs[number - first] = {};
+  const packed = deflateRawSync(JSON.stringify(inputs), { level: 1 });
+  await exec(session, replaceStatement, [accountId, batchId, first, keys.seal(packed, context)]);
 }
 
 /** The columns of the batch's file, in their order. */

@@ -30,6 +30,9 @@ const reportColumns = {
   payout_status: nullable(column.text),
   status_reason: nullable(column.text),
   pickup_code: nullable(column.text),
+  /** Of a recipient with a pickup code. */
+  data_key: nullable(column.bytes),
+  account_id: column.uuid,
   details: nullable(column.oneOf('row', 'stored')),
   attr_set_id: nullable(column.uuid),
   details_stored_at: nullable(column.instant),
@@ -43,7 +46,9 @@ const listQuery = defineQuery({
       r.source_currency, r.source_amount, r.fee, r.destination_token, r.destination_currency,
       r.destination_amount, r.exchange_rate, r.mid_rate, r.faults, p.payout_id,
       p.status as payout_status, p.status_reason, p.pickup_code, r.details, r.attr_set_id,
-      v.created_at as details_stored_at
+      v.created_at as details_stored_at, r.account_id, case when p.pickup_code <> '' then (
+        select data_key from users u where u.account_id = r.account_id and u.id = r.user_id
+      ) end as data_key
     from batches b
     join batch_rows r on r.account_id = b.account_id and r.batch_id = b.id
     left join payout_states p on p.account_id = r.account_id and p.payout_id = r.payout_id

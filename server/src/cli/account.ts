@@ -38,8 +38,10 @@ export const accountCommands = [
     permission: 'operate',
     about: 'create an account; its secrets are shown only once',
     options: { name },
-    run: ({ db, name: environmentName }, values) =>
-      db.systemTransaction((session) => createAccount(session, { ...values, environmentName })),
+    run: ({ db, keys, name: environmentName }, values) =>
+      db.systemTransaction((session) =>
+        createAccount(session, { ...values, environmentName, keys }),
+      ),
   }),
   defineCommand({
     name: 'account fund',

@@ -103,7 +103,7 @@ export const credentialCommands = [
     run: async (context, { account: id, kind, scopes, addresses: allowedAddresses, ...given }) => {
       const { name: environmentName, db } = context;
       const accountId = await getAccountId(context, id);
-      const made = { accountId, scopes, allowedAddresses };
+      const made = { keys: context.keys, accountId, scopes, allowedAddresses };
       const budget = readBudget(given);
       if (budget !== undefined && !scopes.includes('payouts:propose')) {
         throw new ConfigError('a budget is for a credential with the scope payouts:propose');

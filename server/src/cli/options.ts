@@ -94,6 +94,7 @@ export const environmentName = option(
 export const account = identifier('account');
 export const credential = identifier('credential');
 export const exception = identifier('exception');
+export const hold = identifier('legal hold');
 export const user = token('user', 'token of the user');
 export const payout = token('payout', 'token of the payout');
 export const name = visibleText({ value: 'name', about: 'name of the account' }, 200);
@@ -144,6 +145,7 @@ export const addressList = option(
 );
 export const from = instant('from this time on');
 export const to = instant('before this time');
+export const until = instant('until this time');
 export const limit = option(
   { value: 'count', about: 'at most this many, up to 1000; default: 100' },
   text.regex(/^(?:[1-9]\d{0,2}|1000)$/, 'must be a whole number from 1 to 1000').transform(Number),

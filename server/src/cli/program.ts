@@ -6,6 +6,7 @@ import type { Host } from './context.ts';
 import { credentialCommands } from './credential.ts';
 import { exceptionCommands } from './exception.ts';
 import { identityCommands } from './identity.ts';
+import { keyCommands } from './key.ts';
 import { ledgerCommands } from './ledger.ts';
 import { operatorCommands } from './operator.ts';
 import { getHelp } from './options.ts';
@@ -16,6 +17,7 @@ import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
+import { userCommands } from './user.ts';
 
 /** The commands of operators: `npm run outlay -- admin <command>`. */
 
@@ -25,6 +27,8 @@ export const commands: readonly Command[] = [
   ...operatorCommands,
   ...accountCommands,
   ...credentialCommands,
+  ...userCommands,
+  ...keyCommands,
   ...exceptionCommands,
   ...payoutCommands,
   ...receiptCommands,
@@ -45,6 +49,8 @@ const nouns: Readonly<Record<string, string>> = {
   audit: 'who did what',
   account: 'accounts of clients',
   credential: 'credentials of accounts',
+  key: 'the master key',
+  user: 'erase recipients, and legal holds',
   exception: 'exceptions: cases that wait for a person',
   payout: 'explain payouts and decide about them',
   receipt: 'receipts of payouts',

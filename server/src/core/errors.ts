@@ -28,6 +28,8 @@ export const errorCatalogue = {
   proposal_ended: { status: 409, title: 'The proposal is no longer open' },
   proposal_refused: { status: 409, title: 'The payout cannot be committed now' },
   terms_changed: { status: 409, title: 'The terms changed after the proposal' },
+  legal_hold: { status: 409, title: 'A legal hold keeps the data of the user' },
+  payouts_open: { status: 409, title: 'Payouts of the user have not ended' },
   clock_backwards: { status: 409, title: 'The clock cannot be set back' },
   events_dropped: { status: 410, title: 'The events are no longer kept' },
   user_erased: { status: 410, title: 'The data of the user was erased' },

@@ -5,9 +5,12 @@ import fc from 'fast-check';
 import { AppError } from './errors.ts';
 import {
   createKeyRing,
+  MissingMasterKey,
   nameSigningKey,
   newDataKey,
   openBytes,
+  readMasterKey,
+  readWrappingId,
   rowContext,
   sealBytes,
 } from './sealing.ts';
@@ -104,4 +107,26 @@ test('the signing key follows from the master key, and its public half verifies'
   assert.equal(verify(null, Buffer.from('data'), publicKey, signature), true);
   assert.equal(verify(null, Buffer.from('date'), publicKey, signature), false);
   assert.equal(nameSigningKey(publicKey), signing.id);
+});
+
+test('a key names the master key that wraps it; the newest wraps, and all open', () => {
+  const [old, fresh] = [readMasterKey(newDataKey()), readMasterKey(newDataKey())];
+  const root = newDataKey();
+  const before = createKeyRing({ list: () => [old] }, root);
+  const during = createKeyRing({ list: () => [fresh, old] }, root);
+  const after = createKeyRing({ list: () => [fresh] }, root);
+  const owner = { accountId: 'account', userId: 'user' };
+  const key = newDataKey();
+  const wrapped = before.wrap(key, owner);
+  assert.equal(readWrappingId(wrapped), old.id);
+  assert.deepEqual(during.unwrap(wrapped, owner), key);
+  const again = during.wrap(key, owner);
+  assert.equal(readWrappingId(again), fresh.id);
+  assert.deepEqual(after.unwrap(again, owner), key);
+  assert.throws(() => after.unwrap(wrapped, owner), MissingMasterKey);
+  // The id is authenticated: it cannot be exchanged.
+  const forged = Buffer.concat([again.subarray(0, 8), wrapped.subarray(8)]);
+  assert.throws(() => during.unwrap(forged, owner));
+  assert.deepEqual(before.blindIndex('email', 'a'), after.blindIndex('email', 'a'));
+  assert.equal(before.signing.id, after.signing.id);
 });

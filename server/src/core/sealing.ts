@@ -14,27 +14,26 @@ import {
 import { AppError } from './errors.ts';
 
 /**
- * Personal data at rest: AES-256-GCM, every ciphertext bound to its account, table and row, so that
- * a row copied elsewhere does not open.
+ * Personal data at rest: AES-256-GCM, every ciphertext bound to its account, table, row and version, so
+ * that a row copied elsewhere or put back does not open.
  *
- * What is stored about a user as a person (the user, attribute values, images, decisions of a
- * screening, stored answers about the user) is sealed under a key of that user, which is wrapped by
- * the environment's master key; the master key never enters the database. Overwriting
- * `users.data_key` (with an empty value) makes all of it unreadable.
- *
- * It does not reach what is sealed under the environment's record key (records and messages of
- * rails, stored answers about no user or about several) or stored in the clear (metadata, pickup
- * codes, identifiers that the client chose), nor backups that were made before.
+ * What is stored about a user as a person is sealed under a key of that user, which is wrapped by the
+ * newest master key. What belongs to no single user is sealed under a key that follows from the
+ * environment's root key, a random key that is wrapped in the same way. Master keys never enter the
+ * database. An erasure destroys the user's wrapped key (`erasure/erasure.ts`); decision 46 lists every
+ * table with personal data.
  */
 export type KeyRing = {
-  /** Names the master key without telling it, so that a wrong key is noticed at start. */
+  /** Of the newest master key, which wraps; a hash that does not tell it. */
   readonly masterKeyId: string;
   /** The key of a user as `users.data_key` stores it. */
   wrap(key: Buffer, owner: KeyOwner): Buffer;
-  /** @throws AppError user_erased where the key was destroyed. */
+  /** @throws AppError user_erased where the key was destroyed; MissingMasterKey. */
   unwrap(wrapped: Buffer, owner: KeyOwner): Buffer;
   /** A keyed hash, to find equal values without storing them (a blind index). */
   blindIndex(purpose: string, value: string): Buffer;
+  /** A keyed hash over a row (`rowContext`), so that one that others wrote is noticed. */
+  mac(row: string): Buffer;
   seal(plain: Buffer, context: string): Buffer;
   open(sealed: Buffer, context: string): Buffer;
   readonly signing: SigningKey;
@@ -108,39 +107,104 @@ export function openBytes(key: Buffer | KeyObject, sealed: Buffer, context: stri
   return Buffer.concat([decipher.update(body), decipher.final()]);
 }
 
+/**
+ * Opens what `with_version` of the database answers: the version of the value, then its ciphertext,
+ * which was sealed with that version in its context. A ciphertext of an earlier version of the row
+ * does not open.
+ */
+export function openVersioned(
+  key: Buffer | KeyObject,
+  versioned: Buffer,
+  contextOf: (version: number) => string,
+): Buffer {
+  return openBytes(key, versioned.subarray(4), contextOf(versioned.readInt32BE(0)));
+}
+
 const keyBytes = 32;
 
 export function newDataKey(): Buffer {
   return randomBytes(keyBytes);
 }
 
-function isWrappedKey(wrapped: Buffer): boolean {
-  return wrapped.length === 1 + nonceBytes + keyBytes + tagBytes;
+/** A master key, by what is made of it. */
+export type MasterKey = { readonly id: string; readonly wrapping: KeyObject };
+
+export type MasterKeys = {
+  /** The newest first: it wraps, and all of them unwrap. */
+  list(): readonly MasterKey[];
+  /** Reads them again, where their source allows, for a key that another process began to use. */
+  refresh?(): void;
+};
+
+/** Data is sealed under a master key that this process was not given. */
+export class MissingMasterKey extends Error {}
+
+const masterKeyIdBytes = 8;
+
+export function readMasterKey(bytes: Buffer): MasterKey {
+  if (bytes.length !== keyBytes) throw new Error('a master key has 32 bytes');
+  const identity = createHash('sha256').update(deriveKey(bytes, 'identity').export());
+  const id = identity.digest('hex').slice(0, 2 * masterKeyIdBytes);
+  return { id, wrapping: deriveKey(bytes, 'key wrapping') };
 }
 
-export function createKeyRing(masterKey: Buffer): KeyRing {
-  if (masterKey.length !== 32) throw new Error('a master key has 32 bytes');
-  const derive = (purpose: string): KeyObject =>
-    createSecretKey(
-      Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), `outlay ${purpose}`, 32)),
-    );
-  const wrappingKey = derive('key wrapping');
+function deriveKey(from: Buffer, purpose: string): KeyObject {
+  const derived = hkdfSync('sha256', from, Buffer.alloc(0), `outlay ${purpose}`, 32);
+  return createSecretKey(Buffer.from(derived));
+}
+
+/** The id of the master key (8), then the sealed key. */
+export function wrapKey(keys: MasterKeys, key: Buffer, context: string): Buffer {
+  const [newest] = keys.list();
+  if (newest === undefined) throw new MissingMasterKey('there is no master key');
+  const sealed = sealBytes(newest.wrapping, key, rowContext(newest.id, context));
+  return Buffer.concat([Buffer.from(newest.id, 'hex'), sealed]);
+}
+
+/** @throws MissingMasterKey. */
+export function unwrapKey(keys: MasterKeys, wrapped: Buffer, context: string): Buffer {
+  const id = readWrappingId(wrapped);
+  const find = (): MasterKey | undefined => keys.list().find((key) => key.id === id);
+  let master = find();
+  if (master === undefined) {
+    keys.refresh?.();
+    master = find();
+  }
+  if (master === undefined) throw new MissingMasterKey(`the master key ${id} is missing`);
+  return openBytes(master.wrapping, wrapped.subarray(masterKeyIdBytes), rowContext(id, context));
+}
+
+/** The id of the master key that wraps a key. */
+export function readWrappingId(wrapped: Buffer): string {
+  return wrapped.toString('hex', 0, masterKeyIdBytes);
+}
+
+export const rootContext = rowContext('environment.root_key');
+
+/** With one master key and no root key of its own, as tests use it, the root is that key. */
+export function createKeyRing(master: Buffer | MasterKeys, root?: Buffer): KeyRing {
+  const only = Buffer.isBuffer(master) ? [readMasterKey(master)] : [];
+  const masters = Buffer.isBuffer(master) ? { list: () => only } : master;
+  const rootKey = root ?? master;
+  if (!Buffer.isBuffer(rootKey)) throw new Error('a root key is needed');
+  const derive = (purpose: string): KeyObject => deriveKey(rootKey, purpose);
   const indexKey = derive('blind index');
   const recordKey = derive('records');
+  const macKey = derive('row authentication');
   return {
-    masterKeyId: createHash('sha256')
-      .update(derive('identity').export())
-      .digest('hex')
-      .slice(0, 16),
-    wrap: (key, owner) => sealBytes(wrappingKey, key, keyContext(owner)),
+    get masterKeyId() {
+      return masters.list()[0]?.id ?? '';
+    },
+    wrap: (key, owner) => wrapKey(masters, key, keyContext(owner)),
     unwrap: (wrapped, owner) => {
-      if (!isWrappedKey(wrapped)) {
+      if (wrapped.length === 0) {
         throw new AppError('user_erased', 'the data of this user was erased');
       }
-      return openBytes(wrappingKey, wrapped, keyContext(owner));
+      return unwrapKey(masters, wrapped, keyContext(owner));
     },
     blindIndex: (purpose, value) =>
       createHmac('sha256', indexKey).update(`${purpose}\0${value}`).digest(),
+    mac: (row) => createHmac('sha256', macKey).update(row).digest(),
     seal: (plain, context) => sealBytes(recordKey, plain, context),
     open: (sealed, context) => openBytes(recordKey, sealed, context),
     signing: createSigningKey(derive('signing').export()),

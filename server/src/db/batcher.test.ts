@@ -30,7 +30,7 @@ test('a command of an unknown account is rejected, not retried for ever', async 
   });
   await assert.rejects(batcher.submit(newId()));
   const unknown = { accountId: newId(), userId: newId(), payoutId: newId(), requestKey: undefined };
-  if (runs <= 50) await assert.rejects(createGroupCommit(money.db).submit(unknown));
+  if (runs <= 50) await assert.rejects(createGroupCommit(money.db, money.keys).submit(unknown));
 });
 
 test('a lost connection settles every command in progress once, and the next one works', async () => {

@@ -53,7 +53,7 @@ test('an interrupted removal is completed later, and other work continues meanwh
   // Only the removal waits for the reader.
   const payout = await money.quote(owner);
   const payoutId = payout.id;
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   assert.ok((await group.submit({ ...owner, payoutId, requestKey: undefined })) !== undefined);
   await reader.query('commit');
   await keepPartitions(money.db.system, { eventMonths: 1, webhookMonths: 1 });
@@ -68,7 +68,7 @@ test('concurrent commits are atomic while the clock jumps by years', async () =>
   for (let count = 0; count < 40; count += 1) {
     ids.push((await money.quote(owner, { lockSeconds: 2_000_000_000 })).id);
   }
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   const keyOf = (payoutId: string) => ({ key: payoutId, fingerprint: Buffer.alloc(32) });
   const commits = ids.map(async (payoutId, index) => {
     for (let turn = 0; turn < index; turn += 1) await money.rows('select 1');

@@ -38,6 +38,7 @@ export const schemaSubjects = [
   'kyc',
   'statements',
   'reconciliation',
+  'erasure',
   'reads',
   'webhooks',
   'proposals',

@@ -1,5 +1,6 @@
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import { assert } from '../core/errors.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { describeBeneficiary } from '../payouts/recipient-check.ts';
@@ -155,7 +156,12 @@ export function readInstruction(
     attributes,
     beneficiary: describeBeneficiary(person, row.user_country),
     originator: { accountId: row.account_id, name: row.account_name },
-    pickupCode: row.pickup_code,
+    pickupCode: openPickupCode(keys, {
+      ...owner,
+      payoutId: row.payout_id,
+      stored: row.pickup_code,
+      dataKey: row.data_key,
+    }),
     committedAtMs: row.committed_at.getTime(),
     availableAtMs: row.estimated_availability.getTime(),
   };

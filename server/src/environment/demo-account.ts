@@ -58,12 +58,19 @@ async function findOrCreateCredentials(env: Environment, path: string): Promise<
     await lockEnvironment(session);
     const accounts = await listAccounts(session);
     const demo = accounts.find((account) => account.name === demoName);
-    return demo === undefined ? createDemo(session) : renewCredentials(session, demo.id);
+    return demo === undefined ? createDemo(env, session) : renewCredentials(env, session, demo.id);
   });
 }
 
-async function createDemo(session: Session): Promise<Credentials> {
-  const made = await createAccount(session, { name: demoName, environmentName: 'staging' });
+async function createDemo(
+  { keys }: Pick<Environment, 'keys'>,
+  session: Session,
+): Promise<Credentials> {
+  const made = await createAccount(session, {
+    name: demoName,
+    environmentName: 'staging',
+    keys,
+  });
   for (const [currency, amount] of Object.entries(demoFunds)) {
     const amountMinor = getAmountMinor(amount, getCurrency(currency));
     await fundBalance(session, { accountId: made.account, currency, amountMinor });
@@ -72,8 +79,12 @@ async function createDemo(session: Session): Promise<Credentials> {
 }
 
 /** The file was lost or belongs to another database. Secrets are not stored, so new ones are made. */
-async function renewCredentials(session: Session, accountId: string): Promise<Credentials> {
-  const credential = { accountId, scopes: defaultScopes, allowedAddresses: [] };
+async function renewCredentials(
+  { keys }: Pick<Environment, 'keys'>,
+  session: Session,
+  accountId: string,
+): Promise<Credentials> {
+  const credential = { keys, accountId, scopes: defaultScopes, allowedAddresses: [] };
   const client = await createClient(session, credential);
   const { api_key } = await createApiKey(session, { ...credential, environmentName: 'staging' });
   return { account: accountId, ...client, api_key };

@@ -1,5 +1,6 @@
 import { createAuthenticator } from '../accounts/authentication.ts';
 import { createAttributeGroup } from '../attributes/attributes.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { createOutdatedError, watchSchemaVersion } from '../db/schema-version.ts';
 import { createCachedLookUp } from '../destinations/lookup-cache.ts';
@@ -22,6 +23,7 @@ import { resumeClock } from '../sandbox/sandbox.ts';
 import { createUserGroup } from '../users/users.ts';
 import { startRefreshLoops, startWorkLoops } from './background.ts';
 import { openChain } from './chain.ts';
+import { openErasures, restoreErasures } from './erasures.ts';
 import {
   createErrorLog,
   type Foundation,
@@ -61,8 +63,9 @@ async function openParts(given: EnvironmentOptions) {
     (watch) => watch.stop(),
   );
   const onError = watchErrors(base, schema.check);
+  await restoreErasures(base);
   const loops = createLoops(onError);
-  const authenticator = createAuthenticator({ db, clock });
+  const authenticator = createAuthenticator({ db, clock, keys: base.keys });
   const rates = await openRates(base);
   const recovery = createRecoveryState(db);
   const payments = parts.use(
@@ -154,12 +157,13 @@ export async function openEnvironment(options: EnvironmentOptions) {
     scheduler,
     router: dispatcher.router,
     chain: openChain(base),
+    tombstones: openErasures(base).tombstones,
     previewSending: payments.preview,
     ...readLimits(config),
     webhookRules: readWebhookRules(base),
     renderEvents: parts.renderEvents,
 
-    ...createGroups(db),
+    ...createGroups(db, keys),
     eventFeed: createEventFeed({
       db,
       readersMax: config.OUTLAY_EVENT_READERS_MAX,
@@ -191,10 +195,10 @@ export async function openEnvironment(options: EnvironmentOptions) {
 const lookUpsKept = 2000;
 
 /** Requests that wait at the same moment share statements. */
-function createGroups(db: Database) {
+function createGroups(db: Database, keys: KeyRing) {
   return {
     balances: createBalances(db),
-    groupCommit: createGroupCommit(db),
+    groupCommit: createGroupCommit(db, keys),
     groupQuote: createGroupQuote(db, storeRecords),
     userGroup: createUserGroup(db, storeRecords),
     attributeGroup: createAttributeGroup(db, storeRecords),

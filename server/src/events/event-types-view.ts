@@ -163,7 +163,7 @@ function describeEvent<Type extends string, Data extends z.ZodType>(
 }
 
 const kinds = [
-  describeEvent('UserEvent', namesOf('user', ['created', 'updated']), user),
+  describeEvent('UserEvent', namesOf('user', ['created', 'updated', 'erased']), user),
   describeEvent('AttributesEvent', namesOf('attributes', ['stored']), attributes),
   describeEvent('PayoutEvent', namesOf('payout', payoutEventNames), payout),
   describeEvent('VerificationEvent', namesOf('verification', verificationEventNames), verification),

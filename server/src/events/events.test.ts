@@ -84,7 +84,9 @@ test('the events of an erased user are still listed, without personal data', asy
       | { [key: string]: unknown }
       | undefined;
   assert.equal((await data('user.created'))?.['first_name'], 'Ana');
-  await money.rows(`update users set data_key = '' where account_id = $1`, [owner.accountId]);
+  await money.rows(`update users set data_key = '', erased_at = now() where account_id = $1`, [
+    owner.accountId,
+  ]);
   assert.deepEqual(await data('user.created'), {
     user_token: `usr_${owner.userId}`,
     status: 'ACTIVE',

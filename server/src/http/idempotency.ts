@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AppError, assert } from '../core/errors.ts';
 import { type ExactJson, emitCanonicalJson } from '../core/exact-json.ts';
+import { findTokenId } from '../core/ids.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
 import { type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import type { SealedAnswer } from '../db/keyed-batcher.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
@@ -136,12 +138,32 @@ function sealAnswer(
 /** All answers are sealed except those of group commits, which hold no personal data. */
 function openAnswer(keys: KeyRing, id: RecordId, row: IdempotencyRow & { body: Buffer }): string {
   const { body, user_id: userId, data_key: dataKey } = row;
-  if (body[0] === '{'.charCodeAt(0)) return body.toString();
+  if (body[0] === '{'.charCodeAt(0)) return openCommitAnswer(keys, id, row);
   if (userId === null) return keys.open(body, contextOf(id)).toString();
   if (dataKey === null)
     throw new AppError('user_erased', 'The personal data of this user was erased');
   const userKey = keys.unwrap(dataKey, { accountId: id.accountId, userId });
   return openBytes(userKey, body, contextOf(id)).toString();
+}
+
+const commitAnswer = /^(\{"payout_token":"([^"]+)","status":"success","pickup_code":")(\d{8})"/;
+
+/** The answer of a group commit: in it only the pickup code is personal, and stored as in the payout. */
+function openCommitAnswer(
+  keys: KeyRing,
+  { accountId }: RecordId,
+  row: IdempotencyRow & { body: Buffer },
+): string {
+  const { user_id: userId, data_key: dataKey } = row;
+  const text = row.body.toString();
+  if (userId === null) return text;
+  if (dataKey === null || dataKey.length === 0) {
+    throw new AppError('user_erased', 'The personal data of this user was erased');
+  }
+  const [whole = '', begin = '', token = '', stored = ''] = commitAnswer.exec(text) ?? [];
+  const payoutId = findTokenId('payout', token) ?? '';
+  const code = openPickupCode(keys, { accountId, userId, payoutId, stored, dataKey });
+  return `${begin}${code}"${text.slice(whole.length)}`;
 }
 
 type KeyId = RequestKey & { accountId: string };

@@ -60,7 +60,8 @@ const claimQuery = defineQuery({
     )
     select c.account_id, c.id, c.channel, c.tries, c.payout_id, c.user_id, c.payout_status,
       c.created_at, p.status, p.completed_at, p.destination_amount, p.destination_currency,
-      p.payer_name, p.pickup_code, p.estimated_availability, u.country, u.sealed, u.data_key,
+      p.payer_name, p.pickup_code, p.estimated_availability, u.country,
+      with_version(u.version, u.sealed) as sealed, u.data_key,
       coalesce(nullif(a.display_name, ''), a.name) as sender_name, a.brand_color, a.brand_logo,
       exists (
         select from notices e

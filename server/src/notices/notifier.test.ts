@@ -3,6 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { smtpError, startMailServer } from '../../testing/setups/mail.ts';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { createRecipient, openTestEmail, openTestNotifier } from '../../testing/setups/notices.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
 import { expireNotices } from './notices.ts';
 
 /** The outbox: what is sent, when it is tried again, and what is never sent. */
@@ -53,17 +54,20 @@ test('the recipient is told in the own language and time zone, with code and rec
     to: ['Ana.Gomez@example.org'],
   });
   assert.equal(ready?.from?.value[0]?.name, 'Test');
-  const [state] = await money.rows<{ code: string }>(
-    'select pickup_code as code from payout_states where payout_id = $1',
+  const [state] = await money.rows<{ stored: string; dataKey: Buffer }>(
+    `select pickup_code as stored, data_key as "dataKey" from payouts p
+    join users u on u.account_id = p.account_id and u.id = p.user_id where p.id = $1`,
     [payout.payoutId],
   );
-  assert.ok(state !== undefined && state.code !== '');
+  assert.ok(state !== undefined);
+  const code = openPickupCode(money.keys, { ...payout, ...state });
+  assert.match(code, /^\d{8}$/);
   for (const body of [ready?.text, ready?.html]) {
     assert.ok(typeof body === 'string');
-    assert.ok(body.includes(state.code) && body.includes('Ana Gómez'));
+    assert.ok(body.includes(code) && body.includes('Ana Gómez'));
     assert.ok(body.includes(`https://payouts.example/receipt/${payout.payoutId}`));
   }
-  assert.ok(committed?.text?.includes(state.code) === false);
+  assert.ok(committed?.text?.includes(code) === false);
   assert.equal(ready?.headers.get('auto-submitted'), 'auto-generated');
   assert.equal(ready?.headers.get('content-language'), 'es');
 });
@@ -197,7 +201,9 @@ test('erased recipients get no notices', async () => {
   await using server = await startMailServer();
   const owner = await createRecipient(money);
   const payout = await money.quoteAndCommit(owner, { notifyUser: true });
-  await money.rows(`update users set data_key = '' where id = $1`, [owner.userId]);
+  await money.rows(`update users set data_key = '', erased_at = now() where id = $1`, [
+    owner.userId,
+  ]);
   await openTestNotifier(money, openTestEmail(server)).drain();
   const [notice] = await listNotices(payout.payoutId);
   assert.deepEqual(

@@ -2,6 +2,7 @@ import type { EnvironmentName } from '../core/access.ts';
 import { getCountry } from '../core/country.ts';
 import { getCurrency } from '../core/currency.ts';
 import { formatToken } from '../core/ids.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
 import { findUserKey, type KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import type { LinkedPayout } from '../payouts/receipt-link.ts';
@@ -222,7 +223,7 @@ function openNotice(options: NotifierOptions, claim: ClaimRow): Notice | Outcome
 }
 
 function describeValues(
-  { linkReceipt }: NotifierOptions,
+  { linkReceipt, keys }: NotifierOptions,
   options: { claim: ClaimRow; person: Person; culture: ReturnType<typeof openCulture> },
 ) {
   const { claim, person, culture } = options;
@@ -235,7 +236,13 @@ function describeValues(
     payer: cleanText(claim.payer_name),
     time: formatMoment(since, culture),
     arrival: formatMoment(claim.estimated_availability, culture),
-    pickup_code: claim.pickup_code,
+    pickup_code: openPickupCode(keys, {
+      accountId,
+      userId,
+      payoutId,
+      stored: claim.pickup_code,
+      dataKey: claim.data_key,
+    }),
     reference: formatToken('payout', payoutId),
     receipt_link: linkReceipt({ accountId, userId, payoutId }, since),
   };

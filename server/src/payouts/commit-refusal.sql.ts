@@ -13,7 +13,7 @@ const factsQuery = defineQuery({
       q.destination_currency, coalesce(w.balance, 0)::bigint as balance,
       q.needs_attributes and c.set_id is null as lacks_attributes,
       q.needs_verification and u.kyc_status <> 'approved' as lacks_verification,
-      u.data_key, v.set_id, v.sealed
+      u.data_key, v.set_id, with_version(v.version, v.sealed) as sealed
     from payout_quotes q
     join users u on u.account_id = q.account_id and u.id = q.user_id
     left join ledger_accounts w on w.account_id = q.account_id and w.currency = q.source_currency

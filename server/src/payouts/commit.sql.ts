@@ -1,9 +1,12 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, nullable, one, type RowOf } from '../db/rows.ts';
 
 const commit = defineQuery({
   name: 'commit_payout',
-  text: `select result, detail, pickup_code from commit_payout($1, $2, $3)`,
+  text: `
+    select result, detail, pickup_code, case when pickup_code <> '' then (
+      select data_key from users where account_id = $1 and id = $2) end as data_key
+    from commit_payout($1, $2, $3)`,
   columns: {
     result: column.oneOf(
       'success',
@@ -17,6 +20,7 @@ const commit = defineQuery({
     ),
     detail: column.text,
     pickup_code: column.text,
+    data_key: nullable(column.bytes),
   },
 });
 

@@ -1,11 +1,20 @@
 import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
 
 const commit = defineQuery({
   name: 'commit_payouts',
-  text: `select ordinal, result, pickup_code from commit_payouts($1, $2, $3, $4, $5, $6, $7)`,
-  columns: { ordinal: column.integer, result: column.text, pickup_code: column.text },
+  text: `
+    select ordinal, result, pickup_code, case when pickup_code <> '' then (
+      select data_key from users
+      where account_id = ($1::uuid[])[ordinal] and id = ($2::uuid[])[ordinal]) end as data_key
+    from commit_payouts($1, $2, $3, $4, $5, $6, $7)`,
+  columns: {
+    ordinal: column.integer,
+    result: column.text,
+    pickup_code: column.text,
+    data_key: nullable(column.bytes),
+  },
 });
 
 export type GroupedCommit = {

@@ -57,7 +57,7 @@ test('a group commits valid payouts and leaves the others to single commits', as
   const sameTwin = await money.quote(owner, { clientTransferId: 'twin' });
   const verified = await money.quote(owner, { needsVerification: true });
   const expired = await money.quote(owner, { lockSeconds: 1 });
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   await money.advance(2000);
   const ids = [fine, ended, twin.id, sameTwin.id, verified.id, expired.id, newId(), other];
   // The first runs alone at once; the others form one batch meanwhile.
@@ -82,7 +82,7 @@ test('a group commits valid payouts and leaves the others to single commits', as
 
 test('concurrent commits of several accounts happen once each, with events numbered without gaps', async () => {
   const owners = await Promise.all(Array.from({ length: 4 }, () => createReadyOwner()));
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   const commits = await Promise.all(
     owners.map(async (owner) => ({ owner, ids: await quoteMany(owner, 60) })),
   );
@@ -112,7 +112,7 @@ test('a group without sufficient funds is left to single commits, which use the 
   // The first commit took 101.00; the remaining funds cover exactly 20 quotes of 101.00.
   const owner = await createReadyOwner(10_100n * 21n);
   const ids = await quoteMany(owner, 40);
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   const outcomes = await Promise.all(
     ids.map(async (payoutId) => {
       const body = await group.submit({ ...owner, payoutId, requestKey: undefined });
@@ -128,7 +128,7 @@ test('a group without sufficient funds is left to single commits, which use the 
 test('an idempotency key is stored with its answer, and a known one commits nothing', async () => {
   const owner = await createReadyOwner();
   const [first = '', second = ''] = await quoteMany(owner, 2);
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   const key = keyed(randomUUID());
   const body = await group.submit({ ...owner, payoutId: first, requestKey: key });
   const [record] = await money.rows<{ body: Buffer; fingerprint: Buffer }>(
@@ -149,7 +149,11 @@ test('the same idempotency key in two processes at once has one effect', async (
     const key = keyed(randomUUID());
     const bodies = await Promise.all(
       [first, second].map((payoutId) =>
-        createGroupCommit(money.connect()).submit({ ...owner, payoutId, requestKey: key }),
+        createGroupCommit(money.connect(), money.keys).submit({
+          ...owner,
+          payoutId,
+          requestKey: key,
+        }),
       ),
     );
     assert.equal(bodies.filter((body) => body !== undefined).length, 1);
@@ -162,7 +166,7 @@ test('the same idempotency key in two processes at once has one effect', async (
 test('a failed batch is run one by one, and only the invalid command fails', async () => {
   const owner = await createReadyOwner();
   const ids = await quoteMany(owner, 12);
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   const results = await Promise.allSettled([
     ...ids
       .slice(0, 6)
@@ -184,7 +188,10 @@ test('a failed batch is run one by one, and only the invalid command fails', asy
 
 test('two processes with batches of the same accounts neither deadlock nor commit twice', async () => {
   const owners = await Promise.all(Array.from({ length: 3 }, () => createReadyOwner()));
-  const groups = [createGroupCommit(money.connect()), createGroupCommit(money.connect())];
+  const groups = [
+    createGroupCommit(money.connect(), money.keys),
+    createGroupCommit(money.connect(), money.keys),
+  ];
   const ids = await Promise.all(owners.map((owner) => quoteMany(owner, 40)));
   const bodies = await Promise.all(
     groups.flatMap((group) =>
@@ -202,7 +209,7 @@ test('two processes with batches of the same accounts neither deadlock nor commi
 test('a locked account delays only its own commits', async () => {
   const [stuck, free] = await Promise.all([createReadyOwner(), createReadyOwner()]);
   const [stuckIds, freeIds] = await Promise.all([quoteMany(stuck, 5), quoteMany(free, 5)]);
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   const commit = (owner: Owner, ids: readonly string[]) =>
     Promise.all(ids.map((payoutId) => group.submit({ ...owner, payoutId, requestKey: undefined })));
   let isFree = false;
@@ -231,7 +238,7 @@ test("a balance's statement is a complete chain after concurrent commits", async
   const owner = await createReadyOwner();
   const ids = await quoteMany(owner, 60);
   const other = money.connect();
-  const group = createGroupCommit(money.db);
+  const group = createGroupCommit(money.db, money.keys);
   await Promise.all(
     ids.map((payoutId, index) =>
       index % 3 === 0

@@ -1,4 +1,7 @@
+import { assert } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import {
   type Batcher,
   createBatcher,
@@ -42,12 +45,12 @@ export type CommitCommand = {
 
 export type GroupCommit = Batcher<CommitCommand, string | undefined>;
 
-export function createGroupCommit(db: Database): GroupCommit {
+export function createGroupCommit(db: Database, keys: KeyRing): GroupCommit {
   return createBatcher({
     db,
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
-    run: runCommits,
+    run: (session, commands, mayWait) => runCommits({ session, keys }, commands, mayWait),
   });
 }
 
@@ -98,7 +101,7 @@ export function openGroupStore(
 export class KeyKnown extends Error {}
 
 async function runCommits(
-  session: Session,
+  { session, keys }: { session: Session; keys: KeyRing },
   commands: readonly CommitCommand[],
   mayWait: boolean,
 ): Promise<(string | undefined | typeof held)[]> {
@@ -112,14 +115,17 @@ async function runCommits(
         : { ...requestKey, answer: writeSuccess(payoutId, pickupPlace) },
   }));
   const rows = await commitPayoutRows(session, commits, mayWait);
-  return placeByOrdinal(commands, rows, ({ ordinal, result, pickup_code: pickupCode }) => {
+  return placeByOrdinal(commands, rows, ({ ordinal, result, pickup_code: stored, data_key }) => {
     if (result === 'held') return held;
     if (result !== 'committed') return undefined;
-    return writeSuccess(commands[ordinal - 1]?.payoutId ?? '', pickupCode);
+    const command = commands[ordinal - 1];
+    assert(command !== undefined, 'an ordinal is of a command');
+    const code = openPickupCode(keys, { ...command, stored, dataKey: data_key });
+    return writeSuccess(command.payoutId, code);
   });
 }
 
-/** The database replaces it with the pickup code in the stored answer. */
+/** The database replaces it with the pickup code as it is stored; a replay opens it. */
 const pickupPlace = '%';
 
 /** The text of the answer to a successful commit. */

@@ -170,7 +170,7 @@ async function listHistory(
       userId: await findUserId(context, list.userToken),
       sourceToken: await findSourceToken(context, query.wallet_token),
     },
-    write: writeHistoryRow,
+    write: (row) => writeHistoryRow(row, context.env.keys),
   });
 }
 

@@ -110,10 +110,13 @@ function pdfRoute(): Route<PayoutServices> {
       const pdf = await makeReceipt(context, row);
       if (prefersPdf(context)) return answerPdf(pdf);
       // Nothing is written, but a repeated idempotency key must return the same bytes.
-      return context.write(async () => ({
-        ...viewPayout(context, row, query.include_payer_logo === 'true'),
-        content: Buffer.from(pdf).toString('base64'),
-      }));
+      return context.write(
+        async () => ({
+          ...viewPayout(context, row, query.include_payer_logo === 'true'),
+          content: Buffer.from(pdf).toString('base64'),
+        }),
+        { aboutUser: row.user_id },
+      );
     },
   });
 }

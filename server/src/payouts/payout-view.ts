@@ -8,7 +8,8 @@ import { type Currency, getCurrency } from '../core/currency.ts';
 import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
+import { findUserKey, type KeyRing } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
@@ -104,7 +105,7 @@ export function writePayout(
     ...writeRates(row),
     fee: amountOf(row.fee, source),
     expiration: formatSeconds(row.expires_at),
-    pickup_code: row.pickup_code,
+    pickup_code: findPickupCode(row, options.keys),
     status: row.status,
     status_reason: row.status_reason,
     ...describePayoutReason(row),
@@ -119,7 +120,7 @@ export function writePayout(
   };
 }
 
-export function writeHistoryRow(row: PayoutRow) {
+export function writeHistoryRow(row: PayoutRow, keys: KeyRing) {
   const source = getCurrency(row.source_currency);
   return {
     token: formatToken('payout', row.id),
@@ -134,7 +135,7 @@ export function writeHistoryRow(row: PayoutRow) {
     status_reason: row.status_reason,
     ...describePayoutReason(row),
     payer_name: row.payer_name,
-    pickup_code: row.pickup_code,
+    pickup_code: findPickupCode(row, keys),
     source_token: row.source_token,
     destination_token: row.destination_token,
     delivery_type: row.delivery_type,
@@ -158,13 +159,18 @@ export function findNetwork(rails: readonly Rail[], row: PayoutRow): string {
   return rail?.networks?.[row.destination_currency] ?? '';
 }
 
+function findPickupCode(row: PayoutRow, keys: KeyRing): string {
+  const { account_id: accountId, user_id: userId, id: payoutId } = row;
+  const code = { accountId, userId, payoutId, stored: row.pickup_code, dataKey: row.data_key };
+  return openPickupCode(keys, code);
+}
+
 function readAttrs(row: PayoutRow, keys: KeyRing): Record<string, string> {
   if (row.sealed === null || row.attr_set_id === null) return {};
   const owner = { accountId: row.account_id, userId: row.user_id };
-  const values = openValues(keys.unwrap(row.data_key, owner), row.sealed, {
-    ...owner,
-    setId: row.attr_set_id,
-  });
+  const userKey = findUserKey(keys, row.data_key, owner);
+  if (userKey === undefined) return {};
+  const values = openValues(userKey, row.sealed, { ...owner, setId: row.attr_set_id });
   return maskValues(values, row.delivery_type as DeliveryType);
 }
 
@@ -198,15 +204,17 @@ export function describeReceipt(
     senderName,
     brand,
     recipientName:
-      person.business_name ||
-      formatRecipientName(person, { country: user.country, language: person.language }),
+      user.erasedAt === null
+        ? person.business_name ||
+          formatRecipientName(person, { country: user.country, language: person.language })
+        : `Erased on ${formatSecondsZ(user.erasedAt).slice(0, 10)}`,
     recipientAddressLines: [
       person.address1,
       person.address2,
       [person.postal_code, person.city, person.state_province].filter(Boolean).join(' '),
       getCountry(user.country).name,
     ].filter(Boolean),
-    internalUserId: user.internalUserId,
+    internalUserId: user.erasedAt === null ? user.internalUserId : '',
     countryName: getCountry(row.country).name,
     deliveryType: row.delivery_type,
     payerName: row.payer_name,
@@ -227,7 +235,7 @@ export function describeReceipt(
     canceledOn: instant(isCanceled ? row.updated_at : null),
     expiresOn: instant(row.expires_at),
     estimatedAvailability: instant(row.estimated_availability),
-    pickupCode: row.pickup_code,
+    pickupCode: findPickupCode(row, keys),
     network,
     railReference: row.rail_reference,
     transactionHash: network === '' ? '' : row.rail_reference,

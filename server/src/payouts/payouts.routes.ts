@@ -4,6 +4,7 @@ import { currencyPattern, findCurrency } from '../core/currency.ts';
 import { AppError, type Fault } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -357,7 +358,11 @@ export async function commitOrRefuse(
   const refused = await listPayoutFaults(env, session, payout);
   if (refused !== undefined) return refuseRecipient(payoutToken, refused);
   const result = await commitPayout({ session, accountId, userId }, payoutId);
-  if (result.status === 'success') return writeCommit(payoutToken, result);
+  if (result.status === 'success') {
+    const { pickup_code: stored, data_key: dataKey } = result.row;
+    const pickupCode = openPickupCode(env.keys, { ...payout, stored, dataKey });
+    return writeCommit(payoutToken, { ...result, pickupCode });
+  }
   const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
   const describing = { keys: env.keys, today, identityLink };
   const obstacle = await describeRefusal(describing, session, { ...result, payout });

@@ -191,7 +191,7 @@ const selectFrom = (payouts: string, until: Bounds): string => `
       ', ',
     )}, ${openExceptions(until.exception)} as open_exceptions, ${timeline(until.event)} as timeline,
     ${railReference(until.attempt)} as rail_reference, ${selectSchedule(until.shortfall)} as schedule,
-    v.sealed, u.data_key
+    with_version(v.version, v.sealed) as sealed, u.data_key
   from ${payouts}
   join users u on u.account_id = p.account_id and u.id = p.user_id
   left join attribute_set_versions v

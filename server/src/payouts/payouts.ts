@@ -343,6 +343,7 @@ function getQuote({ payer, source, amount, request, rates }: QuoteRequest): Quot
 
 export type CommitAnswer = {
   status: 'success' | 'failure' | 'addtl_attr_req' | 'ex_rate_expired';
+  /** As it is stored. */
   pickupCode: string;
   errors: string;
   row: CommitRow;

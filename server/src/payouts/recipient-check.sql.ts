@@ -13,7 +13,8 @@ const recipientColumns = {
 } as const;
 
 const selection = `u.account_id, u.id as user_id, u.country as user_country, u.data_key,
-  u.sealed as person, v.set_id, v.sealed as attributes`;
+  with_version(u.version, u.sealed) as person, v.set_id,
+  with_version(v.version, v.sealed) as attributes`;
 
 /** The user, and the attribute values that a quote would pin. */
 const recipientOfQuote = defineQuery({
@@ -41,7 +42,7 @@ const defineRecipientOfPayout = (name: string, condition: string) =>
     from payouts p
     join users u on u.account_id = p.account_id and u.id = p.user_id
     left join lateral (
-      select v.set_id, v.sealed from attribute_sets s
+      select v.set_id, v.version, v.sealed from attribute_sets s
       join attribute_set_versions v on v.account_id = s.account_id and v.set_id = s.id
       where s.account_id = p.account_id and s.user_id = p.user_id
         and s.destination_token = p.destination_token and s.currency = p.destination_currency

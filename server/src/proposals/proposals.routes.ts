@@ -193,8 +193,10 @@ function decisionRoute(): Route<ProposalRouteServices> {
       const id = readId(context, params.proposal_token);
       const { credentialId } = principal;
       const decision = { ...id, status: body.decision, through: 'api', credentialId } as const;
-      const answer = await context.write(async (session) =>
-        writeProposal(env, accountId, await decide(env, session, decision)),
+      const { user_id: userId } = await getProposal(env.db.tenant(accountId), id);
+      const answer = await context.write(
+        async (session) => writeProposal(env, accountId, await decide(env, session, decision)),
+        { aboutUser: userId },
       );
       env.wakeDispatch();
       return answer;

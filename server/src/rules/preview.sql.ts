@@ -31,7 +31,8 @@ const selectPreview = defineQuery({
       p.delivery_type, p.attr_set_id, p.destination_token, p.source_currency, p.source_amount,
       p.fee, p.destination_currency, p.destination_amount, p.exchange_rate,
       u.kyc_status = 'approved' as is_verified,
-      v.sealed as attributes, u.data_key, u.sealed as person, u.country as user_country
+      with_version(v.version, v.sealed) as attributes, u.data_key,
+      with_version(u.version, u.sealed) as person, u.country as user_country
     from payouts p
     join users u on u.account_id = p.account_id and u.id = p.user_id
     left join attribute_set_versions v

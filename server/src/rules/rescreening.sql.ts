@@ -38,7 +38,8 @@ const selectLive = defineQuery({
       limit $3
     )
     select live.account_id, live.payout_id, p.user_id, p.status, p.attr_set_id,
-      v.sealed as attributes, u.data_key, u.sealed as person, u.country as user_country,
+      with_version(v.version, v.sealed) as attributes, u.data_key,
+      with_version(u.version, u.sealed) as person, u.country as user_country,
       p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
         and (last.list_fingerprint is distinct from $4 or last.threshold_permille <> $5
           or (p.status = 'PROCESSING' and not last.is_passed))

@@ -106,7 +106,11 @@ function accountRoute(): Route<SandboxServices> {
     handle: ({ env, write }: Context, { body }) =>
       write(
         async (session) => {
-          const made = await createAccount(session, { name: body.name, environmentName: env.name });
+          const made = await createAccount(session, {
+            name: body.name,
+            environmentName: env.name,
+            keys: env.keys,
+          });
           await fundBalance(session, {
             accountId: made.account,
             currency: 'USD',

@@ -138,6 +138,10 @@ export const userAnswer = z
     timezone: z.string().describe('An IANA time zone name'),
     date_of_birth: z.string().describe('YYYY-MM-DD; "" if unknown'),
     metadata: objectAnswer,
+    erased_at: z
+      .string()
+      .optional()
+      .describe('UTC, without offset. Of an erased user only: its other texts are "" then'),
   })
   .meta({ id: 'User' });
 
@@ -156,9 +160,10 @@ export function writeUser(user: Omit<User, 'kycStatus'>) {
     user_token: formatToken('user', user.id),
     status: user.status,
     created_on: formatSeconds(user.createdAt),
-    internal_user_id: user.internalUserId,
+    internal_user_id: user.erasedAt === null ? user.internalUserId : '',
     country: user.country,
     metadata: parseExactJson(user.metadata),
+    ...(user.erasedAt !== null && { erased_at: formatSeconds(user.erasedAt) }),
   };
 }
 
@@ -221,10 +226,14 @@ export function userRoutes(): Route<UserServices>[] {
       access: 'users:read',
       params: userParams,
       response: userAnswer,
-      refusals: [404],
+      refusals: [404, 410],
       handle: async (context, { params }) => {
         const user = await findUser(contextOf(context), readUserToken(params.user_token));
         if (user === undefined) throw new AppError('not_found', 'User not found');
+        if (user.erasedAt !== null) {
+          const at = formatSeconds(user.erasedAt);
+          throw new AppError('user_erased', `The data of this user was erased at ${at}Z`);
+        }
         return writeUser(user);
       },
     }),

@@ -8,12 +8,16 @@ const columns = {
   country: column.text,
   kyc_status: column.oneOf('none', 'pending', 'approved', 'declined'),
   data_key: column.bytes,
+  version: column.integer,
+  /** As `with_version` answers it. */
   sealed: column.bytes,
   metadata: column.text,
   created_at: column.instant,
+  erased_at: nullable(column.instant),
 };
 export type UserRow = RowOf<typeof columns>;
-const names = Object.keys(columns).join(', ');
+const plainNames = Object.keys(columns).join(', ');
+const names = plainNames.replace('sealed', 'with_version(version, sealed) as sealed');
 
 const insertText = defineQuery({
   name: 'insert_user',
@@ -48,8 +52,8 @@ const updateText = defineQuery({
   name: 'update_user',
   text: `
     with changed as (
-      update users u set internal_user_id = $3, email_index = $4, country = $5, sealed = $6,
-        metadata = $7, updated_at = environment_now()
+      update users u set internal_user_id = $3, email_index = $4, country = $5, version = $9,
+        sealed = $6, metadata = $7, updated_at = environment_now()
       where account_id = $1 and id = $2
       returning ${names}, account_id, updated_at, user_payload(u) as payload
     ), removed as (
@@ -60,7 +64,7 @@ const updateText = defineQuery({
       select $1, hash, c.id from changed c, unnest($8::bytea[]) n (hash)
       on conflict do nothing
     )
-    select ${names}
+    select ${plainNames}
     from changed, write_event(account_id, 'user.updated', id, payload, updated_at)`,
   columns,
 });
@@ -205,7 +209,10 @@ export async function insertUser(session: Session, user: NewUser): Promise<{ cre
 }
 
 /** @throws the database's error with the constraint users_internal_user_id or users_email. */
-export async function updateUserRow(session: Session, user: StoredUser): Promise<UserRow> {
+export async function updateUserRow(
+  session: Session,
+  user: StoredUser & { version: number },
+): Promise<UserRow> {
   return one(session, updateText, [
     user.accountId,
     user.id,
@@ -215,6 +222,7 @@ export async function updateUserRow(session: Session, user: StoredUser): Promise
     user.sealed,
     user.metadata,
     user.nameHashes,
+    user.version,
   ]);
 }
 

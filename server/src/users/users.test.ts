@@ -4,7 +4,7 @@ import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { readNameParts } from './name-terms.ts';
 import { insertUsers, userListOfName } from './users.sql.ts';
-import { listUsers, type PreparedUser, prepareUser, updateUser } from './users.ts';
+import { findUser, listUsers, type PreparedUser, prepareUser, updateUser } from './users.ts';
 
 let money: MoneyTest;
 before(async () => {
@@ -62,7 +62,7 @@ test('the index of names follows a change of the name and ends with an erasure',
   assert.equal((await countHashes(user.id)).length, 5, 'zoe, per, pere, pered, pereda');
   assert.deepEqual(await search(accountId, 'perez'), []);
   assert.deepEqual(await search(accountId, 'pereda'), [user.id]);
-  await money.rows(`update users set data_key = '' where id = $1`, [user.id]);
+  await money.rows(`update users set data_key = '', erased_at = now() where id = $1`, [user.id]);
   assert.deepEqual(await countHashes(user.id), []);
 });
 
@@ -112,4 +112,31 @@ test('a search reads along the rarest part of the name, and only its page', asyn
   assert.doesNotMatch(`${common}${rare}`, /Seq Scan on (users|user_names)/);
   assert.deepEqual(await search(accountId, 'quetz mar'), [users[7]?.id]);
   assert.equal((await search(accountId, 'lop', 101)).length, 101);
+});
+
+test('an older ciphertext that is put back does not open, nor does a row of another account', async () => {
+  const { accountId, userId } = await money.createOwner();
+  const other = await money.createOwner();
+  const read = (id: string) =>
+    findUser({ session: money.db.tenant(id), keys: money.keys, accountId: id }, userId);
+  const [before] = await money.rows<{ sealed: Buffer }>('select sealed from users where id = $1', [
+    userId,
+  ]);
+  await money.db.tenantTransaction(accountId, (session) =>
+    updateUser({ session, keys: money.keys, accountId }, userId, { last_name: 'Pereda' }),
+  );
+  await money.rows(
+    `insert into users (account_id, id, internal_user_id, email_index, country, data_key, version,
+      sealed, created_at, updated_at)
+    select $2, id, 'copied', email_index, country, data_key, version, sealed, created_at, updated_at
+    from users where id = $1`,
+    [userId, other.accountId],
+  );
+  await assert.rejects(read(other.accountId), /unable to authenticate/);
+  await money.rows('update users set sealed = $2 where id = $1 and account_id = $3', [
+    userId,
+    before?.sealed,
+    accountId,
+  ]);
+  await assert.rejects(read(accountId), /unable to authenticate/);
 });

@@ -7,7 +7,7 @@ import {
   type KeyOwner,
   type KeyRing,
   newDataKey,
-  openBytes,
+  openVersioned,
   rowContext,
   sealBytes,
 } from '../core/sealing.ts';
@@ -53,6 +53,13 @@ const personSchema = z.object({
 });
 export type Person = z.infer<typeof personSchema>;
 
+/** What is sealed: also what a client chose, which stands beside it in clear only until an erasure. */
+const sealedSchema = personSchema.extend({ internal_user_id: z.string(), metadata: z.string() });
+
+const erasedPerson = Object.fromEntries(
+  Object.keys(personSchema.shape).map((name) => [name, '']),
+) as Person;
+
 export { findAccountOfUser } from './users.sql.ts';
 
 export type User = {
@@ -63,6 +70,8 @@ export type User = {
   country: string;
   createdAt: Date;
   metadata: string;
+  /** Null unless the personal data was erased. */
+  erasedAt: Date | null;
   person: Person;
 };
 
@@ -104,7 +113,7 @@ export function prepareUser(
   const id = newId();
   const dataKey = newDataKey();
   const person = completePerson(data);
-  const stored = store({ accountId, id, data, keys }, { person, dataKey });
+  const stored = store({ accountId, id, data, keys }, { person, dataKey, version: 1 });
   return {
     stored: { ...stored, dataKey: keys.wrap(dataKey, { accountId, userId: id }) },
     describe: (createdAt) => ({
@@ -115,6 +124,7 @@ export function prepareUser(
       country: stored.country,
       createdAt,
       metadata: stored.metadata,
+      erasedAt: null,
       person,
     }),
   };
@@ -139,6 +149,7 @@ export async function updateUser(
   const { session, keys, accountId } = context;
   const before = await lockUserRow(session, { accountId, userId });
   if (before === undefined) throw new AppError('not_found', 'User not found');
+  const dataKey = keys.unwrap(before.data_key, { accountId, userId });
   const old = openUser(before, context);
   const data: UserData = {
     ...old.person,
@@ -148,10 +159,9 @@ export async function updateUser(
     metadata: changes.metadata ?? old.metadata,
   };
   const person = completePerson(data);
-  const dataKey = keys.unwrap(before.data_key, { accountId, userId });
-  const row = await refuseDuplicates(
-    updateUserRow(session, store({ accountId, id: userId, data, keys }, { person, dataKey })),
-  );
+  const version = before.version + 1;
+  const stored = store({ accountId, id: userId, data, keys }, { person, dataKey, version });
+  const row = await refuseDuplicates(updateUserRow(session, { ...stored, version }));
   return { ...describe(row), person };
 }
 
@@ -223,10 +233,8 @@ export type StoredUserState = Omit<User, 'kycStatus'>;
 
 /** What `user_payload` stores in an event. */
 const storedUser = z.object({
-  internal_user_id: z.string(),
   status: z.enum(['ACTIVE', 'LOCKED', 'DEACTIVE']),
   country: z.string(),
-  metadata: z.string(),
   created_at: z.coerce.date(),
   sealed: z.hex(),
 });
@@ -245,27 +253,37 @@ export async function openStoredUsers(
     const userKey = findUserKey(keys, dataKeys.get(userId) ?? Buffer.alloc(0), owner);
     if (userKey === undefined) return undefined;
     const row = storedUser.parse(JSON.parse(payload));
+    const sealed = Buffer.from(row.sealed, 'hex');
+    const { internal_user_id, metadata, ...person } = sealedSchema.parse(
+      openSealed(userKey, { ...owner, sealed }),
+    );
     return {
       id: userId,
-      internalUserId: row.internal_user_id,
+      internalUserId: internal_user_id,
       status: row.status,
       country: row.country,
       createdAt: row.created_at,
-      metadata: row.metadata,
-      person: openPerson(userKey, { ...owner, sealed: Buffer.from(row.sealed, 'hex') }),
+      metadata,
+      erasedAt: null,
+      person,
     };
   });
 }
 
-/** Opens the personal part of a stored user. */
+/** Opens the personal part of a stored user; `sealed` as `with_version` answers it. */
 export function openPerson(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): Person {
-  return personSchema.parse(
-    JSON.parse(openBytes(userKey, owner.sealed, sealContext(owner)).toString()),
-  );
+  return personSchema.parse(openSealed(userKey, owner));
 }
 
+function openSealed(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): unknown {
+  const contextOf = (version: number): string => sealContext(owner, version);
+  return JSON.parse(openVersioned(userKey, owner.sealed, contextOf).toString());
+}
+
+/** Of an erased user every text about the person is "". */
 function openUser(row: UserRow, { keys, accountId }: UserContext): User {
   const owner = { accountId, userId: row.id };
+  if (row.erased_at !== null) return { ...describe(row), person: erasedPerson };
   const userKey = keys.unwrap(row.data_key, owner);
   return { ...describe(row), person: openPerson(userKey, { ...owner, sealed: row.sealed }) };
 }
@@ -279,23 +297,27 @@ function describe(row: UserRow): Omit<User, 'person'> {
     country: row.country,
     createdAt: row.created_at,
     metadata: row.metadata,
+    erasedAt: row.erased_at,
   };
 }
 
 function store(
   user: { accountId: string; id: string; data: UserData; keys: KeyRing },
-  secret: { person: Person; dataKey: Buffer },
+  secret: { person: Person; dataKey: Buffer; version: number },
 ): StoredUser {
   const { accountId, id, data, keys } = user;
-  const plain = Buffer.from(JSON.stringify(secret.person));
+  const metadata = data.metadata ?? '{}';
+  const chosen = { internal_user_id: data.internal_user_id, metadata };
+  const plain = Buffer.from(JSON.stringify({ ...secret.person, ...chosen }));
+  const context = sealContext({ accountId, userId: id }, secret.version);
   return {
     accountId,
     id,
     internalUserId: data.internal_user_id,
     emailIndex: indexEmail(keys, data.email),
     country: data.country,
-    sealed: sealBytes(secret.dataKey, plain, sealContext({ accountId, userId: id })),
-    metadata: data.metadata ?? '{}',
+    sealed: sealBytes(secret.dataKey, plain, context),
+    metadata,
     nameHashes: hashNameTerms(user, listNameTerms(data)),
   };
 }
@@ -308,8 +330,8 @@ function hashNameTerms(
   return terms.map((term) => keys.blindIndex(`name ${accountId}`, term).subarray(0, 8));
 }
 
-function sealContext({ accountId, userId }: KeyOwner): string {
-  return rowContext('users.sealed', accountId, userId);
+function sealContext({ accountId, userId }: KeyOwner, version: number): string {
+  return rowContext('users.sealed', accountId, userId, version);
 }
 
 /** Email addresses are compared without case. */

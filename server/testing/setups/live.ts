@@ -141,7 +141,7 @@ export async function createKey({ app }: LiveApp): Promise<string> {
   const { live } = app.environments;
   if (live === undefined) throw new Error('the app has no live environment');
   const account = await live.db.systemTransaction((session) =>
-    createAccount(session, { name: 'Test', environmentName: 'live' }),
+    createAccount(session, { name: 'Test', environmentName: 'live', keys: live.keys }),
   );
   return account.api_key;
 }

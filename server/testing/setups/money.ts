@@ -90,7 +90,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     /** Creates a funded account with a user. */
     createOwner: async (funds: Readonly<Record<string, bigint>> = {}): Promise<Owner> => {
       const made = await db.systemTransaction((session) =>
-        createAccount(session, { name: 'Test', environmentName }),
+        createAccount(session, { name: 'Test', environmentName, keys }),
       );
       const accountId = made.account;
       await Promise.all(

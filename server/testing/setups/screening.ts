@@ -150,7 +150,7 @@ export async function createScreeningTest() {
     loadLists(db, texts, more);
   const newUser = async (): Promise<{ accountId: string; userId: string }> => {
     const { account: accountId } = await db.systemTransaction((session) =>
-      createAccount(session, { name: 'Test', environmentName: 'staging' }),
+      createAccount(session, { name: 'Test', environmentName: 'staging', keys }),
     );
     const user = prepareUser(
       { keys, accountId },

@@ -65,7 +65,7 @@ export async function* writeResult(options: ResultOptions): AsyncGenerator<strin
     const inputs = await findInputs({ session, keys }, place);
     const write = (row: ReportRow): string => {
       const input = inputs.get(row.number) ?? {};
-      const shown = writeBatchRow(row);
+      const shown = writeBatchRow(row, keys);
       return format === 'csv'
         ? writeCsvRow(shown, flattenInput(input), inputColumns)
         : `${JSON.stringify({ ...shown, input })}\n`;

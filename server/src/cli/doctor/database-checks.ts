@@ -29,8 +29,8 @@ export type DatabaseReport = {
 
 const readEnvironment = defineQuery({
   name: 'doctor_environment',
-  columns: { name: column.text, masterKeyId: column.text },
-  text: 'select name, master_key_id as "masterKeyId" from environment',
+  columns: { name: column.text, rootKey: column.bytes },
+  text: 'select name, root_key as "rootKey" from environment',
 });
 
 const findTables = defineQuery({

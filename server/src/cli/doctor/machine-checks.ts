@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
-import { placeMasterKey } from '../../environment/key.ts';
+import { placeMasterKey } from '../../environment/master-keys.ts';
 import { areScriptFontsInstalled } from '../../receipts/optional-fonts.ts';
 import { type Finding, formatCause, passed, problem } from './finding.ts';
 

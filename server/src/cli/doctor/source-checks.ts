@@ -1,8 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
-import { createKeyRing, type KeyRing } from '../../core/sealing.ts';
-import { placeMasterKey } from '../../environment/key.ts';
+import {
+  createKeyRing,
+  type KeyRing,
+  MissingMasterKey,
+  newDataKey,
+  rootContext,
+  unwrapKey,
+} from '../../core/sealing.ts';
+import { decodeKeys, placeMasterKey, readEncodedKeys } from '../../environment/master-keys.ts';
 import { listSources, readRateSources } from '../../environment/settings.ts';
 import { type RateSourceName, readQuotes } from '../../fx/load.ts';
 import { describeLocation } from '../../fx/read-source.ts';
@@ -58,37 +65,32 @@ export function checkLimits(config: Config): Finding[] {
 }
 
 /** The environment that a database belongs to. */
-export type EnvironmentRecord = { name: string; masterKeyId: string };
+export type EnvironmentRecord = { name: string; rootKey: Buffer };
 
 export function checkMasterKey(
   { config, name }: { config: Config; name: EnvironmentName },
   record: EnvironmentRecord | undefined,
 ): { keys: KeyRing | undefined; findings: Finding[] } {
-  const { variable, file, given } = placeMasterKey(config, name);
-  const place = given === undefined ? file : variable;
-  if (given === undefined && !existsSync(file)) {
-    const isNew = record === undefined;
-    const text = isNew
-      ? `${name}: no master key yet; the first start creates ${file}`
-      : `${name}: the master key is missing: set ${variable} or restore ${file}`;
-    return { keys: undefined, findings: [{ isFine: isNew, text }] };
-  }
-  let key: Buffer;
+  let place = '';
   try {
-    key = Buffer.from(given ?? readFileSync(file, 'utf8').trim(), 'base64');
+    const source = placeMasterKey(config, name);
+    ({ place } = source);
+    if (source.kind === 'file' && record === undefined && !existsSync(source.file)) {
+      const text = `${name}: no master key yet; the first start creates ${source.file}`;
+      return { keys: undefined, findings: [{ isFine: true, text }] };
+    }
+    const masters = decodeKeys(readEncodedKeys(source));
+    const ring = { list: () => masters };
+    const root = record === undefined ? newDataKey() : unwrapKey(ring, record.rootKey, rootContext);
+    const text = `${name}: the master key is valid (${place})`;
+    return { keys: createKeyRing(ring, root), findings: [passed(text)] };
   } catch (error) {
-    return { keys: undefined, findings: [problem(`${name}: ${file}: ${formatCause(error)}`)] };
+    const isMissing = error instanceof MissingMasterKey;
+    const text = isMissing
+      ? `${place} is not the master key of this database: restore it from your backup`
+      : formatCause(error);
+    return { keys: undefined, findings: [problem(`${name}: ${text}`)] };
   }
-  if (key.length !== 32) {
-    const text = `${name}: ${place} must hold 32 bytes in Base64: create one with openssl rand -base64 32, for a new database only`;
-    return { keys: undefined, findings: [problem(text)] };
-  }
-  const keys = createKeyRing(key);
-  if (record !== undefined && record.masterKeyId !== keys.masterKeyId) {
-    const text = `${name}: ${place} is not the master key of this database: set ${variable} or restore ${file} from your backup`;
-    return { keys: undefined, findings: [problem(text)] };
-  }
-  return { keys, findings: [passed(`${name}: the master key is valid (${place})`)] };
 }
 
 /** Variables that rails files name as places of secrets; they may begin with OUTLAY_ too. */

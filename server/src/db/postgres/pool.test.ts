@@ -136,7 +136,7 @@ test('a tenant cannot write money, states or attempts by hand', async () => {
     'update environment set clock_offset_us = 1',
     `update accounts set name = 'x'`,
     `update credentials set revoked_at = now()`,
-    `insert into credentials (account_id, id, kind, secret_hash, scopes, created_at) values ('${own.accountId}', gen_random_uuid(), 'api_key', sha256('x'), '{}', now())`,
+    `insert into credentials (account_id, id, kind, secret_hash, scopes, mac, created_at) values ('${own.accountId}', gen_random_uuid(), 'api_key', sha256('x'), '{}', sha256('x'), now())`,
     'delete from events',
     'truncate events',
     'insert into rates (base, quote, source, as_of, digits, scale) values ($$USD$$, $$MXN$$, $$x$$, now(), 1, 0)',

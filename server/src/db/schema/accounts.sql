@@ -28,6 +28,8 @@ create table credentials (
   created_at timestamptz not null,
   expires_at timestamptz,
   revoked_at timestamptz,
+  -- Over the row, under a key that follows from the master key; empty once it is revoked.
+  mac bytea not null check (length(mac) in (0, 32)),
   primary key (account_id, id)
 );
 alter table credentials enable row level security;
@@ -61,6 +63,7 @@ create table access_tokens (
   credential_id uuid not null,
   scopes text[] not null,
   expires_at timestamptz not null,
+  mac bytea not null check (length(mac) = 32),
   primary key (account_id, token_hash),
   foreign key (account_id, credential_id) references credentials (account_id, id)
 );

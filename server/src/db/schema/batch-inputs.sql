@@ -14,7 +14,10 @@ alter table batch_inputs enable row level security;
 create policy own_account on batch_inputs using (account_id = current_account());
 grant select, insert, update, delete on batch_inputs to outlay_tenant;
 
-create trigger open_to_clients before update or delete on batch_inputs
+-- An erasure empties rows of any batch.
+create trigger open_to_clients before update on batch_inputs
+  for each row when (current_user = 'outlay_tenant') execute function refuse_unless_open();
+create trigger removed_unfinished before delete on batch_inputs
   for each row execute function refuse_unless_open();
 create trigger never_emptied before truncate on batch_inputs
   for each statement execute function refuse_change('must not be truncated');

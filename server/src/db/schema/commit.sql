@@ -23,7 +23,8 @@ create function find_complete_attributes(quote payout_quotes)
   limit 1;
 $$;
 
--- Eight uniformly random digits (the remainder of 48 random bits is biased by a millionth).
+-- Eight uniformly random digits (the remainder of 48 random bits is biased by a millionth). What the
+-- recipient is told differs from them by a number under the recipient's key (`core/pickup-code.ts`).
 create function new_pickup_code() returns text
   language sql volatile
   return lpad((('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint
@@ -141,12 +142,14 @@ begin
     insert into payout_dispatches (account_id, payout_id, rail, due_at)
     select account_id, payout_id, rail, v_now from chosen
   ), keyed as (
-    insert into idempotency_records (account_id, key, month, fingerprint, status, body, created_at)
+    insert into idempotency_records (account_id, key, month, fingerprint, status, body, user_id,
+      created_at)
     select account_id, p_keys[ord], month_of(v_now), p_fingerprints[ord], 200,
-      convert_to(replace(p_answers[ord], '%', code), 'UTF8'), v_now
+      convert_to(replace(p_answers[ord], '%', code), 'UTF8'),
+      case when code <> '' then user_id end, v_now
     from chosen where p_keys[ord] is not null
     on conflict (account_id, key, month) do update
-      set fingerprint = excluded.fingerprint, body = excluded.body,
+      set fingerprint = excluded.fingerprint, body = excluded.body, user_id = excluded.user_id,
         created_at = excluded.created_at
   ), answered as (
     select j.ord, j.detail, coalesce(c.code, j.pickup_code) as code, c.account_id, c.payout_id,

@@ -307,7 +307,8 @@ begin
     j.unknown_since, j.first_tried_at, v_now, p.rail, p.payer_key, p.destination_token, p.country,
     p.delivery_type, p.source_currency, p.source_amount, p.fee, p.destination_currency,
     p.destination_amount, p.pickup_code, coalesce(p.ran_at, p.committed_at),
-    p.estimated_availability, p.user_id, p.attr_set_id, v.sealed, u.data_key, u.sealed, u.country, u.kyc_status = 'approved', a.name,
+    p.estimated_availability, p.user_id, p.attr_set_id, with_version(v.version, v.sealed),
+    u.data_key, with_version(u.version, u.sealed), u.country, u.kyc_status = 'approved', a.name,
     j.reference
   from planned j
   join payouts p on p.account_id = j.account_id and p.id = j.payout_id

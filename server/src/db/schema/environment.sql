@@ -5,7 +5,10 @@ create table environment (
   clock_offset_us bigint not null default 0 check (clock_offset_us >= 0),
   -- The offset that the sandbox requested. The clock stops on the way there wherever work is due.
   clock_target_us bigint not null default 0,
+  -- The newest master key, which wraps the keys below and those of users.
   master_key_id text not null,
+  -- A random key, wrapped: from it follow all keys but those of users.
+  root_key bytea not null default '',
   created_at timestamptz not null default now(),
   -- Advanced before the first instruction of each second and also written to a file outside of the
   -- database: a file that is ahead shows that the database was restored.

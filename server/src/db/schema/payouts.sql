@@ -370,9 +370,9 @@ begin
     where account_id = any (v_locked)
   )
   select r.id, r.attr_set_id, r.attr_version, v_now,
-    date_trunc('second', v_now + r.seconds * interval '1 second'), v.sealed, r.data_key
-  from request r
-  left join attribute_set_versions v
+    date_trunc('second', v_now + r.seconds * interval '1 second'), with_version(v.version, v.sealed),
+    r.data_key
+  from request r left join attribute_set_versions v
     on v.account_id = r.account_id and v.set_id = r.attr_set_id and v.version = r.attr_version;
 end
 $$;

@@ -8,9 +8,13 @@ create table rail_records (
   key text collate "C" not null,
   state text collate "C" not null,
   revision bigint not null check (revision > 0),
+  -- Of the payment that it is about, where it holds data of a person.
+  reference text,
+  -- Empty after the erasure of that person.
   sealed bytea not null,
   primary key (rail, collection, key)
 );
+create index rail_records_reference on rail_records (reference) where reference is not null;
 create index rail_records_state on rail_records (rail, collection, state, key);
 alter table rail_records enable row level security;
 
@@ -18,7 +22,7 @@ alter table rail_records enable row level security;
 -- null state removes it. Records are locked in order, so that writers cannot deadlock.
 create function write_rail_records(
   p_rail text, p_collections text[], p_keys text[], p_revisions bigint[], p_states text[],
-  p_sealed bytea[]
+  p_sealed bytea[], p_references text[]
 ) returns boolean
   language plpgsql as $$
 declare
@@ -42,10 +46,10 @@ begin
     for update of r
   ) held;
   if v_found <> v_expected then return false; end if;
-  insert into rail_records (rail, collection, key, state, revision, sealed)
-  select p_rail, collection, key, state, 1, sealed
-  from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed)
-    c (collection, key, revision, state, sealed)
+  insert into rail_records (rail, collection, key, state, revision, sealed, reference)
+  select p_rail, collection, key, state, 1, sealed, reference
+  from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed, p_references)
+    c (collection, key, revision, state, sealed, reference)
   where revision = 0
   order by collection, key
   on conflict do nothing;
@@ -107,8 +111,7 @@ create table rail_observations (
   primary key (rail, id)
 );
 create index rail_observations_waiting on rail_observations (due_at) where state = 'waiting';
-create index rail_observations_unapplied on rail_observations (rail, reference)
-  where state = 'waiting';
+create index rail_observations_reference on rail_observations (rail, reference);
 alter table rail_observations enable row level security;
 
 create trigger never_removed before delete or truncate on rail_observations

@@ -1,3 +1,9 @@
+-- A ciphertext after the version of the value that it is bound to, as readers get it.
+create function with_version(p_version integer, p_sealed bytea) returns bytea
+  language sql immutable parallel safe
+  return int4send(p_version) || p_sealed;
+grant execute on function with_version to outlay_tenant;
+
 -- A recipient. Personal data is sealed under the user's own key; e-mail addresses are compared by a
 -- keyed hash.
 create table users (
@@ -10,11 +16,16 @@ create table users (
   kyc_status text not null default 'none'
     check (kyc_status in ('none', 'pending', 'approved', 'declined')),
   data_key bytea not null,
+  -- Of the sealed data, which is bound to it: an older ciphertext under a newer version does not open.
+  version integer not null default 1 check (version > 0),
   sealed bytea not null,
   metadata text not null default '{}',
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  -- When the personal data was erased: the key is destroyed then, and nothing of the person is left.
+  erased_at timestamptz,
   primary key (account_id, id),
+  constraint erased_has_no_key check ((erased_at is not null) = (length(data_key) = 0)),
   constraint users_internal_user_id unique (account_id, internal_user_id),
   constraint users_email unique (account_id, email_index)
 );
@@ -69,12 +80,12 @@ create trigger erased after update of data_key on users
   for each row when (length(new.data_key) <> length(old.data_key))
   execute function forget_user_names();
 
--- What an event stores of a user: all of it, with the personal data as it is sealed.
+-- What an event stores of a user: all of it, with what tells of the person as it is sealed. Events are
+-- never changed, so that nothing else of a person may stand in them.
 create function user_payload(u users) returns text
   language sql stable
-  return json_build_object('internal_user_id', u.internal_user_id, 'status', u.status,
-    'country', u.country, 'metadata', u.metadata, 'created_at', u.created_at,
-    'sealed', encode(u.sealed, 'hex'))::text;
+  return json_build_object('status', u.status, 'country', u.country, 'created_at', u.created_at,
+    'sealed', encode(with_version(u.version, u.sealed), 'hex'))::text;
 grant execute on function user_payload to outlay_tenant;
 
 -- Creates users. Those whose internal id or e-mail address is taken, also by an earlier one of the

@@ -154,6 +154,17 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
       detail: 'after must be at least 1200: older events are no longer kept',
     },
   },
+  legal_hold: {
+    cause: 'The data of this user must be kept until a date, which `detail` names.',
+    remedy:
+      'Repeat the request after that date, or ask the operator of the service about the hold.',
+    example: 'A legal hold keeps the data of this user until 2027-03-01T00:00:00Z',
+  },
+  payouts_open: {
+    cause: 'A payout to this user has not ended, and its rail still needs the data.',
+    remedy: 'Repeat the request when all payouts of the user are COMPLETED or CANCELLED.',
+    example: 'Payouts to this user have not ended',
+  },
   user_erased: {
     cause: 'The personal data of this user was erased and cannot be read any more.',
     remedy:

@@ -111,7 +111,11 @@ async function send(
   if (isDue) {
     const payment = await plan(parts, instruction);
     if (payment === undefined) return { outcome: 'rejected', reason: 'invalid_details' };
-    const seen = stored ?? { key: payment.transferId, revision: 0 };
+    const seen = stored ?? {
+      key: payment.transferId,
+      revision: 0,
+      reference: instruction.reference,
+    };
     if (await records.write(seen, { state: 'asking', value: payment })) {
       await begin(parts, payment, context);
     }

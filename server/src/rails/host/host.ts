@@ -134,6 +134,11 @@ function describeProblem({ id, kind, detail, currency, amountMinor }: InboundPro
   };
 }
 
+/** Whether the record was about a person whose data was erased since. */
+function isEmptied({ sealed }: RecordRow): boolean {
+  return sealed.length === 0;
+}
+
 export function createStore(rail: string, db: Database, keys: KeyRing): RailStore {
   const nameRecord = (collection: string, key: string): string =>
     rowContext('rail_records', rail, collection, key);
@@ -143,7 +148,8 @@ export function createStore(rail: string, db: Database, keys: KeyRing): RailStor
     revision: Number(row.revision),
     value: JSON.parse(keys.open(row.sealed, nameRecord(collection, row.key)).toString('utf8')),
   });
-  const describeChange = ({ collection, key, revision, next }: RecordChange) => ({
+  const describeChange = ({ collection, key, revision, next, reference }: RecordChange) => ({
+    reference: reference ?? null,
     collection,
     key,
     revision,
@@ -156,7 +162,7 @@ export function createStore(rail: string, db: Database, keys: KeyRing): RailStor
   return {
     get: async (collection, key) => {
       const row = await getRecord(db.system, { rail, collection, key });
-      return row === undefined ? undefined : open(collection, row);
+      return row === undefined || isEmptied(row) ? undefined : open(collection, row);
     },
     list: async (collection, { state, after = '', count }) => {
       const rows = await listRecords(db.system, { rail, collection, state, after, count });

@@ -21,7 +21,7 @@ const listQuery = defineQuery({
   name: 'list_rail_records',
   text: `
     select key, state, revision, sealed from rail_records
-    where rail = $1 and collection = $2 and key > $3
+    where rail = $1 and collection = $2 and key > $3 and length(sealed) > 0
     order by key limit $4`,
   columns: recordColumns,
 });
@@ -30,14 +30,14 @@ const listInStateQuery = defineQuery({
   name: 'list_rail_records_in_state',
   text: `
     select key, state, revision, sealed from rail_records
-    where rail = $1 and collection = $2 and state = $5 and key > $3
+    where rail = $1 and collection = $2 and state = $5 and key > $3 and length(sealed) > 0
     order by key limit $4`,
   columns: recordColumns,
 });
 
 const writeQuery = defineQuery({
   name: 'write_rail_records',
-  text: 'select write_rail_records($1, $2, $3, $4, $5, $6) as is_written',
+  text: 'select write_rail_records($1, $2, $3, $4, $5, $6, $7) as is_written',
   columns: { is_written: column.boolean },
 });
 
@@ -118,6 +118,8 @@ export type RecordWrite = {
   /** Null removes it. */
   state: string | null;
   sealed: Buffer | null;
+  /** Of a new record: the payment whose recipient it tells of, or null. */
+  reference: string | null;
 };
 
 export async function writeRecords(
@@ -132,6 +134,7 @@ export async function writeRecords(
     writes.map(({ revision }) => revision),
     writes.map(({ state }) => state),
     writes.map(({ sealed }) => sealed),
+    writes.map(({ reference }) => reference),
   ]);
   return row.is_written;
 }

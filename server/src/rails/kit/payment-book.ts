@@ -122,7 +122,8 @@ export function openPaymentBook<const State extends string, Schema extends z.Zod
       return record && answerFrom(record, instruction);
     },
     enter: async (instruction, first) => {
-      const isNew = await write({ key: formatKey(instruction.reference), revision: 0 }, first);
+      const { reference } = instruction;
+      const isNew = await write({ key: formatKey(reference), revision: 0, reference }, first);
       return { isNew, answer: await answerNow(instruction) };
     },
     cancel: async (instruction, { tombstone, withdraw }) => {

@@ -57,7 +57,7 @@ export type NextRecord<State extends string, Value> = {
 };
 
 /** The record as it was read; revision 0: there is none yet. */
-export type SeenRecord = { readonly key: string; readonly revision: number };
+export type SeenRecord = Pick<RecordChange, 'key' | 'revision' | 'reference'>;
 
 export type RecordsOptions<State extends string, Schema extends z.ZodType> = {
   readonly collection: string;
@@ -95,7 +95,11 @@ export function openRecords<const State extends string, Schema extends z.ZodType
     const record = await store.get(collection, key);
     return record && read(record);
   };
-  const change: Records<State, Value>['change'] = ({ key, revision }, next) => ({
+  const change: Records<State, Value>['change'] = (
+    { key, revision, reference }: SeenRecord,
+    next,
+  ) => ({
+    ...(reference !== undefined && { reference }),
     collection,
     key,
     revision,

@@ -1,0 +1,54 @@
+import { formatToken } from '../core/ids.ts';
+import { openErasures } from '../environment/erasures.ts';
+import { endHold, eraseUser, type HoldRow, listHolds, placeHold } from '../erasure/erasure.ts';
+import { defineCommand } from './command.ts';
+import { flag, hold, reason, until, user } from './options.ts';
+import { getUserKey } from './screening.ts';
+
+export const userCommands = [
+  defineCommand({
+    name: 'user erase',
+    permission: 'comply',
+    about: 'erase the personal data of a recipient for ever; needs two persons',
+    options: { user, reason },
+    approval: () => ({ policy: 'erasure' }),
+    run: async (context, { user: userId, reason: why }) => {
+      const key = await getUserKey(context, userId);
+      const actor = `operator ${context.operator.name}`;
+      const erasedAt = await eraseUser(openErasures(context), { ...key, actor, reason: why });
+      return { result: 'erased', user_token: formatToken('user', userId), erased_at: erasedAt };
+    },
+  }),
+  defineCommand({
+    name: 'user hold',
+    permission: 'comply',
+    about: 'keep the data of a recipient until a date, whoever asks for its erasure',
+    options: { user, until, reason },
+    run: async (context, { user: userId, until: end, reason: why }) => {
+      const key = await getUserKey(context, userId);
+      const placed = { ...key, reason: why, placedBy: context.operator.name, until: end };
+      return describe(await placeHold(context.db, placed, new Date(context.clock.nowMs())));
+    },
+  }),
+  defineCommand({
+    name: 'user release-hold',
+    permission: 'comply',
+    about: 'end a legal hold before its date; needs two persons',
+    options: { hold, reason },
+    approval: () => ({ policy: 'erasure' }),
+    run: async ({ db, operator }, { hold: id }) =>
+      describe(await endHold(db, { id, endedBy: operator.name })),
+  }),
+  defineCommand({
+    name: 'user holds',
+    permission: 'read',
+    about: 'list legal holds, newest first',
+    options: { user: user.optional(), all: flag('also those that have ended') },
+    run: async ({ db }, { user: userId, all }) =>
+      (await listHolds(db.system, { userId, all })).map(describe),
+  }),
+];
+
+function describe({ id, account_id: account, user_id: userId, ...row }: HoldRow) {
+  return { hold: id, account, user_token: formatToken('user', userId), ...row };
+}

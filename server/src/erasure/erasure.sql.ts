@@ -1,0 +1,147 @@
+import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, nullable, one, type RowOf } from '../db/rows.ts';
+
+export type UserKey = { accountId: string; userId: string };
+
+const eraseQuery = defineQuery({
+  name: 'erase_user',
+  text: 'select result, at from erase_user($1, $2, $3, $4)',
+  columns: {
+    result: column.oneOf('erased', 'already', 'held', 'open_payouts', 'not_found'),
+    at: nullable(column.instant),
+  },
+});
+
+const completeStatement: Statement = {
+  name: 'complete_erasure',
+  text: `
+    update erasures set completed_at = environment_now()
+    where account_id = $1 and user_id = $2 and completed_at is null`,
+};
+
+const unfinishedQuery = defineQuery({
+  name: 'list_unfinished_erasures',
+  text: `
+    select account_id, user_id from erasures
+    where completed_at is null order by erased_at limit 100`,
+  columns: { account_id: column.uuid, user_id: column.uuid },
+});
+
+const erasureColumns = {
+  account_id: column.uuid,
+  user_id: column.uuid,
+  erased_at: column.instant,
+};
+export type ErasureRow = RowOf<typeof erasureColumns>;
+
+const listQuery = defineQuery({
+  name: 'list_erasures',
+  text: `
+    select account_id, user_id, erased_at from erasures
+    where erased_at >= $1 order by erased_at`,
+  columns: erasureColumns,
+});
+
+const intactQuery = defineQuery({
+  name: 'list_intact_users',
+  text: `
+    select u.account_id, u.id as user_id
+    from unnest($1::uuid[], $2::uuid[]) e (account_id, user_id)
+    join users u on u.account_id = e.account_id and u.id = e.user_id
+    where u.erased_at is null`,
+  columns: { account_id: column.uuid, user_id: column.uuid },
+});
+
+const holdColumns = {
+  id: column.uuid,
+  account_id: column.uuid,
+  user_id: column.uuid,
+  reason: column.text,
+  placed_by: column.text,
+  placed_at: column.instant,
+  until: column.instant,
+  ended_by: nullable(column.text),
+  ended_at: nullable(column.instant),
+};
+export type HoldRow = RowOf<typeof holdColumns>;
+
+const placeHoldQuery = defineQuery({
+  name: 'place_legal_hold',
+  text: `
+    insert into legal_holds (account_id, id, user_id, reason, placed_by, placed_at, until)
+    select $1, $2, $3, $4, $5, environment_now(), $6
+    returning ${Object.keys(holdColumns).join(', ')}`,
+  columns: holdColumns,
+});
+
+const endHoldQuery = defineQuery({
+  name: 'end_legal_hold',
+  text: `
+    update legal_holds set ended_by = $2, ended_at = environment_now()
+    where id = $1 and ended_at is null and until > environment_now()
+    returning ${Object.keys(holdColumns).join(', ')}`,
+  columns: holdColumns,
+});
+
+const listHoldsQuery = defineQuery({
+  name: 'list_legal_holds',
+  text: `
+    select ${Object.keys(holdColumns).join(', ')} from legal_holds
+    where ($1::uuid is null or user_id = $1) and ($2 or ended_at is null and until > environment_now())
+    order by placed_at desc limit 1000`,
+  columns: holdColumns,
+});
+
+export async function eraseRow(
+  session: Session,
+  { accountId, userId }: UserKey,
+  by: { actor: string; reason: string },
+): Promise<RowOf<typeof eraseQuery.columns>> {
+  return one(session, eraseQuery, [accountId, userId, by.actor, by.reason]);
+}
+
+export async function completeErasure(session: Session, user: UserKey): Promise<void> {
+  await exec(session, completeStatement, [user.accountId, user.userId]);
+}
+
+export async function listUnfinished(session: Session): Promise<UserKey[]> {
+  const rows = await many(session, unfinishedQuery, []);
+  return rows.map((row) => ({ accountId: row.account_id, userId: row.user_id }));
+}
+
+/** Those of that time and later. */
+export async function listErasures(session: Session, since: Date): Promise<ErasureRow[]> {
+  return many(session, listQuery, [since]);
+}
+
+/** Those of the users that exist and are not erased. */
+export async function listIntact(session: Session, users: readonly UserKey[]): Promise<UserKey[]> {
+  const rows = await many(session, intactQuery, [
+    users.map(({ accountId }) => accountId),
+    users.map(({ userId }) => userId),
+  ]);
+  return rows.map((row) => ({ accountId: row.account_id, userId: row.user_id }));
+}
+
+export async function insertHold(
+  session: Session,
+  hold: UserKey & { id: string; reason: string; placedBy: string; until: Date },
+): Promise<HoldRow> {
+  const { accountId, id, userId, reason, placedBy, until } = hold;
+  return one(session, placeHoldQuery, [accountId, id, userId, reason, placedBy, until]);
+}
+
+export async function endHoldRow(
+  session: Session,
+  hold: { id: string; endedBy: string },
+): Promise<HoldRow | undefined> {
+  const rows = await many(session, endHoldQuery, [hold.id, hold.endedBy]);
+  return rows[0];
+}
+
+export async function listHoldRows(
+  session: Session,
+  filter: { userId: string | undefined; all: boolean },
+): Promise<HoldRow[]> {
+  return many(session, listHoldsQuery, [filter.userId ?? null, filter.all]);
+}

@@ -12,7 +12,7 @@ const ranks = [
   ['core/'],
   ['db/', 'config(-values)?\\.ts$'],
   ['http/', 'work/'],
-  ['ledger/', 'accounts/', 'users/', 'rails/'],
+  ['ledger/', 'accounts/', 'users/', 'rails/', 'controls/'],
   ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/'],
   ['receipts/'],
   ['payouts/'],

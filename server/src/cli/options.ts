@@ -2,8 +2,10 @@ import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { isAddressRange } from '../config-values.ts';
 import { scopes } from '../core/access.ts';
+import { findCountry } from '../core/country.ts';
 import { findCurrency, getCurrency } from '../core/currency.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
 
 /** The options that several commands take. The metadata of each schema is its help. */
 
@@ -94,6 +96,7 @@ export const environmentName = option(
 export const account = identifier('account');
 export const credential = identifier('credential');
 export const exception = identifier('exception');
+export const freeze = identifier('freeze');
 export const user = token('user', 'token of the user');
 export const payout = token('payout', 'token of the payout');
 export const name = visibleText({ value: 'name', about: 'name of the account' }, 200);
@@ -113,6 +116,13 @@ export const currency = option(
     })
     .transform(getCurrency),
 );
+export const country = option(
+  { value: 'code', about: 'country, such as MEX' },
+  text.refine((code) => findCountry(code) !== undefined, {
+    error: 'must be the alpha-3 code of a country, such as MEX',
+  }),
+);
+export const deliveryType = oneOf('delivery type', deliveryTypes);
 export const rail = option(
   { value: 'name', about: 'name of the rail' },
   text.regex(/^[a-z0-9_]{1,40}$/, 'must be the name of a rail: a to z, digits and _'),

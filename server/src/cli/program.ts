@@ -15,6 +15,7 @@ import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
+import { freezeCommands, sendingCommands } from './stopping.ts';
 
 /** The commands of operators: `npm run outlay -- admin <command>`. */
 
@@ -27,6 +28,8 @@ export const commands: readonly Command[] = [
   ...payoutCommands,
   ...receiptCommands,
   ...recoveryCommands,
+  ...sendingCommands,
+  ...freezeCommands,
   ...railCommands,
   ...screeningCommands,
   ...identityCommands,
@@ -43,6 +46,8 @@ const nouns: Readonly<Record<string, string>> = {
   payout: 'explain payouts and decide about them',
   receipt: 'receipts of payouts',
   recovery: 'recovery after a restore',
+  sending: 'stop, drain and resume all sending',
+  freeze: 'freeze a client, a recipient, a corridor or a rail',
   rail: 'rails',
   secret: 'secret files',
   screening: 'sanctions lists and hits',

@@ -18,6 +18,8 @@ export const schemaSubjects = [
   'ledger',
   'chain',
   'notices',
+  'decisions',
+  'freezes',
   'payouts',
   'schedules',
   'history',

@@ -112,6 +112,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
         counts: new Map(),
         leaseMs,
         hasRules: false,
+        isCanceling: true,
         only: { accountId, payoutId },
       });
       if (row === undefined) return false;

@@ -225,7 +225,7 @@ const wrongBatches = defineQuery({
   },
 });
 
-/** Payouts that have not ended, with nothing due and no open exception; scheduled ones with no try due. */
+/** Payouts that have not ended, with nothing due, no freeze and no open exception; scheduled ones with no try due. */
 const stuckPayouts = defineQuery({
   name: 'select_stuck_payouts',
   answerMsMax: proofMsMax,
@@ -234,7 +234,8 @@ const stuckPayouts = defineQuery({
     where s.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
       and not exists (
         select from payout_dispatches d
-        where d.account_id = s.account_id and d.payout_id = s.payout_id and d.due_at < 'infinity')
+        where d.account_id = s.account_id and d.payout_id = s.payout_id
+          and (d.due_at < 'infinity' or d.frozen_by is not null))
       and not exists (
         select from exceptions e
         where e.account_id = s.account_id and e.payout_id = s.payout_id and e.closed_at is null)

@@ -16,6 +16,7 @@ alter table payout_dispatches enable row level security;
 create policy own_account on payout_dispatches using (account_id = current_account());
 grant select (account_id) on payout_dispatches to outlay_tenant;
 grant select (payout_id) on payout_dispatches to outlay_tenant;
+grant select (frozen_by) on payout_dispatches to outlay_tenant;
 
 create index users_created on users (account_id, created_at, id);
 create index users_country on users (account_id, country, id);

@@ -8,18 +8,26 @@ import {
 } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
 import { amountFaults } from '../core/amount-faults.ts';
+import { type Currency, getCurrency } from '../core/currency.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
-import { fundBalance } from '../ledger/ledger.ts';
+import { isWorthMoreThan } from '../destinations/usd-worth.ts';
+import { readLimits } from '../environment/settings.ts';
+import { bookBalance, listBookings } from '../ledger/bookings.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
 import {
   account,
   amount,
+  by,
   color,
   currency,
   displayName,
   file,
+  limit,
   name,
+  reason,
+  reference,
+  signedAmount,
   trueOrFalse,
 } from './options.ts';
 
@@ -39,19 +47,28 @@ export const accountCommands = [
   }),
   defineCommand({
     name: 'account fund',
-    about: 'record money that came in from outside',
-    options: { account, currency, amount },
-    run: async (context, values) => {
-      const parsed = parseAmount(values.amount, values.currency);
-      if (!parsed.ok) {
-        throw new ConfigError(amountFaults('--amount', parsed.fault, values.currency).detail);
-      }
-      const accountId = await getAccountId(context, values.account);
-      const { code } = values.currency;
-      const wallet = await context.db.systemTransaction((session) =>
-        fundBalance(session, { accountId, currency: code, amountMinor: parsed.minor }),
-      );
-      return { ...wallet, balance: formatAmount(wallet.balance, values.currency) };
+    about: 'record money that came in from outside, once for each reference',
+    options: { account, currency, amount, reference, by, reason },
+    run: (context, values) => book(context, 'fund', values),
+  }),
+  defineCommand({
+    name: 'account adjust',
+    about: 'correct a balance; a second person runs the same command',
+    options: { account, currency, amount: signedAmount, reference, by, reason },
+    run: (context, values) => book(context, 'adjust', values),
+  }),
+  defineCommand({
+    name: 'account bookings',
+    about: 'list what operators have booked on the balances of an account, the newest first',
+    options: { account, limit: limit.optional() },
+    run: async (context, { account: id, limit: count = 100 }) => {
+      const accountId = await getAccountId(context, id);
+      const rows = await listBookings(context.db.system, { accountId, count });
+      return rows.map(({ amount: minor, balance_after: after, ...row }) => {
+        const of = getCurrency(row.currency);
+        const format = (some: bigint) => formatAmount(some, of);
+        return { ...row, amount: format(minor), balance_after: format(after) };
+      });
     },
   }),
   defineCommand({
@@ -90,6 +107,53 @@ export const accountCommands = [
     },
   }),
 ];
+
+type BookingValues = {
+  account: string;
+  currency: Currency;
+  amount: string;
+  reference: string;
+  by: string;
+  reason: string;
+};
+
+/** An adjustment needs two persons; a funding does in live, above the value of large payouts. */
+async function book(
+  context: CommandContext,
+  kind: 'fund' | 'adjust',
+  { currency: of, amount: given, ...values }: BookingValues,
+) {
+  const isTaken = kind === 'adjust' && given.startsWith('-');
+  const parsed = parseAmount(isTaken ? given.slice(1) : given, of);
+  if (!parsed.ok) throw new ConfigError(amountFaults('--amount', parsed.fault, of).detail);
+  const { minor } = parsed;
+  const accountId = await getAccountId(context, values.account);
+  const personsNeeded =
+    kind === 'adjust' || (await isLargeFunding(context, { minor, currency: of.code })) ? 2 : 1;
+  const { result, balanceMinor } = await bookBalance(
+    context.db,
+    {
+      accountId,
+      kind,
+      reference: values.reference,
+      currency: of.code,
+      amountMinor: isTaken ? -minor : minor,
+    },
+    { by: values.by, reason: values.reason, personsNeeded },
+  );
+  if (balanceMinor === undefined) return { result };
+  return { result, currency: of.code, balance: formatAmount(balanceMinor, of) };
+}
+
+async function isLargeFunding(
+  context: CommandContext,
+  amount: { minor: bigint; currency: string },
+): Promise<boolean> {
+  if (context.name !== 'live') return false;
+  const { openRates } = await import('../environment/imports.ts');
+  const { rates } = await openRates(context);
+  return isWorthMoreThan(amount, readLimits(context.config).twoPersonsAboveUsd, rates);
+}
 
 /** Drawn anew as a small PNG, so that nothing but the picture gets into receipts. */
 async function readLogo(path: string): Promise<Buffer> {

@@ -108,6 +108,14 @@ export const color = option(
 export const by = visibleText({ value: 'name', about: 'who decides' }, 100);
 export const reason = visibleText({ value: 'text', about: 'why' }, 1000);
 export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);
+export const signedAmount = option(
+  { value: 'amount', about: 'decimal; --amount=-12.50 takes from the balance' },
+  text,
+);
+export const reference = visibleText(
+  { value: 'text', about: 'of the payment or the case; booked once in an account' },
+  100,
+);
 export const currency = option(
   { value: 'code', about: 'currency, such as USD' },
   text
@@ -141,6 +149,14 @@ export const addressList = option(
 );
 export const from = instant('from this time on');
 export const to = instant('before this time');
+/** In seconds. */
+export function duration(about: string) {
+  const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+  const schema = text
+    .regex(/^\d{1,6}[smhd]$/, 'must be a number and s, m, h or d, such as 90m')
+    .transform((given) => Number(given.slice(0, -1)) * (units[given.slice(-1)] ?? 1));
+  return option({ value: 'time', about: `${about}, such as 90m, 2h or 3d` }, schema);
+}
 export const limit = option(
   { value: 'count', about: 'at most this many, up to 1000; default: 100' },
   text.regex(/^(?:[1-9]\d{0,2}|1000)$/, 'must be a whole number from 1 to 1000').transform(Number),

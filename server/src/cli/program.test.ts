@@ -138,7 +138,9 @@ describe('commands on an environment', () => {
   it('refuse an account that does not exist', async () => {
     const account = newId();
     const kind = { account, kind: 'client' };
-    await refuses('account fund', { account, currency: 'USD', amount: '5' }, /account not found/);
+    const booking = { reference: 'r', by: 'Ada', reason: 'a wire' };
+    const funding = { account, currency: 'USD', amount: '5', ...booking };
+    await refuses('account fund', funding, /account not found/);
     await refuses('account set', { account, 'accept-both-tokens': 'true' }, /account not found/);
     await refuses('credential list', { account }, /account not found/);
     await refuses('credential create', kind, /account not found/);
@@ -147,14 +149,41 @@ describe('commands on an environment', () => {
   it('refuse invalid amounts and addresses, and change nothing', async () => {
     const created = (await run('account create', { name: 'One' })) as { account: string };
     const { account } = created;
+    const booking = { account, currency: 'USD', reference: 'r', by: 'Ada', reason: 'a wire' };
     for (const amount of ['0', '-5', 'much', '1.001', '1e30']) {
-      await refuses('account fund', { account, currency: 'USD', amount }, /--amount (must|has|is)/);
+      await refuses('account fund', { ...booking, amount }, /--amount (must|has|is)/);
     }
     const addresses = '10.0.0.1/8';
     await refuses('credential create', { account, kind: 'api_key', addresses }, /--addresses/);
     assert.equal(((await run('credential list', { account })) as unknown[]).length, 2);
-    const funded = await run('account fund', { account, currency: 'USD', amount: '5.25' });
-    assert.equal((funded as { balance: string }).balance, '5.25');
+    const fund = () => run('account fund', { ...booking, amount: '5.25' });
+    assert.deepEqual(await fund(), { result: 'booked', currency: 'USD', balance: '5.25' });
+    assert.equal(((await fund()) as { result: string }).result, 'booked_before');
+  });
+
+  it('book a large funding and every correction once two persons have decided the same', async () => {
+    const { account } = (await run('account create', { name: 'Two' })) as { account: string };
+    const large = { account, currency: 'USD', amount: '10000.01', reference: 'w-1' };
+    const ada = { by: 'Ada', reason: 'a wire' };
+    const bob = { by: 'Bob', reason: 'seen on the statement' };
+    const resultOf = (answer: unknown) => (answer as { result: string }).result;
+    const fund = (values: Record<string, string>) => run('account fund', { ...large, ...values });
+    assert.equal(resultOf(await fund(ada)), 'waiting');
+    assert.equal(resultOf(await fund(ada)), 'waiting');
+    await refuses('account fund', { ...large, ...bob, amount: '20000' }, /other values/);
+    assert.equal(resultOf(await fund(bob)), 'booked');
+    const wrong = { account, currency: 'USD', amount: '-1000.01', reference: 'case 7' };
+    assert.equal(resultOf(await run('account adjust', { ...wrong, ...ada })), 'waiting');
+    assert.deepEqual(await run('account adjust', { ...wrong, ...bob }), {
+      result: 'booked',
+      currency: 'USD',
+      balance: '9000',
+    });
+    const listed = (await run('account bookings', { account })) as { reference: string }[];
+    assert.deepEqual(
+      listed.map(({ reference }) => reference),
+      ['case 7', 'w-1'],
+    );
   });
 
   it('set the brand of receipts, of which what is not named stays', async () => {
@@ -189,7 +218,7 @@ describe('commands on an environment', () => {
   it('work beside a rail with faults, which rail check lists with exit code 1', async () => {
     setup.writeRails([partnerRail(), partnerRail({ name: 'broken', kind: 'pigeon' })]);
     await assert.rejects(setup.start('work'), /1 fault:\n {2}rail broken: kind must be/);
-    assert.equal(((await run('account list')) as unknown[]).length, 1);
+    assert.equal(((await run('account list')) as unknown[]).length, 2);
     const reports = (await run('rail check')) as { rail: string; faults: string[] }[];
     assert.equal(process.exitCode, 1);
     process.exitCode = 0;

@@ -15,6 +15,7 @@ import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
+import { payoutListCommand, statusCommands } from './status.ts';
 import { freezeCommands, sendingCommands } from './stopping.ts';
 
 /** The commands of operators: `npm run outlay -- admin <command>`. */
@@ -25,6 +26,8 @@ export const commands: readonly Command[] = [
   ...accountCommands,
   ...credentialCommands,
   ...exceptionCommands,
+  ...statusCommands,
+  payoutListCommand,
   ...payoutCommands,
   ...receiptCommands,
   ...recoveryCommands,

@@ -1,10 +1,8 @@
-import { findCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { convert } from '../core/rate.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { usd } from '../destinations/pricing.ts';
+import { isWorthMoreThan } from '../destinations/usd-worth.ts';
 import { listTriedPayers } from '../dispatch/dispatch.ts';
 import { describeTerms } from '../dispatch/failover.ts';
 import { findNextPayer, type RouterServices } from '../dispatch/routing.ts';
@@ -120,14 +118,8 @@ async function findRetry(services: DecisionServices, payout: DecidedPayoutRow) {
 
 /** Payouts without a USD price need two persons. */
 function needsTwo({ rates, twoPersonsAboveUsd }: DecisionServices, payout: DecidedPayoutRow) {
-  const source = findCurrency(payout.source_currency);
-  if (source === undefined) return true;
-  const boundMinor = BigInt(twoPersonsAboveUsd) * 10n ** BigInt(usd.scale);
-  if (source === usd) return payout.source_amount > boundMinor;
-  const found = rates().find(source.code, usd.code);
-  if (!found.ok) return true;
-  const conversion = { from: source, to: usd, rate: found.rate };
-  return convert(payout.source_amount, conversion, 'ceil') > boundMinor;
+  const amount = { minor: payout.source_amount, currency: payout.source_currency };
+  return isWorthMoreThan(amount, twoPersonsAboveUsd, rates);
 }
 
 /** The newest first; of all accounts if none is named. */

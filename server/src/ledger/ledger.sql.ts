@@ -25,7 +25,16 @@ const walletOfToken = defineQuery({
   columns: walletColumns,
 });
 
-export const entryTypes = ['fund', 'commit', 'refund', 'return', 'reserve', 'release'] as const;
+export const entryTypes = [
+  'fund',
+  'adjust_credit',
+  'adjust_debit',
+  'commit',
+  'refund',
+  'return',
+  'reserve',
+  'release',
+] as const;
 export type EntryType = (typeof entryTypes)[number];
 
 /** Newest first; journal ids are ordered by time. */
@@ -270,7 +279,8 @@ const commitEntries = defineEntries('select_commit_entries', `and j.kind = 'comm
 /** Along the index of the kinds that are few among the commits. */
 const rareEntries = defineEntries(
   'select_rare_entries',
-  `and j.kind = $6 and j.kind in ('fund', 'refund', 'return', 'reserve', 'release')`,
+  `and j.kind = $6 and j.kind in ('fund', 'adjust_credit', 'adjust_debit', 'refund', 'return',
+    'reserve', 'release')`,
 );
 
 export async function selectEntries(

@@ -8,7 +8,7 @@ create index ledger_journals_given_back on ledger_journals (account_id, payout_i
   where kind in ('refund', 'return');
 -- The kinds of a statement that are few among the commits.
 create index ledger_journals_rare on ledger_journals (account_id, source_currency, kind, id)
-  where kind in ('fund', 'refund', 'return', 'reserve', 'release');
+  where kind in ('fund', 'adjust_credit', 'adjust_debit', 'refund', 'return', 'reserve', 'release');
 
 -- A payout that has not ended is in the queue or has an open exception. Clients list theirs along both.
 create index exceptions_waiting on exceptions (account_id, payout_id) where closed_at is null;

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { runCommand } from '../../testing/setups/commands.ts';
+import {
+  createFakeRail,
+  createMoneyTest,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
+import { ConfigError } from '../config.ts';
+import { formatToken } from '../core/ids.ts';
+import type { CommandContext } from './context.ts';
+
+let money: MoneyTest;
+let owner: Owner;
+before(async () => {
+  money = await createMoneyTest({ environmentName: 'live' });
+  owner = await money.createOwner({ USD: 100_000_000n });
+});
+afterEach(async () => {
+  await money.assertSound();
+});
+after(() => money[Symbol.asyncDispose]());
+
+const ada = { by: 'Ada', reason: 'a test' };
+const bob = { by: 'Bob', reason: 'checked' };
+
+function run(command: string, values: Record<string, string | true> = {}): Promise<unknown> {
+  const config = {} as CommandContext['config'];
+  const { db, keys, clock } = money;
+  return runCommand({ db, keys, clock, config, name: 'live' }, command, values);
+}
+
+type Listed = {
+  matching: number;
+  payouts: { payout_token: string; waits_for: string; is_stuck: boolean; amount: string }[];
+};
+const list = async (values: Record<string, string | true> = {}) =>
+  (await run('payout list', values)) as Listed;
+
+test('sending stops at once, and two persons resume it in live', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const stopped = (await run('sending stop', ada)) as { result: string; rails: unknown };
+  assert.equal(stopped.result, 'stopped');
+  assert.deepEqual(stopped.rails, [{ rail: 'fake', being_sent: 0, handed_over: 0, waiting: 1 }]);
+  const rail = createFakeRail(() => ({ outcome: 'paid' }));
+  const dispatcher = money.createDispatcher(rail);
+  await dispatcher.drain();
+  assert.equal(rail.sends(), 0);
+  const [listed] = (await list({ stuck: true })).payouts;
+  assert.equal(listed?.payout_token, formatToken('payout', payout.payoutId));
+  assert.equal(listed?.waits_for, 'the end of a freeze: sending');
+  const screen = (await run('status')) as string;
+  assert.match(screen, /sending: STOPPED {2}commits: yes/);
+  assert.match(screen, /sending since .* by Ada: a test \(1 wait\)/);
+  assert.match(screen, /STUCK: 1\n {2}payout_/);
+
+  assert.deepEqual(await run('sending resume', ada), { state: 'waiting', released: 0 });
+  assert.deepEqual(await run('sending resume', ada), { state: 'waiting', released: 0 });
+  assert.deepEqual(await run('sending resume', bob), { state: 'resumed', released: 1 });
+  await dispatcher.drain();
+  assert.equal(rail.sends(), 1);
+  await assert.rejects(
+    run('sending resume', bob),
+    (error) => error instanceof ConfigError && /sending is not stopped/.test(error.message),
+  );
+  assert.match((await run('status')) as string, /sending: yes/);
+});
+
+test('a client, a recipient, a corridor and a rail are frozen by command', async () => {
+  const ids: string[] = [];
+  for (const [command, values] of [
+    ['freeze account', { account: owner.accountId }],
+    ['freeze recipient', { user: formatToken('user', owner.userId) }],
+    ['freeze corridor', { country: 'MEX', 'delivery-type': 'BANK_DEPOSIT', currency: 'MXN' }],
+    ['freeze rail', { rail: 'fake' }],
+  ] as const) {
+    const { freeze } = (await run(command, { ...values, ...ada })) as { freeze: { id: string } };
+    ids.push(freeze.id);
+  }
+  assert.equal(((await run('freeze list')) as unknown[]).length, 4);
+  for (const freeze of ids) {
+    await run('freeze lift', { freeze, ...ada });
+    await run('freeze lift', { freeze, ...bob });
+  }
+  assert.deepEqual(await run('freeze list'), []);
+  const all = (await run('freeze list', { all: true })) as { lifted_by: string }[];
+  assert.equal(all.filter((row) => row.lifted_by === 'Bob').length, 5);
+});
+
+test('payout list filters by rail, age and status', async () => {
+  const payout = await money.quoteAndCommit(owner, {
+    estimatedAvailability: new Date(Date.now() - 60_000),
+  });
+  const fresh = await money.quoteAndCommit(owner);
+  assert.equal((await list()).matching, 2);
+  assert.equal((await list({ limit: '1' })).payouts.length, 1);
+  assert.equal((await list({ limit: '1' })).matching, 2);
+  assert.equal((await list({ 'older-than': '0s' })).matching, 2);
+  assert.equal((await list({ 'older-than': '2h' })).matching, 0);
+  const [old, ...others] = (await list({ stuck: true })).payouts;
+  assert.deepEqual(
+    [old?.payout_token, old?.is_stuck, others],
+    [formatToken('payout', payout.payoutId), true, []],
+  );
+  assert.equal((await list({ stuck: true })).matching, 1);
+  assert.equal((await list({ rail: 'other' })).matching, 0);
+  assert.equal((await list({ rail: 'fake', status: 'PROCESSING' })).matching, 2);
+  assert.equal((await list({ status: 'HOLD' })).matching, 0);
+  assert.equal((await list({ account: fresh.accountId })).matching, 2);
+});

@@ -328,6 +328,13 @@ test('credentials of the command line can be restricted by scope and address, an
     ok(await as(near).get('/account/balance'));
     assertProblem(await as(gone).get('/account/balance'), 401);
     ok(await createUserAs(own.demo));
+    // The log says whose request was refused, and nothing of the credential itself.
+    const readerId = reader['credential_id'] ?? assert.fail();
+    assert.match(
+      own.output(),
+      new RegExp(`"status":403,"account_id":"${account}","credential_id":"${readerId}"`),
+    );
+    assert.ok(!own.output().includes(reader['api_key'] ?? assert.fail()));
   } finally {
     await own.stop();
   }

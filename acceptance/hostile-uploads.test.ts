@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { upload } from './batch-kit.ts';
-import { runCommand } from './commands.ts';
+import { createLiveOwner, runCommand } from './commands.ts';
 import {
   commitPayout,
   createPayout,
@@ -42,7 +42,8 @@ let tenantB: Account;
 before(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-uploads-'));
   const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
-  const made = await runCommand({ dataDirectory, settings }, words);
+  const owner = await createLiveOwner({ dataDirectory, settings });
+  const made = await runCommand({ dataDirectory, settings: { ...settings, ...owner } }, words);
   service = await startService({ isEmbedded: true, dataDirectory, settings });
   live = service.demo.withToken(made['api_key'] ?? '');
   tenantA = await createAccount(service, { USD: '10000' });

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runCommand } from './commands.ts';
+import { createLiveOwner, runCommand } from './commands.ts';
 import { add, exact, multiplyDown, subtract } from './exact.ts';
 import {
   type CountryLookup,
@@ -270,7 +270,8 @@ test('one process serves both environments, which share nothing', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-environments-'));
   const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
   const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
-  const live = await runCommand({ dataDirectory, settings }, words);
+  const owner = await createLiveOwner({ dataDirectory, settings });
+  const live = await runCommand({ dataDirectory, settings: { ...settings, ...owner } }, words);
   const both = await startService({ isEmbedded: true, dataDirectory, settings });
   try {
     const [onLive, onStaging] = [

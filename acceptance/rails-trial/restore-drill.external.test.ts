@@ -149,12 +149,20 @@ async function repeat(api: Api, transfer: Transfer): Promise<void> {
   }
 }
 
-async function runOutlay(scene: Scene, words: readonly string[]): Promise<unknown> {
+async function runOutlay(
+  scene: Scene,
+  words: readonly string[],
+  operatorKey?: string,
+): Promise<unknown> {
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', serverMain, ...words],
     {
-      env: { ...testSettings(join(scene.folder, 'service')), ...scene.settings },
+      env: {
+        ...testSettings(join(scene.folder, 'service')),
+        ...scene.settings,
+        ...(operatorKey === undefined ? {} : { OUTLAY_OPERATOR_KEY: operatorKey }),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
@@ -274,6 +282,8 @@ test('a restore under load pays no recipient twice, although clients repeat ever
   for (const transfer of [...third(0), ...third(1)]) await quote(api, transfer);
   for (const transfer of third(0)) assert.equal(await commit(api, transfer), 200);
 
+  const words = ['operator', 'create', '--name', 'bob', '--role', 'approver'];
+  const second = (await runOutlay(scene, words)) as { key: string };
   const backup = `${nameOf(url)}_backup`;
   await slot.kill();
   await endConnections(url);
@@ -310,8 +320,8 @@ test('a restore under load pays no recipient twice, although clients repeat ever
     'compared with the banks',
     '--accept-unlisted',
   ];
-  assert.deepEqual(await runOutlay(scene, [...release, '--by', 'ada']), { result: 'waiting' });
-  assert.deepEqual(await runOutlay(scene, [...release, '--by', 'bob']), { result: 'released' });
+  assert.deepEqual(await runOutlay(scene, release), { result: 'waiting' });
+  assert.deepEqual(await runOutlay(scene, release, second.key), { result: 'released' });
   for (let look = 0; look < 60; look += 1) {
     if (((await runOutlay(scene, ['recovery', 'show'])) as Shown).state === 'none') break;
     await sleep(500);

@@ -186,10 +186,10 @@ const settings = {
     'rails.json',
   ),
   OUTLAY_LIVE_RAILS: setting(text, 'Live: the rails file; without one, no country is served', ''),
-  OUTLAY_TWO_PERSONS_ABOVE_USD: setting(
-    wholeNumber({ min: 0, max: 1_000_000_000, otherwise: 10_000 }),
-    'Decisions about payouts worth more than this many USD need two persons',
-    '10000',
+  OUTLAY_OPERATOR_KEY: setting(
+    text,
+    'The key of the operator who runs a command (docs/guides/operators.md)',
+    'the file <environment>.operator in OUTLAY_DATA',
   ),
   OUTLAY_VELOCITY_LIMITS: setting(
     text,

@@ -10,15 +10,12 @@ import { ConfigError } from '../config.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
-import { isWorthMoreThan } from '../destinations/usd-worth.ts';
-import { readLimits } from '../environment/settings.ts';
-import { bookBalance, listBookings } from '../ledger/bookings.ts';
+import { bookBalance, isBooked, listBookings } from '../ledger/bookings.ts';
 import { defineCommand } from './command.ts';
-import type { CommandContext } from './context.ts';
+import type { CommandContext, OperatorContext } from './context.ts';
 import {
   account,
   amount,
-  by,
   color,
   currency,
   displayName,
@@ -34,12 +31,14 @@ import {
 export const accountCommands = [
   defineCommand({
     name: 'account list',
+    permission: 'read',
     about: 'list the accounts of clients',
     options: {},
     run: ({ db }) => listAccounts(db.system),
   }),
   defineCommand({
     name: 'account create',
+    permission: 'operate',
     about: 'create an account; its secrets are shown only once',
     options: { name },
     run: ({ db, name: environmentName }, values) =>
@@ -47,18 +46,31 @@ export const accountCommands = [
   }),
   defineCommand({
     name: 'account fund',
+    permission: 'operate',
     about: 'record money that came in from outside, once for each reference',
-    options: { account, currency, amount, reference, by, reason },
+    options: { account, currency, amount, reference, reason },
+    approval: async (context, values) => {
+      const booking = await readBooking(context, 'fund', values);
+      // A repeat moves nothing.
+      if (await isBooked(context.db, booking)) return undefined;
+      return { policy: 'funding', money: readMoney(values) };
+    },
     run: (context, values) => book(context, 'fund', values),
   }),
   defineCommand({
     name: 'account adjust',
-    about: 'correct a balance; a second person runs the same command',
-    options: { account, currency, amount: signedAmount, reference, by, reason },
+    permission: 'operate',
+    about: 'correct a balance, once for each reference; needs two persons',
+    options: { account, currency, amount: signedAmount, reference, reason },
+    approval: async (context, values) => {
+      const booking = await readBooking(context, 'adjust', values);
+      return (await isBooked(context.db, booking)) ? undefined : { policy: 'adjustment' };
+    },
     run: (context, values) => book(context, 'adjust', values),
   }),
   defineCommand({
     name: 'account bookings',
+    permission: 'read',
     about: 'list what operators have booked on the balances of an account, the newest first',
     options: { account, limit: limit.optional() },
     run: async (context, { account: id, limit: count = 100 }) => {
@@ -73,6 +85,7 @@ export const accountCommands = [
   }),
   defineCommand({
     name: 'account set',
+    permission: 'operate',
     about: 'change the settings of an account',
     options: {
       account,
@@ -108,51 +121,45 @@ export const accountCommands = [
   }),
 ];
 
-type BookingValues = {
-  account: string;
-  currency: Currency;
-  amount: string;
-  reference: string;
-  by: string;
-  reason: string;
-};
+type BookingValues = { account: string; currency: Currency; amount: string; reference: string };
 
-/** An adjustment needs two persons; a funding does in live, above the value of large payouts. */
-async function book(
+/** @throws ConfigError. */
+async function readBooking(
   context: CommandContext,
   kind: 'fund' | 'adjust',
-  { currency: of, amount: given, ...values }: BookingValues,
+  { account: id, currency: of, amount: given, reference: name }: BookingValues,
 ) {
   const isTaken = kind === 'adjust' && given.startsWith('-');
-  const parsed = parseAmount(isTaken ? given.slice(1) : given, of);
-  if (!parsed.ok) throw new ConfigError(amountFaults('--amount', parsed.fault, of).detail);
-  const { minor } = parsed;
-  const accountId = await getAccountId(context, values.account);
-  const personsNeeded =
-    kind === 'adjust' || (await isLargeFunding(context, { minor, currency: of.code })) ? 2 : 1;
-  const { result, balanceMinor } = await bookBalance(
-    context.db,
-    {
-      accountId,
-      kind,
-      reference: values.reference,
-      currency: of.code,
-      amountMinor: isTaken ? -minor : minor,
-    },
-    { by: values.by, reason: values.reason, personsNeeded },
-  );
-  if (balanceMinor === undefined) return { result };
-  return { result, currency: of.code, balance: formatAmount(balanceMinor, of) };
+  const { minor } = readMoney({ amount: isTaken ? given.slice(1) : given, currency: of });
+  return {
+    accountId: await getAccountId(context, id),
+    kind,
+    reference: name,
+    currency: of.code,
+    amountMinor: isTaken ? -minor : minor,
+  };
 }
 
-async function isLargeFunding(
-  context: CommandContext,
-  amount: { minor: bigint; currency: string },
-): Promise<boolean> {
-  if (context.name !== 'live') return false;
-  const { openRates } = await import('../environment/imports.ts');
-  const { rates } = await openRates(context);
-  return isWorthMoreThan(amount, readLimits(context.config).twoPersonsAboveUsd, rates);
+async function book(
+  context: OperatorContext,
+  kind: 'fund' | 'adjust',
+  values: BookingValues & { reason: string },
+) {
+  const booking = await readBooking(context, kind, values);
+  const by = context.operator.name;
+  const { result, balanceMinor } = await bookBalance(context.db, booking, {
+    by,
+    reason: values.reason,
+  });
+  const balance = formatAmount(balanceMinor, values.currency);
+  return { result, currency: booking.currency, balance };
+}
+
+/** @throws ConfigError. */
+function readMoney(given: { amount: string; currency: Currency }) {
+  const parsed = parseAmount(given.amount, given.currency);
+  if (parsed.ok) return { currency: given.currency.code, minor: parsed.minor };
+  throw new ConfigError(amountFaults('--amount', parsed.fault, given.currency).detail);
 }
 
 /** Drawn anew as a small PNG, so that nothing but the picture gets into receipts. */

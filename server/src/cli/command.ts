@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { AppError } from '../core/errors.ts';
-import type { CommandContext, Host } from './context.ts';
-import { environmentName } from './options.ts';
+import { type Act, act } from './act.ts';
+import type { Host, OperatorContext } from './context.ts';
+import { environmentName, reason } from './options.ts';
 
 /** A command: its options, each with a schema that reads it, and what it does with their values. */
 
@@ -33,16 +34,22 @@ type Definition<Shape extends Options, Target> = {
   run(target: Target, values: ValuesOf<Shape>): unknown;
 };
 
-/** A command on one environment, which `--environment` selects. */
-export function defineCommand<Shape extends Options>(
-  definition: Definition<Shape, CommandContext>,
-): Command {
-  const selection = { environment: environmentName.optional() };
+type OperatorCommand<Shape extends Options> = Definition<Shape, OperatorContext> &
+  Pick<Act<ValuesOf<Shape>>, 'permission' | 'approval' | 'snapshot' | 'bootstrap'>;
+
+/** A command of an operator on one environment, which `--environment` selects. */
+export function defineCommand<Shape extends Options>(definition: OperatorCommand<Shape>): Command {
+  const { permission, options } = definition;
+  const selection = {
+    environment: environmentName.optional(),
+    // Whatever changes something may say why.
+    ...(permission !== 'read' && !('reason' in options) && { reason: reason.optional() }),
+  };
   const readSelection = createReader({ options: selection });
   const readValues = createReader(definition);
   return {
     ...definition,
-    options: { ...definition.options, ...selection },
+    options: { ...options, ...selection },
     read: (given) => {
       const faults: string[] = [];
       const selected = readSelection(given, faults);
@@ -50,7 +57,11 @@ export function defineCommand<Shape extends Options>(
       if (selected === undefined || values === undefined) throw new ConfigError(faults.join('; '));
       return async (host) => {
         await using context = await host.openContext(selected.environment);
-        return await run(() => definition.run(context, values));
+        const { environment: _environment, ...parameters } = given;
+        const why = typeof given['reason'] === 'string' ? given['reason'] : '';
+        return await run(() =>
+          act(host, context, { ...definition, values, given: parameters, reason: why }),
+        );
       };
     },
   };

@@ -4,6 +4,7 @@ import { type Config, ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { listEnvironments, openDatabases } from '../environment/databases.ts';
 import { type Foundation, openFoundation } from '../environment/foundation.ts';
+import type { Operator } from '../operators/operators.ts';
 
 /** What the process offers to a command. */
 export type Host = {
@@ -15,7 +16,12 @@ export type Host = {
 };
 
 /** An environment as commands open it: database, keys and clock. */
-export type CommandContext = Foundation;
+export type CommandContext = Foundation & {
+  /** Who acts, where that is known already; else the key of the process says it. */
+  readonly operator?: Operator;
+};
+/** An environment, and the operator who acts on it. */
+export type OperatorContext = CommandContext & { readonly operator: Operator };
 
 /** Uses the embedded database of a running service, where there is one. */
 export async function openContext(

@@ -78,6 +78,7 @@ function readBudget({ currency: of, perProposal, perDay, open }: BudgetValues): 
 export const credentialCommands = [
   defineCommand({
     name: 'credential list',
+    permission: 'read',
     about: 'list the credentials of an account',
     options: { account },
     run: async (context, values) =>
@@ -85,6 +86,11 @@ export const credentialCommands = [
   }),
   defineCommand({
     name: 'credential create',
+    approval: async (context, values) => {
+      await getAccountId(context, values.account);
+      return { policy: 'credential' };
+    },
+    permission: 'operate',
     about: 'create a credential; its secret is shown only once',
     options: {
       account,
@@ -121,6 +127,12 @@ export const credentialCommands = [
   }),
   defineCommand({
     name: 'credential budget',
+    approval: async (context, values) => {
+      await getAccountId(context, values.account);
+      // Without a budget it only shows them.
+      return values.currency === undefined ? undefined : { policy: 'limit' };
+    },
+    permission: 'operate',
     about: 'show what a credential may propose, or set it for a currency',
     options: { account, credential, ...budgetOptions, remove: flag('remove that of --currency') },
     check: (values) => checkBudget(values),
@@ -139,6 +151,7 @@ export const credentialCommands = [
   }),
   defineCommand({
     name: 'credential revoke',
+    permission: 'operate',
     about: 'revoke a credential; it takes effect within a second',
     options: { account, credential },
     run: async (context, { account: id, credential: credentialId }) => {

@@ -14,7 +14,6 @@ import {
 import { defineCommand } from './command.ts';
 import {
   account,
-  by,
   cursor,
   exception,
   flag,
@@ -32,6 +31,7 @@ const pageRows = 100;
 
 const listCommand = defineCommand({
   name: 'exception list',
+  permission: 'read',
   about: 'list exceptions, newest first',
   options: {
     account: account.optional(),
@@ -77,6 +77,7 @@ const inboundKind = option(
 
 const closeCommand = defineCommand({
   name: 'exception close',
+  permission: 'decide',
   about: 'close an exception of an inbound message that belongs to no payout, or all of a kind',
   options: {
     exception: exception.optional(),
@@ -84,7 +85,6 @@ const closeCommand = defineCommand({
     rail: rail.optional(),
     from: from.optional(),
     to: to.optional(),
-    by,
     reason,
   },
   check: ({ exception: id, kind, rail: railName, from: begin, to: end }) => {
@@ -95,8 +95,8 @@ const closeCommand = defineCommand({
       ? 'give --exception, or --kind and --rail for all of them'
       : undefined;
   },
-  run: async ({ db }, { exception: id, kind, rail: railName, ...values }) => {
-    const decision = { decidedBy: values.by, reason: values.reason };
+  run: async ({ db, operator }, { exception: id, kind, rail: railName, ...values }) => {
+    const decision = { decidedBy: operator.name, reason: values.reason };
     if (kind === undefined || railName === undefined) {
       await closeUnmatchedException(db, { id: id ?? '', ...decision });
       return { result: 'done', closed: 1 };

@@ -11,13 +11,14 @@ import {
 } from '../kyc/decisions.ts';
 import { getSessions, statusAt } from '../kyc/kyc.ts';
 import { defineCommand } from './command.ts';
-import { account, by, folder, oneOf, reason, user } from './options.ts';
+import { account, folder, oneOf, reason, user } from './options.ts';
 import { getUserKey } from './screening.ts';
 
 const rowsMax = 1000;
 
 const listCommand = defineCommand({
   name: 'identity list',
+  permission: 'read',
   about: 'list verifications that wait for a decision',
   options: { account: account.optional() },
   run: async ({ db }, { account: accountId }) => {
@@ -33,6 +34,7 @@ const listCommand = defineCommand({
 
 const showCommand = defineCommand({
   name: 'identity show',
+  permission: 'read',
   about: "show a user's sessions and the history of decisions",
   options: { user },
   run: async (context, { user: userId }) => {
@@ -67,14 +69,15 @@ const showCommand = defineCommand({
 
 const decideCommand = defineCommand({
   name: 'identity decide',
+  permission: 'comply',
   about: "decide about a user's verification",
-  options: { user, decision: oneOf('decision', identityDecisions), by, reason },
-  run: async (context, { user: userId, by: decidedBy, ...values }) => {
+  options: { user, decision: oneOf('decision', identityDecisions), reason },
+  run: async (context, { user: userId, ...values }) => {
     const { db, keys } = context;
     const given = {
       ...(await getUserKey(context, userId)),
       ...values,
-      decidedBy,
+      decidedBy: context.operator.name,
       sessionId: undefined,
       submission: undefined,
       credentialId: undefined,
@@ -88,6 +91,7 @@ const decideCommand = defineCommand({
 
 const exportCommand = defineCommand({
   name: 'identity export',
+  permission: 'comply',
   about: 'write the images of a verification for the reviewer',
   options: { user, folder },
   run: async (context, { user: userId, folder: path }) => {

@@ -44,6 +44,7 @@ export const ledgerCommands = [
   }),
   defineCommand({
     name: 'ledger export',
+    permission: 'read',
     about:
       'write checkpoints, links, journals and events to a new file, for `ledger verify --export`',
     options: { file: option({ value: 'path', about: 'new file' }, z.string()) },
@@ -52,6 +53,7 @@ export const ledgerCommands = [
   }),
   defineCommand({
     name: 'ledger checkpoint',
+    permission: 'operate',
     about: 'sign the heads of the chains now',
     options: {},
     run: async (context) => {
@@ -69,6 +71,7 @@ export const ledgerCommands = [
   }),
   defineCommand({
     name: 'rates import',
+    permission: 'operate',
     about: 'import the configured exchange rates now',
     options: { acceptJumps: flag('accept rates that differ much from the previous ones') },
     run: async (context, options) => {

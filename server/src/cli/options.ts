@@ -38,7 +38,7 @@ export function getHelp(schema: z.ZodType): OptionHelp {
 
 const text = z.string();
 
-function identifier(about: string) {
+export function identifier(about: string) {
   const schema = text.refine(isUuid, { error: 'must be an identifier (UUID)' });
   return option({ value: 'id', about }, schema);
 }
@@ -100,12 +100,25 @@ export const freeze = identifier('freeze');
 export const user = token('user', 'token of the user');
 export const payout = token('payout', 'token of the payout');
 export const name = visibleText({ value: 'name', about: 'name of the account' }, 200);
+export const operatorName = option(
+  { value: 'name', about: 'name of the operator' },
+  text.regex(
+    /^[a-z][a-z0-9._-]{1,39}$/,
+    'must be 2 to 40 of a to z, digits, dot, hyphen and _, beginning with a letter',
+  ),
+);
+export function usdAmount(about: string) {
+  const error = 'must be a whole number of USD, up to 1000000000';
+  return option(
+    { value: 'usd', about },
+    text.regex(/^(?:0|[1-9]\d{0,8}|1000000000)$/, error).transform(BigInt),
+  );
+}
 export const displayName = visibleText({ value: 'name', about: 'the sender on its receipts' }, 200);
 export const color = option(
   { value: 'color', about: 'of its receipts, as #0b6b4f' },
   text.regex(/^#[0-9a-f]{6}$/, 'must be # and six hexadecimal digits in lower case'),
 );
-export const by = visibleText({ value: 'name', about: 'who decides' }, 100);
 export const reason = visibleText({ value: 'text', about: 'why' }, 1000);
 export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);
 export const signedAmount = option(

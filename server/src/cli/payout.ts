@@ -4,9 +4,9 @@ import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { explainPayout } from '../dispatch/explain.ts';
 import { createRecoveryState } from '../dispatch/recovery.ts';
-import { readLimits } from '../environment/settings.ts';
 import { decidePayout, decisionActions, findAccountOfPayout } from '../exceptions/decisions.ts';
 import { listDecisions } from '../exceptions/exceptions.ts';
+import { getPolicy } from '../operators/policies.ts';
 import { findMargin } from '../payouts/margin.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import { decidedByPerson } from '../payouts/payout-reason.ts';
@@ -15,11 +15,12 @@ import type { RailFault } from '../rails/host/rail-config.ts';
 import { defineCommand } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
-import { by, oneOf, payout, reason } from './options.ts';
+import { oneOf, payout, reason } from './options.ts';
 
 export const payoutCommands = [
   defineCommand({
     name: 'payout explain',
+    permission: 'read',
     about: 'show why a payout took its route, what was decided, and its next step',
     options: { payout },
     run: async (context, { payout: payoutId }) => {
@@ -34,9 +35,10 @@ export const payoutCommands = [
   }),
   defineCommand({
     name: 'payout decide',
+    permission: 'decide',
     about: 'decide about a payout; one of high value needs the same from a second person',
-    options: { payout, action: oneOf('decision', decisionActions), by, reason },
-    run: async (context, { payout: payoutId, action, by: decidedBy, reason: why }) => {
+    options: { payout, action: oneOf('decision', decisionActions), reason },
+    run: async (context, { payout: payoutId, action, reason: why }) => {
       const key = await getPayoutKey(context, payoutId);
       await using rails = await openRails(context);
       // A retry chooses among all rails, so that none may be left out.
@@ -47,15 +49,17 @@ export const payoutCommands = [
           keys: context.keys,
           router: rails.dispatcher.router,
           rates: rails.rates,
-          ...readLimits(context.config),
+          readPolicy: () =>
+            getPolicy({ session: context.db.system, keys: context.keys }, 'decision'),
         },
-        { ...key, action, decidedBy, reason: why },
+        { ...key, action, decidedBy: context.operator.name, reason: why },
       );
       return { result };
     },
   }),
   defineCommand({
     name: 'payout cancel',
+    permission: 'decide',
     about: 'stop a payout before it runs, or at its rail where that is still possible',
     options: { payout },
     run: async (context, { payout: payoutId }) => {
@@ -81,6 +85,7 @@ export const payoutCommands = [
   }),
   defineCommand({
     name: 'payout margin',
+    permission: 'read',
     about: 'show what a payout earned and what its rail charged',
     options: { payout },
     run: async (context, { payout: payoutId }) =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, mock, test } from 'node:test';
 import sharp from 'sharp';
-import { runCommand } from '../../testing/setups/commands.ts';
+import { createCommander, runCommand } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup, partnerRail } from '../../testing/setups/live.ts';
 import { getBrand } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
@@ -15,7 +15,7 @@ import { commands, readCommand } from './program.ts';
 
 const uuid = '00000000-0000-7000-8000-000000000001';
 const payout = `payout_${uuid}`;
-const by = '--by ada --reason why';
+const because = '--reason why';
 
 /** Command lines that are refused, with the message. */
 const refused: readonly [string, RegExp][] = [
@@ -45,11 +45,11 @@ const refused: readonly [string, RegExp][] = [
   ['exception list --to 2026-02-30', /--to must be a date/],
   ['exception list --payout 12', /--payout must be the token of a payout/],
   ['exception list --rail Bank!', /--rail must be the name of a rail/],
-  [`exception close --exception ${uuid}`, /--by is missing; --reason is missing/],
-  [`exception close --exception 5 ${by}`, /--exception must be an identifier/],
+  [`exception close --exception ${uuid}`, /--reason is missing/],
+  [`exception close --exception 5 ${because}`, /--exception must be an identifier/],
   [
-    `exception close --exception ${uuid} --by a\u200bda --reason why`,
-    /--by must be at most 100 visible/,
+    `exception close --exception ${uuid} --reason wh\u200by`,
+    /--reason must be at most 1000 visible/,
   ],
   [`payout explain --payout nope`, /--payout must be the token of a payout/],
   [`payout decide --payout ${payout}`, /--action is missing/],
@@ -138,7 +138,7 @@ describe('commands on an environment', () => {
   it('refuse an account that does not exist', async () => {
     const account = newId();
     const kind = { account, kind: 'client' };
-    const booking = { reference: 'r', by: 'Ada', reason: 'a wire' };
+    const booking = { reference: 'r', reason: 'a wire' };
     const funding = { account, currency: 'USD', amount: '5', ...booking };
     await refuses('account fund', funding, /account not found/);
     await refuses('account set', { account, 'accept-both-tokens': 'true' }, /account not found/);
@@ -149,40 +149,51 @@ describe('commands on an environment', () => {
   it('refuse invalid amounts and addresses, and change nothing', async () => {
     const created = (await run('account create', { name: 'One' })) as { account: string };
     const { account } = created;
-    const booking = { account, currency: 'USD', reference: 'r', by: 'Ada', reason: 'a wire' };
+    const booking = { account, currency: 'USD', reference: 'r', reason: 'a wire' };
     for (const amount of ['0', '-5', 'much', '1.001', '1e30']) {
       await refuses('account fund', { ...booking, amount }, /--amount (must|has|is)/);
     }
     const addresses = '10.0.0.1/8';
-    await refuses('credential create', { account, kind: 'api_key', addresses }, /--addresses/);
+    const wrong = { account, kind: 'api_key', addresses, reason: 'New' };
+    for (const name of ['ada', 'bob']) {
+      const commander = await createCommander(context, { name });
+      const creation = commander('credential create', wrong);
+      if (name === 'bob') await assert.rejects(creation, /--addresses/);
+      else await creation;
+    }
     assert.equal(((await run('credential list', { account })) as unknown[]).length, 2);
     const fund = () => run('account fund', { ...booking, amount: '5.25' });
     assert.deepEqual(await fund(), { result: 'booked', currency: 'USD', balance: '5.25' });
     assert.equal(((await fund()) as { result: string }).result, 'booked_before');
   });
 
-  it('book a large funding and every correction once two persons have decided the same', async () => {
+  it('book a large funding and every correction once two persons have asked for it', async () => {
     const { account } = (await run('account create', { name: 'Two' })) as { account: string };
-    const large = { account, currency: 'USD', amount: '10000.01', reference: 'w-1' };
-    const ada = { by: 'Ada', reason: 'a wire' };
-    const bob = { by: 'Bob', reason: 'seen on the statement' };
+    const cy = await createCommander(context, { name: 'cy' });
+    const dee = await createCommander(context, { name: 'dee', role: 'approver' });
     const resultOf = (answer: unknown) => (answer as { result: string }).result;
-    const fund = (values: Record<string, string>) => run('account fund', { ...large, ...values });
-    assert.equal(resultOf(await fund(ada)), 'waiting');
-    assert.equal(resultOf(await fund(ada)), 'waiting');
-    await refuses('account fund', { ...large, ...bob, amount: '20000' }, /other values/);
-    assert.equal(resultOf(await fund(bob)), 'booked');
-    const wrong = { account, currency: 'USD', amount: '-1000.01', reference: 'case 7' };
-    assert.equal(resultOf(await run('account adjust', { ...wrong, ...ada })), 'waiting');
-    assert.deepEqual(await run('account adjust', { ...wrong, ...bob }), {
+    const large = { account, currency: 'USD', amount: '10000.01', reference: 'w-1' };
+    const why = { reason: 'seen on the statement' };
+    assert.equal(resultOf(await cy('account fund', { ...large, ...why })), 'waiting');
+    assert.equal(resultOf(await cy('account fund', { ...large, ...why })), 'waiting');
+    const booked = await dee('account fund', { ...large, ...why });
+    assert.deepEqual(booked, { result: 'booked', currency: 'USD', balance: '10000.01' });
+    const repeated = await cy('account fund', { ...large, ...why });
+    assert.equal(resultOf(repeated), 'booked_before');
+    const taken = { account, currency: 'USD', amount: '-1000.01', reference: 'case 7', ...why };
+    assert.equal(resultOf(await cy('account adjust', taken)), 'waiting');
+    assert.deepEqual(await dee('account adjust', taken), {
       result: 'booked',
       currency: 'USD',
       balance: '9000',
     });
-    const listed = (await run('account bookings', { account })) as { reference: string }[];
+    const listed = (await run('account bookings', { account })) as Record<string, string>[];
     assert.deepEqual(
-      listed.map(({ reference }) => reference),
-      ['case 7', 'w-1'],
+      listed.map((row) => [row['reference'], row['booked_by'], row['amount']]),
+      [
+        ['case 7', 'dee', '-1000.01'],
+        ['w-1', 'dee', '10000.01'],
+      ],
     );
   });
 

@@ -7,6 +7,7 @@ import { credentialCommands } from './credential.ts';
 import { exceptionCommands } from './exception.ts';
 import { identityCommands } from './identity.ts';
 import { ledgerCommands } from './ledger.ts';
+import { operatorCommands } from './operator.ts';
 import { getHelp } from './options.ts';
 import { payoutCommands } from './payout.ts';
 import { railCommands } from './rail.ts';
@@ -23,6 +24,7 @@ import { freezeCommands, sendingCommands } from './stopping.ts';
 export const commands: readonly Command[] = [
   ...serviceCommands,
   ...ledgerCommands,
+  ...operatorCommands,
   ...accountCommands,
   ...credentialCommands,
   ...exceptionCommands,
@@ -43,6 +45,10 @@ const nouns: Readonly<Record<string, string>> = {
   ledger: 'prove the ledger, and export it',
   proof: 'proofs of payouts',
   rates: 'exchange rates',
+  operator: 'the persons who run commands',
+  policy: 'what needs two persons',
+  approval: 'what waits for a second person',
+  audit: 'who did what',
   account: 'accounts of clients',
   credential: 'credentials of accounts',
   exception: 'exceptions: cases that wait for a person',

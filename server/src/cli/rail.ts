@@ -9,6 +9,7 @@ import { file } from './options.ts';
 export const railCommands = [
   defineCommand({
     name: 'rail check',
+    permission: 'read',
     about: 'check the rails file and query every counterparty; exit code 1 with faults',
     options: {},
     run: async (context) => {
@@ -27,6 +28,7 @@ export const railCommands = [
   }),
   defineCommand({
     name: 'secret seal',
+    permission: 'operate',
     about: "print a secret file sealed with the environment's master key",
     options: { file },
     run: ({ keys }, { file: path }) => {

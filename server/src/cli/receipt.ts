@@ -31,6 +31,7 @@ export const receiptCommands = [
   }),
   defineCommand({
     name: 'receipt key',
+    permission: 'read',
     about: 'print the public key with which the receipts of the environment verify',
     options: {},
     run: ({ keys }) => keys.signing.publicPem.trim(),

@@ -14,8 +14,8 @@ import {
   listOpen,
 } from '../reconciliation/reconciliation.ts';
 import { defineCommand } from './command.ts';
-import type { CommandContext } from './context.ts';
-import { by, currency, file, option, rail, reason } from './options.ts';
+import type { CommandContext, OperatorContext } from './context.ts';
+import { currency, file, option, rail, reason } from './options.ts';
 
 function day(about: string) {
   const error = 'must be a date (2026-11-22)';
@@ -39,11 +39,16 @@ const settlements = identifiers('journals of settlements, with spaces between');
 
 const importCommand = defineCommand({
   name: 'reconciliation import',
+  permission: 'operate',
   about: 'import a statement of the bank (camt.053 or CSV) and match it with the settlements',
-  options: { rail, file, by },
-  run: async (context, { rail: name, file: path, by: importedBy }) => {
+  options: { rail, file },
+  run: async (context, { rail: name, file: path }) => {
     const bytes = readFileSync(path);
-    const report = await importBankFile(context, { rail: name, bytes, importedBy });
+    const report = await importBankFile(context, {
+      rail: name,
+      bytes,
+      importedBy: context.operator.name,
+    });
     return {
       result: report.isNew ? 'imported' : 'imported before',
       new_entries: report.newEntries,
@@ -56,6 +61,7 @@ const importCommand = defineCommand({
 
 const listCommand = defineCommand({
   name: 'reconciliation list',
+  permission: 'read',
   about: 'list what the bank has and the ledger has not, and the other way round',
   options: { rail, currency: currency.optional(), from: from.optional(), to: to.optional() },
   run: (context, { rail: name, currency: chosen, from: firstDay, to: lastDay }) =>
@@ -64,19 +70,20 @@ const listCommand = defineCommand({
 
 const linkCommand = defineCommand({
   name: 'reconciliation link',
+  permission: 'operate',
   about: 'link bank entries and settlements whose sums are equal',
-  options: { rail, entries, settlements, by, reason },
+  options: { rail, entries, settlements, reason },
   run: (context, values) => decide(context, values),
 });
 
 const explainCommand = defineCommand({
   name: 'reconciliation explain',
+  permission: 'operate',
   about: 'explain bank entries, or settlements, that have no counterpart',
   options: {
     rail,
     entries: entries.optional(),
     settlements: settlements.optional(),
-    by,
     reason,
   },
   check: ({ entries: given, settlements: others }) =>
@@ -87,28 +94,29 @@ const explainCommand = defineCommand({
 });
 
 async function decide(
-  { db }: CommandContext,
+  { db, operator }: OperatorContext,
   values: {
     rail: string;
     entries?: string[] | undefined;
     settlements?: string[] | undefined;
-    by: string;
     reason: string;
   },
 ) {
   const entryIds = values.entries ?? [];
   const itemIds = values.settlements ?? [];
-  await decideMatch(db, { ...values, entryIds, itemIds, decidedBy: values.by });
+  await decideMatch(db, { ...values, entryIds, itemIds, decidedBy: operator.name });
   return { result: 'done' };
 }
 
 const closeCommand = defineCommand({
   name: 'reconciliation close',
+  permission: 'operate',
   about: 'close a period of which everything matches or is explained',
-  options: { rail, currency, from, to, by },
+  options: { rail, currency, from, to },
   run: async (context, values) => {
     if (values.to < values.from) throw new ConfigError('--to must not be before --from');
-    const { rail: name, currency: chosen, from: firstDay, to: lastDay, by: closedBy } = values;
+    const { rail: name, currency: chosen, from: firstDay, to: lastDay } = values;
+    const closedBy = context.operator.name;
     const key = { rail: name, currency: chosen.code, firstDay, lastDay, closedBy };
     const sums = await closePeriod(context, key);
     const amount = (minor: bigint): string => formatAmount(minor, chosen);

@@ -1,20 +1,26 @@
 import { describeRecovery, releaseRecovery } from '../dispatch/recovery.ts';
 import { defineCommand } from './command.ts';
-import { by, flag, reason } from './options.ts';
+import { flag, reason } from './options.ts';
 
 export const recoveryCommands = [
   defineCommand({
     name: 'recovery show',
+    permission: 'read',
     about: 'show the payments that rails listed after a restore, and what they belong to',
     options: {},
     run: describeRecovery,
   }),
   defineCommand({
     name: 'recovery release',
+    permission: 'decide',
     about: 'let commits and sending begin again; needs two persons',
-    options: { by, reason, acceptUnlisted: flag('although a rail has not listed its payments') },
-    run: async (context, { by: decidedBy, reason: why, acceptUnlisted: acceptsUnlisted }) => ({
-      result: await releaseRecovery(context, { decidedBy, reason: why, acceptsUnlisted }),
+    options: { reason, acceptUnlisted: flag('although a rail has not listed its payments') },
+    run: async (context, { reason: why, acceptUnlisted: acceptsUnlisted }) => ({
+      result: await releaseRecovery(context, {
+        decidedBy: context.operator.name,
+        reason: why,
+        acceptsUnlisted,
+      }),
     }),
   }),
 ];

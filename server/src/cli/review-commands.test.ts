@@ -59,7 +59,7 @@ const isWrong = (text: RegExp) => (error: unknown) =>
 
 test('screening decide refuses a decision about a user without a hit', async () => {
   const user = await createUser();
-  const decision = { user: user.token, decision: 'confirmed', by: 'Ada', reason: 'Seen.' };
+  const decision = { user: user.token, decision: 'confirmed', reason: 'Seen.' };
   await assert.rejects(run('screening decide', decision), isRefused(/never screened/));
   await user.screen('Anna', 'Schmidt');
   await assert.rejects(run('screening decide', decision), isRefused(/has no hits/));
@@ -96,7 +96,7 @@ test('an identity is listed, exported, decided and shown with its history', asyn
     run('identity export', { user: user.token, folder: at }),
     isWrong(/cannot be written.*EEXIST/),
   );
-  const decision = { user: user.token, by: 'Ada', reason: 'The same face.' };
+  const decision = { user: user.token, reason: 'The same face.' };
   await assert.rejects(
     run('identity decide', { ...decision, decision: 'maybe' }),
     isWrong(/one of/),
@@ -113,7 +113,7 @@ test('an identity is listed, exported, decided and shown with its history', asyn
   };
   assert.deepEqual(
     shown.decisions.map(({ decided_by: by, reason }) => [by, reason]),
-    [['Ada', 'The same face.']],
+    [['test-owner', 'The same face.']],
   );
   assert.deepEqual(
     shown.sessions.map(({ status }) => status),

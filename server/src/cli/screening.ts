@@ -6,7 +6,7 @@ import { findScreening, recordDecision } from '../screening/records.ts';
 import { findAccountOfUser } from '../users/users.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
-import { by, flag, oneOf, payout, reason, user } from './options.ts';
+import { flag, oneOf, payout, reason, user } from './options.ts';
 import { getPayoutKey } from './payout.ts';
 
 const subject = { user: user.optional(), payout: payout.optional() };
@@ -18,6 +18,7 @@ const checkSubject = (given: { user?: string | undefined; payout?: string | unde
 export const screeningCommands = [
   defineCommand({
     name: 'screening import',
+    permission: 'comply',
     about: 'read the configured sanctions lists now',
     options: { acceptDoubts: flag('accept a list that is much shorter than the previous one') },
     run: async (context, { acceptDoubts }) => {
@@ -28,6 +29,7 @@ export const screeningCommands = [
   }),
   defineCommand({
     name: 'screening show',
+    permission: 'read',
     about: 'show how a user or a payout was screened',
     options: subject,
     check: checkSubject,
@@ -43,11 +45,12 @@ export const screeningCommands = [
   }),
   defineCommand({
     name: 'screening decide',
+    permission: 'comply',
     about: 'decide about the hits of a user, or of a payout that was found too late to be stopped',
-    options: { ...subject, decision: oneOf('decision', ['cleared', 'confirmed']), by, reason },
+    options: { ...subject, decision: oneOf('decision', ['cleared', 'confirmed']), reason },
     check: checkSubject,
-    run: async (context, { user: userId, payout: payoutId, by: decidedBy, ...values }) => {
-      const given = { ...values, decidedBy };
+    run: async (context, { user: userId, payout: payoutId, ...values }) => {
+      const given = { ...values, decidedBy: context.operator.name };
       if (payoutId === undefined) return decideUser(context, userId ?? '', given);
       await decideScreenedPayout(context, { ...(await getPayoutKey(context, payoutId)), ...given });
       return { result: 'done' };

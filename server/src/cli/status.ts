@@ -18,6 +18,7 @@ import { account, duration, flag, limit, oneOf, rail } from './options.ts';
 export const statusCommands = [
   defineCommand({
     name: 'status',
+    permission: 'read',
     about: 'show on one screen what is stopped, stuck, open and waiting',
     options: { json: flag('as JSON') },
     run: async (context, { json }) => {
@@ -35,6 +36,7 @@ export const statusCommands = [
 
 export const payoutListCommand = defineCommand({
   name: 'payout list',
+  permission: 'read',
   about: 'list payouts that have not ended, the oldest first, with what they wait for',
   options: {
     stuck: flag('only held, frozen, late, with an open exception, or unsent for 15 minutes'),

@@ -6,6 +6,7 @@ import {
   findGlobalFreeze,
   listFreezes,
   readUndrained,
+  requireOpenFreeze,
   resume,
   type Stopped,
   stop,
@@ -14,10 +15,9 @@ import { formatToken } from '../core/ids.ts';
 import { describeRecovery } from '../dispatch/recovery.ts';
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
-import type { CommandContext } from './context.ts';
+import type { OperatorContext } from './context.ts';
 import {
   account,
-  by,
   country,
   currency,
   deliveryType,
@@ -31,43 +31,50 @@ import { getUserKey } from './screening.ts';
 
 /** Stops and resumes: all sending, all commits, or a client, a recipient, a corridor or a rail. */
 
-/** One person stops. In live, two resume. */
-export const countPersons = ({ name }: Pick<CommandContext, 'name'>): number =>
-  name === 'live' ? 2 : 1;
+type Reason = { reason: string };
 
-type By = { by: string; reason: string };
-
-async function freezeObject(context: CommandContext, object: FreezeObject, values: By) {
-  return describeStopped(await stop(context.db, object, values));
+async function freezeObject(context: OperatorContext, object: FreezeObject, { reason }: Reason) {
+  return describeStopped(await stop(context.db, object, { by: context.operator.name, reason }));
 }
 
-async function resumeGlobal(
-  context: CommandContext,
-  scope: 'sending' | 'commits',
-  values: By,
-): Promise<unknown> {
-  const open = await findGlobalFreeze(context.db.system, scope);
+type GlobalScope = 'sending' | 'commits';
+
+/** @throws ConfigError where it is not stopped. */
+async function getGlobalFreeze({ db }: OperatorContext, scope: GlobalScope): Promise<string> {
+  const open = await findGlobalFreeze(db.system, scope);
   if (open === undefined) throw new ConfigError(`${scope} is not stopped`);
-  return resume(context.db, open.id, { ...values, personsNeeded: countPersons(context) });
+  return open.id;
 }
+
+const resumeGlobal = async (context: OperatorContext, scope: GlobalScope, { reason }: Reason) =>
+  resume(context.db, await getGlobalFreeze(context, scope), { by: context.operator.name, reason });
+
+const approveGlobal = async (context: OperatorContext, scope: GlobalScope) => {
+  await getGlobalFreeze(context, scope);
+  return { policy: 'resume' } as const;
+};
 
 export const sendingCommands = [
   defineCommand({
     name: 'sending stop',
+    permission: 'operate',
     about: 'stop all sending now, and show what is in flight and what waits',
-    options: { by, reason },
+    options: { reason },
     run: (context, values) => freezeObject(context, { scope: 'sending' }, values),
   }),
   defineCommand({
     name: 'sending resume',
+    permission: 'operate',
     about: 'resume sending; in live two persons are needed',
-    options: { by, reason },
+    options: { reason },
+    approval: (context) => approveGlobal(context, 'sending'),
     run: (context, values) => resumeGlobal(context, 'sending', values),
   }),
   defineCommand({
     name: 'sending drain',
+    permission: 'operate',
     about: 'refuse commits and send what is committed; run it again to see what is left',
-    options: { by, reason },
+    options: { reason },
     run: async (context, values) => {
       const drained = await freezeObject(context, { scope: 'commits' }, values);
       return { ...drained, left: await readUndrained(context.db.system) };
@@ -75,12 +82,15 @@ export const sendingCommands = [
   }),
   defineCommand({
     name: 'sending undrain',
+    permission: 'operate',
     about: 'accept commits again after a drain; in live two persons are needed',
-    options: { by, reason },
+    options: { reason },
+    approval: (context) => approveGlobal(context, 'commits'),
     run: (context, values) => resumeGlobal(context, 'commits', values),
   }),
   defineCommand({
     name: 'sending show',
+    permission: 'read',
     about: 'show what is stopped, and by rail what is in flight and what waits',
     options: {},
     run: async ({ db }) => ({
@@ -94,8 +104,9 @@ export const sendingCommands = [
 export const freezeCommands = [
   defineCommand({
     name: 'freeze account',
+    permission: 'operate',
     about: "refuse a client's commits, and send nothing of what it has committed",
-    options: { account, by, reason },
+    options: { account, reason },
     run: async (context, { account: id, ...values }) =>
       freezeObject(
         context,
@@ -105,8 +116,9 @@ export const freezeCommands = [
   }),
   defineCommand({
     name: 'freeze recipient',
+    permission: 'operate',
     about: 'lock a recipient: nothing is committed or sent to it',
-    options: { user, by, reason },
+    options: { user, reason },
     run: async (context, { user: id, ...values }) => {
       const { accountId } = await getUserKey(context, id);
       const object = { scope: 'recipient', account_id: accountId, user_id: id } as const;
@@ -115,12 +127,12 @@ export const freezeCommands = [
   }),
   defineCommand({
     name: 'freeze corridor',
+    permission: 'operate',
     about: 'send nothing to a country, or of one delivery type or currency there',
     options: {
       country,
       deliveryType: deliveryType.optional(),
       currency: currency.optional(),
-      by,
       reason,
     },
     run: (context, { country: code, deliveryType: type, currency: paid, ...values }) =>
@@ -132,13 +144,15 @@ export const freezeCommands = [
   }),
   defineCommand({
     name: 'freeze rail',
+    permission: 'operate',
     about: 'send nothing through a rail; its passes rest',
-    options: { rail, by, reason },
+    options: { rail, reason },
     run: (context, { rail: name, ...values }) =>
       freezeObject(context, { scope: 'rail', rail: name }, values),
   }),
   defineCommand({
     name: 'freeze list',
+    permission: 'read',
     about: 'list what is frozen, by whom and why',
     options: { all: flag('lifted ones too') },
     run: async ({ db }, { all }) =>
@@ -146,10 +160,15 @@ export const freezeCommands = [
   }),
   defineCommand({
     name: 'freeze lift',
+    permission: 'operate',
     about: 'end a freeze; in live two persons are needed',
-    options: { freeze, by, reason },
-    run: (context, { freeze: id, ...values }) =>
-      resume(context.db, id, { ...values, personsNeeded: countPersons(context) }),
+    options: { freeze, reason },
+    approval: async ({ db }, { freeze: id }) => {
+      await requireOpenFreeze(db.system, id);
+      return { policy: 'resume' };
+    },
+    run: ({ db, operator }, { freeze: id, reason: why }) =>
+      resume(db, id, { by: operator.name, reason: why }),
   }),
 ];
 

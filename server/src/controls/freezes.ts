@@ -15,7 +15,6 @@ import {
   listFreezeRows,
   type RailSending,
 } from './freezes.sql.ts';
-import { approve, type Deciding } from './two-persons.ts';
 
 export {
   type FreezeObject,
@@ -25,9 +24,12 @@ export {
 } from './freezes.sql.ts';
 
 /**
- * Freezes: what an operator has stopped. One person may stop; in live, two resume. A freeze is honored
+ * Freezes: what an operator has stopped. A freeze is honored
  * by the next claim of every process, because claims and freezes exclude each other in the database.
  */
+
+/** The operator's name, and why. */
+export type Deciding = { by: string; reason: string };
 
 export type Stopped = {
   freeze: FreezeRow;
@@ -49,25 +51,23 @@ export async function stop(db: Database, object: FreezeObject, by: Deciding): Pr
   });
 }
 
-export type Resumed = { state: 'waiting' | 'resumed'; released: number };
+/** `released`: payouts that waited for the end of the freeze. */
+export type Resumed = { result: 'resumed'; released: number };
 
 /** @throws AppError not_found; illegal_move where it is not in force any more. */
-export async function resume(
-  db: Database,
-  id: string,
-  deciding: Deciding & { personsNeeded: number },
-): Promise<Resumed> {
+export async function resume(db: Database, id: string, deciding: Deciding): Promise<Resumed> {
   return db.systemTransaction(async (session) => {
-    const freeze = await getFreeze(session, id);
-    if (freeze.lifted_at !== null) throw new AppError('illegal_move', 'the freeze was lifted');
-    const subject = { action: 'lift_freeze', object: id, values: {} };
-    if ((await approve(session, subject, deciding)) === 'waiting') {
-      return { state: 'waiting', released: 0 };
-    }
+    await getFreeze(session, id);
     const released = await liftFreezeRow(session, { id, ...deciding });
-    if (released === undefined) throw new AppError('illegal_move', 'the freeze was lifted');
-    return { state: 'resumed', released };
+    if (released !== undefined) return { result: 'resumed', released };
+    throw new AppError('illegal_move', 'the freeze was lifted before');
   });
+}
+
+/** @throws AppError not_found, illegal_move. */
+export async function requireOpenFreeze(session: Session, id: string): Promise<void> {
+  const { lifted_at: liftedAt } = await getFreeze(session, id);
+  if (liftedAt !== null) throw new AppError('illegal_move', 'the freeze was lifted before');
 }
 
 async function getFreeze(session: Session, id: string): Promise<FreezeRow> {

@@ -18,7 +18,6 @@ export const schemaSubjects = [
   'ledger',
   'chain',
   'notices',
-  'decisions',
   'freezes',
   'payouts',
   'schedules',
@@ -43,6 +42,8 @@ export const schemaSubjects = [
   'reads',
   'webhooks',
   'proposals',
+  'operators',
+  'audit',
   'maintenance',
 ] as const;
 

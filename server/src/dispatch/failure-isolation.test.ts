@@ -9,6 +9,7 @@ import {
   createRouting,
   type MoneyTest,
 } from '../../testing/setups/money.ts';
+import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import { createHost } from '../rails/host/host.ts';
@@ -135,7 +136,7 @@ describe('a second person', () => {
           keys: money.keys,
           router: dispatcher.router,
           rates: () => ({ find: () => ({ ok: false, reason: 'unknown', detail: '' }) }),
-          twoPersonsAboveUsd: 1,
+          readPolicy: twoPersonsAbove(1),
         },
         { ...payout, action: 'release', decidedBy, reason: 'a test' },
       );

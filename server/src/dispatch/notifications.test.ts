@@ -9,6 +9,7 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import type { RailAnswer, RailObservation } from '../rails/contract/contract.ts';
 import { createHost } from '../rails/host/host.ts';
@@ -72,7 +73,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
         keys: money.keys,
         router: dispatcher.router,
         rates: () => neverRates,
-        twoPersonsAboveUsd: 1e6,
+        readPolicy: twoPersonsAbove(1_000_000),
       },
       { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
     );

@@ -15,6 +15,7 @@ import type { EnvironmentName } from '../core/access.ts';
 import { createKeyRing, type KeyRing } from '../core/sealing.ts';
 import { findEnvironment, insertEnvironment } from '../db/environment-record.ts';
 import type { Database } from '../db/postgres/pool.ts';
+import { storeDefaultPolicies } from '../operators/policies.ts';
 
 /** The master key of an environment: from a setting, or from a file in the data folder. */
 
@@ -33,6 +34,7 @@ export async function openKeyRing(
   if (masterKey.length !== 32) throw new ConfigError(`${file} must hold 32 bytes in Base64`);
   const keys = createKeyRing(masterKey);
   if (stored === undefined) {
+    await storeDefaultPolicies({ session: db.system, keys }, name);
     await insertEnvironment(db.system, { name, master_key_id: keys.masterKeyId });
   }
   const agreed = await findEnvironment(db.system);

@@ -90,7 +90,6 @@ export function readLimits(config: Config) {
   const rowsMax = config.OUTLAY_BATCH_ROWS_MAX;
   return {
     clockDaysMax: config.OUTLAY_SANDBOX_CLOCK_DAYS,
-    twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     lockSeconds: {
       national: config.OUTLAY_QUOTE_SECONDS,
       crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,

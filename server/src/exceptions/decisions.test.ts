@@ -9,6 +9,7 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { getRate } from '../core/rate.ts';
 import { getDestinationToken } from '../destinations/catalogue.ts';
 import type { Rules } from '../dispatch/dispatch.ts';
@@ -36,7 +37,7 @@ function open(answer: () => RailAnswer, rules?: Rules) {
         keys: money.keys,
         router: dispatcher.router,
         rates: () => rates,
-        twoPersonsAboveUsd: 10_000,
+        readPolicy: twoPersonsAbove(10_000),
       },
       { ...payout, action, decidedBy, reason: 'a test' },
     );
@@ -203,7 +204,7 @@ describe('a payout without a payer left', () => {
       db: money.db,
       keys: money.keys,
       rates: () => rates,
-      twoPersonsAboveUsd: 10_000,
+      readPolicy: twoPersonsAbove(10_000),
     };
     const decision = { ...payout, decidedBy: 'Ada', reason: 'a test' } as const;
     await assert.rejects(

@@ -2,11 +2,11 @@ import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { isWorthMoreThan } from '../destinations/usd-worth.ts';
 import { listTriedPayers } from '../dispatch/dispatch.ts';
 import { describeTerms } from '../dispatch/failover.ts';
 import { findNextPayer, type RouterServices } from '../dispatch/routing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { needsTwoPersons, type Policy } from '../operators/policies.ts';
 import { clearPayout } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
 import {
@@ -38,7 +38,7 @@ export type Decision = {
   accountId: string;
   payoutId: string;
   action: DecisionAction;
-  /** The name of the person. */
+  /** The name of the operator. */
   decidedBy: string;
   reason: string;
 };
@@ -48,8 +48,8 @@ export type DecisionServices = {
   keys: KeyRing;
   router: RouterServices;
   rates: () => MidRates;
-  /** Whole USD; a payout worth more needs two persons. */
-  twoPersonsAboveUsd: number;
+  /** Which payouts need two persons. */
+  readPolicy: () => Promise<Pick<Policy, 'persons' | 'aboveUsd'>>;
 };
 
 /**
@@ -65,11 +65,13 @@ export async function decidePayout(
   const payout = await findDecidedPayout(db.system, decision);
   if (payout === undefined) throw new AppError('not_found', 'payout not found');
   const next = decision.action === 'retry' ? await findRetry(services, payout) : undefined;
+  const money = { currency: payout.source_currency, minor: payout.source_amount };
+  const needsTwo = needsTwoPersons(await services.readPolicy(), money, services.rates());
   const result = await db.systemTransaction((session) =>
     decidePayoutRow(session, {
       ...decision,
       id: newId(),
-      personsNeeded: needsTwo(services, payout) ? 2 : 1,
+      personsNeeded: needsTwo ? 2 : 1,
       next,
     }),
   );
@@ -114,12 +116,6 @@ async function findRetry(services: DecisionServices, payout: DecidedPayoutRow) {
     throw new AppError('illegal_move', 'no other payer can pay it within the quoted cost');
   }
   return { rail: next.railName, payerKey: next.key };
-}
-
-/** Payouts without a USD price need two persons. */
-function needsTwo({ rates, twoPersonsAboveUsd }: DecisionServices, payout: DecidedPayoutRow) {
-  const amount = { minor: payout.source_amount, currency: payout.source_currency };
-  return isWorthMoreThan(amount, twoPersonsAboveUsd, rates);
 }
 
 /** The newest first; of all accounts if none is named. */

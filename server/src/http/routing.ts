@@ -56,6 +56,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller<BaseServices> | undefined;
+    /** Whose request it is, for the log; also where the request is refused. */
+    principal: Principal | undefined;
   }
 }
 
@@ -75,6 +77,7 @@ export function addRoutes<S extends BaseServices>(
   const running: RunningKeys = new Set();
   const slots = createUploadSlots();
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('principal', undefined);
   for (const route of options.routes) {
     const handler = createHandler(route, options, running);
     const path = route.path.replaceAll(/\{([a-z_]+)\}/g, ':$1');
@@ -125,7 +128,12 @@ function createAdmission<S extends BaseServices>(
 ): (request: FastifyRequest) => Caller<S> | Promise<Caller<S>> {
   const { limiters } = options;
   const served = ['application/json', ...(route.produces ?? [])];
-  const enter = (env: S | undefined, principal: Principal | undefined): Caller<S> => {
+  const enter = (
+    env: S | undefined,
+    principal: Principal | undefined,
+    request: FastifyRequest,
+  ): Caller<S> => {
+    request.principal = principal;
     if (env === undefined || principal === undefined) {
       throw new AppError(
         'unauthorized',
@@ -154,8 +162,8 @@ function createAdmission<S extends BaseServices>(
     if (route.access === 'public') return admitToPublic(route, { env, limiters }, request);
     const principal = identify(options, request);
     return principal instanceof Promise
-      ? principal.then((known) => enter(env, known))
-      : enter(env, principal);
+      ? principal.then((known) => enter(env, known, request))
+      : enter(env, principal, request);
   };
 }
 

@@ -171,6 +171,10 @@ function logRequests(
       method: request.method,
       route: nameRoute(request),
       status,
+      ...(request.principal !== undefined && {
+        account_id: request.principal.accountId,
+        credential_id: request.principal.credentialId,
+      }),
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
     };
     if (status < 500) {

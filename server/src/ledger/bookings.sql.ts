@@ -6,7 +6,7 @@ const book = defineQuery({
   text: `select result, balance, token from book_balance($1, $2, $3, $4, $5, $6, $7, $8)`,
   columns: {
     result: column.oneOf('booked', 'booked_before', 'reference_used', 'not_covered'),
-    balance: nullable(column.bigint),
+    balance: column.bigint,
     token: nullable(column.uuid),
   },
 });

@@ -1,4 +1,3 @@
-import { approve, type Deciding } from '../controls/two-persons.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Database } from '../db/postgres/pool.ts';
@@ -13,32 +12,18 @@ export { type BookingRow, listBookingRows as listBookings } from './bookings.sql
 
 export type Booked = {
   /** `booked_before`: this reference was booked with the same values, and nothing was added. */
-  result: 'booked' | 'booked_before' | 'waiting';
-  /** After the booking; undefined while it waits for another person. */
-  balanceMinor: bigint | undefined;
+  result: 'booked' | 'booked_before';
+  /** After the booking. */
+  balanceMinor: bigint;
 };
 
 /** @throws AppError illegal_move: the reference has other values, or the balance does not cover it. */
 export async function bookBalance(
   db: Database,
   booking: Booking,
-  deciding: Deciding & { personsNeeded: number },
+  deciding: { by: string; reason: string },
 ): Promise<Booked> {
   return db.systemTransaction(async (session) => {
-    const known = await findBooking(session, booking);
-    if (known === undefined) {
-      const { accountId, reference, kind, currency, amountMinor } = booking;
-      const decision = await approve(
-        session,
-        {
-          action: 'book_balance',
-          object: `${accountId} ${reference}`,
-          values: { kind, currency, amount: amountMinor.toString() },
-        },
-        deciding,
-      );
-      if (decision === 'waiting') return { result: decision, balanceMinor: undefined };
-    }
     const row = await bookBalanceRow(session, { ...booking, ...deciding, token: newId() });
     switch (row.result) {
       case 'reference_used':
@@ -52,7 +37,15 @@ export async function bookBalance(
           'the balance is less than the amount; what batches have reserved cannot be taken',
         );
       default:
-        return { result: row.result, balanceMinor: row.balance ?? undefined };
+        return { result: row.result, balanceMinor: row.balance };
     }
   });
+}
+
+/** Whether the reference was booked, with whatever values. */
+export async function isBooked(
+  db: Database,
+  reference: Pick<Booking, 'accountId' | 'reference'>,
+): Promise<boolean> {
+  return (await findBooking(db.system, reference)) !== undefined;
 }

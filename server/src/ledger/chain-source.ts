@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { listAuditCheckpoints, readAuditHead, readAuditLinks } from '../audit/audit.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
   beginProof,
@@ -13,7 +14,7 @@ import {
   listLedgerLinks,
   listUnlinkedJournals,
 } from './chain.sql.ts';
-import type { Checkpoint, LinkRecord } from './chain.ts';
+import { type AccountChain, type Checkpoint, type LinkRecord, nilAccount } from './chain.ts';
 import { type ChainProof, type ChainVerifier, createChainVerifier } from './chain-verifier.ts';
 
 /** Reads the chains of a live database: to verify them, or to export them. */
@@ -37,7 +38,7 @@ async function* readLedgerLinks({ session, accountId }: Owner): AsyncGenerator<L
 export async function addJournals(
   { session, accountId }: Owner,
   links: readonly LedgerLinkRow[],
-): Promise<LinkRecord[]> {
+): Promise<LinkRecord<AccountChain>[]> {
   if (links.length === 0) return [];
   // Their order is that of the numbers, unless a clock was set back between two statements.
   const byId = links.toSorted((a, b) => (a.first_id < b.first_id ? -1 : 1));
@@ -76,7 +77,7 @@ export async function addEvents(
   { session, accountId }: Owner,
   links: readonly LinkRow[],
   keptSince: Date | null,
-): Promise<LinkRecord[]> {
+): Promise<LinkRecord<AccountChain>[]> {
   const [head, tail] = [links[0], links.at(-1)];
   if (head === undefined || tail === undefined) return [];
   const first = BigInt(head.place) - BigInt(head.row_count) + 1n;
@@ -105,9 +106,32 @@ export function readChains<T>(
   return db.systemTransaction(async (session) => {
     await beginProof(session);
     return work({
-      checkpoints: await listCheckpoints(session),
+      checkpoints: [...(await listCheckpoints(session)), ...(await listAuditCheckpoints(session))],
       links: (verifier) => readAllLinks(session, verifier),
     });
+  });
+}
+
+/** Of the audit log, of which each entry is a link of its own. */
+async function* readAuditChain(
+  session: Session,
+  verifier: Pick<ChainVerifier, 'report'> | undefined,
+): AsyncGenerator<LinkRecord> {
+  let last = '0';
+  for await (const { place, digest, hash, row } of readAuditLinks(session)) {
+    last = place;
+    const { created_us } = row;
+    const link = { account_id: nilAccount, chain: 'audit', place, row_count: 1 } as const;
+    yield { ...link, digest, hash, created_us, rows: [row] };
+  }
+  const head = await readAuditHead(session);
+  if (head.sequence === last) return;
+  verifier?.report({
+    account_id: nilAccount,
+    chain: 'audit',
+    place: head.sequence,
+    code: 'end_missing',
+    detail: `${head.sequence} entries were written, ${last} are there`,
   });
 }
 
@@ -115,6 +139,7 @@ async function* readAllLinks(
   session: Session,
   verifier: Pick<ChainVerifier, 'report'> | undefined,
 ): AsyncGenerator<LinkRecord> {
+  yield* readAuditChain(session, verifier);
   const keptSince = await findKeptSince(session);
   for (const account of await listChainedAccounts(session)) {
     const owner = { session, accountId: account.id };

@@ -72,7 +72,7 @@ export function createChainVerifier(trusted?: {
     const { account_id, ...heads } = readStatement(checkpoint);
     proof.checkpoints += 1;
     for (const chain of chains) {
-      const { place, hash } = heads[chain];
+      const { place, hash } = heads[chain] ?? { place: '0', hash: '' };
       if (place === '0') continue;
       if (key !== undefined && isSigned(checkpoint, key))
         signed.set(`${account_id} ${chain} ${place}`, hash);

@@ -5,8 +5,14 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
  * whoever has an export and the public key can verify it without trusting either.
  */
 
-export const chains = ['ledger', 'events'] as const;
+export const accountChains = ['ledger', 'events'] as const;
+/** Each account has the first two; the audit log is one of the environment. */
+export const chains = [...accountChains, 'audit'] as const;
+export type AccountChain = (typeof accountChains)[number];
 export type ChainName = (typeof chains)[number];
+
+/** In place of an account, in the links of the audit log. */
+export const nilAccount = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Amounts in minor units and times in microseconds since 1970, as decimal text. Null and absent are the
@@ -36,25 +42,36 @@ export type EventRow = {
   created_us: string;
 };
 
-export type ChainRow = JournalRow | EventRow;
+export type AuditRow = {
+  audit_sequence: string;
+  id: string;
+  actor_id?: string | null;
+  account_id?: string | null;
+  /** The texts of the entry, in the order in which they are hashed. */
+  texts: readonly string[];
+  created_us: string;
+};
+
+type RowOf = { ledger: JournalRow; events: EventRow; audit: AuditRow };
+export type ChainRow = RowOf[ChainName];
 
 /** A link with the rows that it covers; hashes in hexadecimal. */
-export type Link = {
+export type Link<Name extends ChainName = ChainName> = {
   account_id: string;
-  chain: ChainName;
-  /** The number of the link, or the sequence of its last event. */
+  chain: Name;
+  /** The number of the link, or the sequence of its last event or entry. */
   place: string;
   row_count: number;
   digest: string;
   hash: string;
   created_us: string;
 };
-export type LinkRecord = Link & {
+export type LinkRecord<Name extends ChainName = ChainName> = Link<Name> & {
   /** Null where they are not kept any more. */
-  rows: readonly ChainRow[] | null;
+  rows: readonly RowOf[Name][] | null;
 };
 
-/** The signed heads of an account's chains. */
+/** The signed heads of an account's chains, or of the audit log. */
 export type Checkpoint = {
   /** What is signed: JSON of a `CheckpointStatement`. */
   statement: string;
@@ -70,6 +87,7 @@ export type CheckpointStatement = {
   signed_at: string;
   ledger: { place: string; hash: string };
   events: { place: string; hash: string };
+  audit?: { place: string; hash: string };
 };
 
 export function readStatement({ statement }: Checkpoint): CheckpointStatement {
@@ -84,6 +102,12 @@ function number8(value: string | bigint): Buffer {
   return bytes;
 }
 
+function number4(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+}
+
 function uuidBytes(id: string | null = null): Buffer {
   return id === null ? Buffer.alloc(16) : Buffer.from(id.replaceAll('-', ''), 'hex');
 }
@@ -91,6 +115,16 @@ function uuidBytes(id: string | null = null): Buffer {
 function textBytes(...parts: readonly (string | null | undefined)[]): Buffer {
   const present = parts.filter((part) => part !== null && part !== undefined);
   return Buffer.from(present.join('|'), 'utf8');
+}
+
+/** Each text with the number of its bytes before it. */
+function prefixedTexts(texts: readonly string[]): Buffer {
+  return Buffer.concat(
+    texts.flatMap((text) => {
+      const bytes = Buffer.from(text, 'utf8');
+      return [number4(bytes.length), bytes];
+    }),
+  );
 }
 
 function sha256(...parts: readonly Uint8Array[]): Buffer {
@@ -108,6 +142,16 @@ export function hashRow(row: ChainRow): Buffer {
       at,
       uuidBytes(row.subject_id),
       textBytes(type, detail, payload),
+    );
+  }
+  if ('audit_sequence' in row) {
+    return sha256(
+      number8(row.audit_sequence),
+      at,
+      uuidBytes(row.id),
+      uuidBytes(row.actor_id),
+      uuidBytes(row.account_id),
+      prefixedTexts(row.texts),
     );
   }
   return sha256(
@@ -133,13 +177,11 @@ export function hashLink(
   previous: string,
   link: Pick<Link, 'account_id' | 'place' | 'row_count' | 'digest'>,
 ): string {
-  const count = Buffer.alloc(4);
-  count.writeInt32BE(link.row_count);
   return sha256(
     Buffer.from(previous, 'hex'),
     uuidBytes(link.account_id),
     number8(link.place),
-    count,
+    number4(link.row_count),
     Buffer.from(link.digest, 'hex'),
   ).toString('hex');
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { findUnsignedAuditHead, storeAuditCheckpoint } from '../audit/audit.ts';
 import type { SigningKey } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
@@ -11,7 +12,7 @@ import {
   type NewCheckpoint,
   storeCheckpoints,
 } from './chain.sql.ts';
-import type { Checkpoint, CheckpointStatement } from './chain.ts';
+import { type Checkpoint, type CheckpointStatement, nilAccount } from './chain.ts';
 
 /**
  * Signs the heads of the chains, so that nobody can write a chain anew: the signing key is not in the
@@ -32,6 +33,7 @@ export function signCheckpoints(services: CheckpointServices): Promise<void> {
   return services.db.systemTransaction(async (session) => {
     if (!(await lockCheckpoints(session))) return;
     await signHeads(services, session, await listMovedHeads(session));
+    await signAuditHead(services, session);
   });
 }
 
@@ -47,11 +49,12 @@ export function signAccount(services: CheckpointServices, accountId: string): Pr
 }
 
 async function signHeads(
-  { signing, environment, file, realNowMs }: CheckpointServices,
+  services: CheckpointServices,
   session: Session,
   heads: readonly HeadRow[],
 ): Promise<void> {
   if (heads.length === 0) return;
+  const { signing, environment, realNowMs } = services;
   const signedAt = new Date(realNowMs()).toISOString();
   const signed = heads.map((head): NewCheckpoint => {
     const content: CheckpointStatement = {
@@ -64,13 +67,40 @@ async function signHeads(
     const statement = JSON.stringify(content);
     return { ...head, statement, signature: signing.sign(Buffer.from(statement)) };
   });
-  if (file !== '') {
-    const lines = signed.map(({ statement, signature }): Checkpoint => {
-      return { statement, signature: signature.toString('base64'), key_id: signing.id };
-    });
-    await append(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  }
+  await keep(services, signed);
   await storeCheckpoints(session, signed, signing.id);
+}
+
+async function signAuditHead(services: CheckpointServices, session: Session): Promise<void> {
+  const head = await findUnsignedAuditHead(session);
+  if (head === undefined) return;
+  const { signing, environment, realNowMs } = services;
+  const none = { place: '0', hash: '' };
+  const content: CheckpointStatement = {
+    environment,
+    account_id: nilAccount,
+    signed_at: new Date(realNowMs()).toISOString(),
+    ledger: none,
+    events: none,
+    audit: { place: head.sequence, hash: head.hash },
+  };
+  const statement = JSON.stringify(content);
+  const signature = signing.sign(Buffer.from(statement));
+  await keep(services, [{ statement, signature }]);
+  const { sequence } = head;
+  await storeAuditCheckpoint(session, { sequence, statement, signature, keyId: signing.id });
+}
+
+/** Outside the database, before they are stored in it. */
+async function keep(
+  { file, signing }: CheckpointServices,
+  signed: readonly { statement: string; signature: Buffer }[],
+): Promise<void> {
+  if (file === '') return;
+  const lines = signed.map(({ statement, signature }): Checkpoint => {
+    return { statement, signature: signature.toString('base64'), key_id: signing.id };
+  });
+  await append(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 }
 
 async function append(path: string, text: string): Promise<void> {

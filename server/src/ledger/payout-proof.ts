@@ -9,7 +9,7 @@ import {
   listPayoutLedgerLinks,
 } from './chain.sql.ts';
 import {
-  type ChainName,
+  type AccountChain,
   type Checkpoint,
   digestRows,
   type EventRow,
@@ -33,7 +33,7 @@ import { type CheckpointServices, signAccount } from './checkpoints.ts';
 type ProvedRow = { row_hash: string; row?: JournalRow | EventRow };
 
 export type ProvedLink = {
-  chain: ChainName;
+  chain: AccountChain;
   place: string;
   /** The hash of the link before it; "" for the first one. */
   previous: string;
@@ -85,12 +85,12 @@ function isAbout(row: JournalRow | EventRow, payoutId: string): boolean {
   return ('sequence' in row ? row.subject_id : row.payout_id) === payoutId;
 }
 
-async function findLinks(owner: Owner, payoutId: string): Promise<LinkRecord[]> {
+async function findLinks(owner: Owner, payoutId: string): Promise<LinkRecord<AccountChain>[]> {
   const { session, accountId } = owner;
   const name = { accountId, payoutId };
   const ledger = await addJournals(owner, await listPayoutLedgerLinks(session, name));
   const keptSince = await findKeptSince(session);
-  const events = new Map<string, LinkRecord>();
+  const events = new Map<string, LinkRecord<AccountChain>>();
   for (const { sequence } of await listPayoutEvents(session, name)) {
     const link = await findLinkOfEvent(session, accountId, sequence);
     if (link === undefined || events.has(link.place)) continue;
@@ -101,7 +101,7 @@ async function findLinks(owner: Owner, payoutId: string): Promise<LinkRecord[]> 
 }
 
 /** Of the link before: the last one of a page that ends there. */
-async function findPrevious(owner: Owner, link: LinkRecord): Promise<string> {
+async function findPrevious(owner: Owner, link: LinkRecord<AccountChain>): Promise<string> {
   const { session, accountId } = owner;
   const count = link.chain === 'ledger' ? 1n : BigInt(link.row_count);
   const before = BigInt(link.place) - count;
@@ -116,7 +116,7 @@ const pathPage = 1000;
 
 async function readPath(
   { session, accountId }: Owner,
-  link: LinkRecord,
+  link: LinkRecord<AccountChain>,
   signedPlace: string,
 ): Promise<ProvedLink['path']> {
   const list = link.chain === 'ledger' ? listLedgerLinks : listEventLinks;

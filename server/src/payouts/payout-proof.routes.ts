@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { chains } from '../ledger/chain.ts';
+import { accountChains } from '../ledger/chain.ts';
 import { type PayoutProof, provePayout } from '../ledger/payout-proof.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import {
@@ -30,7 +30,7 @@ const provedRow = z
 
 const provedLink = z
   .object({
-    chain: z.enum(chains).describe('Whose link it is'),
+    chain: z.enum(accountChains).describe('Whose link it is'),
     place,
     previous: z.string().describe('The hash of the link before it; "" for the first one'),
     rows: z.array(provedRow).describe('All rows of the link, in their order'),

@@ -90,7 +90,7 @@ test('what the operator has stopped stands in the way', async () => {
     assert.equal(codes.filter((one) => one === code).length, 1, code);
   }
   for (const { freeze } of stopped) {
-    await resume(money.db, freeze.id, { ...by, personsNeeded: 1 });
+    await resume(money.db, freeze.id, by);
   }
   assert.deepEqual(
     (await ask()).obstacles.map(({ code }) => code).filter((code) => /frozen|stopped/.test(code)),

@@ -8,6 +8,7 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { asFile, loadLists, sdnLine, sdnLines } from '../../testing/setups/screening.ts';
 import {
   type AttributeValues,
@@ -97,7 +98,7 @@ function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
           keys: money.keys,
           router: dispatcher.router,
           rates: () => rates,
-          twoPersonsAboveUsd: 10_000,
+          readPolicy: twoPersonsAbove(10_000),
         },
         { ...payout, action: 'release', decidedBy: 'Ada', reason: 'somebody else' },
       ),

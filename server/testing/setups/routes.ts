@@ -8,6 +8,7 @@ import type { Rail, RailAnswer, RailObservation } from '../../src/rails/contract
 import { createHost } from '../../src/rails/host/host.ts';
 import { createCompany, createPayer, createRates } from './destinations.ts';
 import { type CommittedPayout, createFakeRail, createMoneyTest } from './money.ts';
+import { twoPersonsAbove } from './policy.ts';
 
 /** A dynamic destination at rail `first`, and rails whose payers can take over. */
 
@@ -84,7 +85,7 @@ export async function createRoutesTest() {
             keys: money.keys,
             router: dispatcher.router,
             rates: () => rates,
-            twoPersonsAboveUsd: 1e6,
+            readPolicy: twoPersonsAbove(1_000_000),
           },
           { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
         );

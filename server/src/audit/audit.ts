@@ -1,0 +1,107 @@
+import { newId } from '../core/ids.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import {
+  type AuditLinkRow,
+  insertAuditEntry,
+  listAuditLinks,
+  type NewAuditEntry,
+} from './audit.sql.ts';
+
+export {
+  type AuditFilter,
+  findAuditHead as readAuditHead,
+  findUnsignedAuditHead,
+  listAuditCheckpoints,
+  listAuditEntries,
+  storeAuditCheckpoint,
+} from './audit.sql.ts';
+
+/** The audit log: who did what, from where, why, and what it changed (`db/schema/audit.sql`). */
+
+export type Actor =
+  | { kind: 'operator'; id: string; name: string; role: string; address: string }
+  | { kind: 'credential'; id: string; address: string }
+  | { kind: 'system' };
+
+export type AuditEntry = {
+  actor: Actor;
+  /** Noun and verb, such as `account fund`. */
+  action: string;
+  object?: Readonly<Record<string, unknown>>;
+  accountId?: string | undefined;
+  reason?: string | undefined;
+  requestId?: string | undefined;
+  outcome: NewAuditEntry['outcome'];
+  before?: unknown;
+  after?: unknown;
+};
+
+/** Appends an entry, in the transaction of the session; returns its id. */
+export async function appendAudit(session: Session, entry: AuditEntry): Promise<string> {
+  const { actor } = entry;
+  const id = newId();
+  await insertAuditEntry(session, {
+    id,
+    actor_kind: actor.kind,
+    actor_id: actor.kind === 'system' ? null : actor.id,
+    actor: actor.kind === 'operator' ? actor.name : '',
+    role: actor.kind === 'operator' ? actor.role : '',
+    address: actor.kind === 'system' ? '' : actor.address,
+    action: entry.action,
+    object: formatState(entry.object ?? {}),
+    account_id: entry.accountId ?? null,
+    reason: entry.reason ?? '',
+    request_id: entry.requestId ?? '',
+    outcome: entry.outcome,
+    state_before: formatState(entry.before),
+    state_after: formatState(entry.after),
+  });
+  return id;
+}
+
+/** JSON with amounts as text; "" for nothing. */
+function formatState(state: unknown): string {
+  if (state === undefined) return '';
+  return JSON.stringify(state, (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}
+
+const pageEntries = 500;
+
+/** All entries in their order, with what the chain says of each. */
+export async function* readAuditLinks(session: Session) {
+  for (let after = '0'; ; ) {
+    const rows = await listAuditLinks(session, after, pageEntries);
+    for (const row of rows) {
+      const { sequence: place, digest, hash } = row;
+      yield { place, digest, hash, row: toHashedRow(row) };
+    }
+    after = rows.at(-1)?.sequence ?? after;
+    if (rows.length < pageEntries) return;
+  }
+}
+
+/** The row as `length_prefixed` and the trigger in `db/schema/audit.sql` hash it. */
+function toHashedRow(row: AuditLinkRow) {
+  return {
+    audit_sequence: row.sequence,
+    id: row.id,
+    actor_id: row.actor_id,
+    account_id: row.account_id,
+    texts: [
+      row.actor_kind,
+      row.actor,
+      row.role,
+      row.address,
+      row.action,
+      row.object,
+      row.reason,
+      row.request_id,
+      row.outcome,
+      row.state_before,
+      row.state_after,
+    ],
+    created_us: row.created_us,
+  };
+}

@@ -1,0 +1,87 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError } from '../config.ts';
+import {
+  authenticateOperator,
+  countOperators,
+  createFirstOwner,
+  type Operator,
+} from '../operators/operators.ts';
+import type { CommandContext } from './context.ts';
+
+/** Whose key a command runs with: that of `OUTLAY_OPERATOR_KEY`, or of a file in the data folder. */
+
+type Keyed = Pick<CommandContext, 'config' | 'name' | 'db' | 'keys'>;
+
+/** The name of the owner whom staging creates by itself. */
+const firstOwnerName = 'owner';
+
+function placeKey({ config, name }: Pick<Keyed, 'config' | 'name'>): string {
+  return join(config.OUTLAY_DATA, `${name}.operator`);
+}
+
+function readKey(context: Keyed): string | undefined {
+  const { OUTLAY_OPERATOR_KEY: given } = context.config;
+  if (given !== undefined) return given;
+  try {
+    return readFileSync(placeKey(context), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The operator of a command. Staging without operators creates an owner, whose key lies in the data
+ * folder, so that a first trial needs none.
+ *
+ * @returns undefined where the environment has no operators at all.
+ * @throws ConfigError without a valid key.
+ */
+export async function identifyOperator(context: Keyed): Promise<Operator | undefined> {
+  const { db, keys, name, config } = context;
+  const key = readKey(context);
+  const services = { session: db.system, keys };
+  const known = key === undefined ? undefined : await authenticateOperator(services, key);
+  if (known !== undefined) return known;
+  if ((await countOperators(db.system)) === 0) {
+    if (name === 'live') return undefined;
+    const created = await db.systemTransaction((session) =>
+      createFirstOwner({ session, keys }, firstOwnerName, (text) => keepKey(context, text)),
+    );
+    if (created !== undefined) {
+      return { id: created.operator, name: created.name, role: created.role };
+    }
+    return identifyOperator(context);
+  }
+  const place =
+    config.OUTLAY_OPERATOR_KEY === undefined ? placeKey(context) : 'OUTLAY_OPERATOR_KEY';
+  throw new ConfigError(
+    key === undefined
+      ? `commands on ${name} need the key of an operator: set OUTLAY_OPERATOR_KEY`
+      : `the key in ${place} is not, or no longer, that of an operator of ${name}`,
+  );
+}
+
+function keepKey(context: Keyed, key: string): void {
+  const file = placeKey(context);
+  try {
+    mkdirSync(context.config.OUTLAY_DATA, { recursive: true, mode: 0o700 });
+    // One of an earlier database may be there, with any mode.
+    rmSync(file, { force: true });
+    writeFileSync(file, `${key}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (cause) {
+    throw new ConfigError(
+      `the key of the first operator cannot be written to ${file}; create one by: ` +
+        'outlay admin operator create --name NAME --role owner',
+      { cause },
+    );
+  }
+}
+
+/** Where a command comes from: user and host, and the address of the SSH connection, if any. */
+export function describeOrigin(variables: Readonly<Record<string, string | undefined>>): string {
+  const [client] = (variables['SSH_CONNECTION'] ?? '').split(' ');
+  const local = `${userInfo().username}@${hostname()}`;
+  return client === undefined || client === '' ? local : `${local} from ${client}`;
+}

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { listAuditEntries } from '../audit/audit.ts';
+import { ConfigError } from '../config.ts';
+import { listOpenApprovals, withdrawApproval } from '../operators/approvals.ts';
+import {
+  createFirstOwner,
+  createOperator,
+  getOperator,
+  listOperators,
+  renewOperatorKey,
+  revokeOperator,
+} from '../operators/operators.ts';
+import {
+  changePolicy,
+  getPolicy,
+  isValued,
+  listPolicies,
+  policyActions,
+} from '../operators/policies.ts';
+import { operatorRoles } from '../operators/roles.ts';
+import { defineCommand } from './command.ts';
+import type { CommandContext } from './context.ts';
+import {
+  from,
+  identifier,
+  limit,
+  oneOf,
+  operatorName,
+  option,
+  reason,
+  to,
+  usdAmount,
+} from './options.ts';
+
+/** Operators, what needs two of them, and what they did. */
+
+const words = option(
+  { value: 'words', about: 'beginning of the command, such as account' },
+  z.string().max(100, 'must be at most 100 characters'),
+);
+const sequence = option(
+  { value: 'sequence', about: 'entries before this one' },
+  z.string().regex(/^[1-9]\d{0,17}$/, 'must be the sequence of an entry'),
+);
+
+const services = ({ db, keys }: CommandContext) => ({ session: db.system, keys });
+
+const operatorCommandList = [
+  defineCommand({
+    name: 'operator list',
+    permission: 'read',
+    about: 'list the operators',
+    options: {},
+    run: (context) => listOperators(services(context)),
+  }),
+  defineCommand({
+    name: 'operator create',
+    permission: 'administer',
+    about: 'create an operator; the key is shown only once. The first one is an owner',
+    options: { name: operatorName, role: oneOf('role', operatorRoles), reason: reason.optional() },
+    approval: (_context, { role }) => ({ policy: 'operator', role }),
+    bootstrap: async ({ db, keys }, { name, role }) => {
+      if (role !== 'owner') throw new ConfigError('the first operator must have the role owner');
+      const created = await db.systemTransaction((session) =>
+        createFirstOwner({ session, keys }, name),
+      );
+      if (created !== undefined) return created;
+      throw new ConfigError('another operator was created meanwhile');
+    },
+    run: ({ db, keys, operator }, { name, role }) =>
+      db.systemTransaction((session) =>
+        createOperator({ session, keys }, { name, role, createdBy: operator.id }),
+      ),
+  }),
+  defineCommand({
+    name: 'operator revoke',
+    permission: 'administer',
+    about: 'revoke an operator at once',
+    options: { name: operatorName, reason },
+    run: async ({ db }, { name }) => {
+      await db.systemTransaction(async (session) =>
+        revokeOperator(session, await getOperator(session, name)),
+      );
+      return 'Revoked.';
+    },
+  }),
+  defineCommand({
+    name: 'operator renew-key',
+    permission: 'read',
+    about: 'replace your own key; the old one ends at once, the new one is shown only once',
+    options: {},
+    run: ({ db, keys, operator }) =>
+      db.systemTransaction((session) => renewOperatorKey({ session, keys }, operator)),
+  }),
+];
+
+const policyCommands = [
+  defineCommand({
+    name: 'policy list',
+    permission: 'read',
+    about: 'show what needs two persons',
+    options: {},
+    run: async (context) => (await listPolicies(services(context))).map(describePolicy),
+  }),
+  defineCommand({
+    name: 'policy set',
+    permission: 'administer',
+    about: 'change what needs two persons',
+    options: {
+      action: oneOf('action', policyActions),
+      persons: oneOf('persons', ['1', '2']),
+      aboveUsd: usdAmount('two persons from just above this many whole USD').optional(),
+      reason,
+    },
+    check: ({ action, aboveUsd }) =>
+      aboveUsd !== undefined && !isValued(action)
+        ? `--above-usd does not apply: ${action} has no amount`
+        : undefined,
+    approval: () => ({ policy: 'policy' }),
+    snapshot: async (context, { action }) =>
+      describePolicy(await getPolicy(services(context), action)),
+    run: async ({ db, keys }, { action, persons, aboveUsd = 0n }) => {
+      const policy = { action, persons: persons === '1' ? 1 : 2, aboveUsd } as const;
+      await changePolicy({ session: db.system, keys }, policy);
+      return describePolicy(policy);
+    },
+  }),
+];
+
+function describePolicy(policy: { action: string; persons: number; aboveUsd: bigint }) {
+  const { action, persons, aboveUsd } = policy;
+  return { action, persons, above_usd: aboveUsd };
+}
+
+const approvalCommands = [
+  defineCommand({
+    name: 'approval list',
+    permission: 'read',
+    about: 'list what waits for a second person; who runs the same command approves it',
+    options: { limit: limit.optional() },
+    run: async ({ db }, { limit: count = 100 }) =>
+      (await listOpenApprovals(db.system, count)).map(({ id, parameters, ...row }) => ({
+        approval: id,
+        ...row,
+        options: JSON.parse(parameters) as unknown,
+      })),
+  }),
+  defineCommand({
+    name: 'approval withdraw',
+    permission: 'operate',
+    about: 'take back a request that waits for a second person',
+    options: { approval: identifier('request'), reason },
+    run: async ({ db }, { approval }) => {
+      await db.systemTransaction((session) => withdrawApproval(session, approval));
+      return 'Withdrawn.';
+    },
+  }),
+];
+
+const auditCommands = [
+  defineCommand({
+    name: 'audit list',
+    permission: 'read',
+    about: 'list who did what, newest first',
+    options: {
+      name: operatorName.optional(),
+      action: words.optional(),
+      from: from.optional(),
+      to: to.optional(),
+      before: sequence.optional(),
+      limit: limit.optional(),
+    },
+    run: async ({ db }, { name, limit: count = 100, ...filter }) => {
+      const { action, from: begin, to: end, before } = filter;
+      const query = { actor: name, action, from: begin, to: end, before, count };
+      return (await listAuditEntries(db.system, query)).map(
+        ({ object, state_before: was, state_after: is, ...row }) => ({
+          ...row,
+          object: JSON.parse(object) as unknown,
+          before: parseState(was),
+          after: parseState(is),
+        }),
+      );
+    },
+  }),
+];
+
+const parseState = (text: string): unknown => (text === '' ? null : JSON.parse(text));
+
+export const operatorCommands = [
+  ...operatorCommandList,
+  ...policyCommands,
+  ...approvalCommands,
+  ...auditCommands,
+];

@@ -1,0 +1,91 @@
+-- Who did what: one entry for each action of an operator, and for what clients change about their own
+-- access. Entries form one chain of hashes, of which every entry is a link (as in `chain.sql`), so that
+-- one that is changed, removed or inserted shows in `ledger verify`.
+
+create table audit_entries (
+  -- Without gaps.
+  sequence bigint primary key,
+  id uuid not null unique,
+  -- Real time, also where the sandbox's clock is ahead.
+  created_at timestamptz not null,
+  actor_kind text not null check (actor_kind in ('operator', 'credential', 'system')),
+  -- Of the operator or credential; null for the system.
+  actor_id uuid,
+  -- The operator's name.
+  actor text not null default '',
+  role text not null default '',
+  -- Where the action came from: an IP address, or user and host of a command line.
+  address text not null default '',
+  action text not null check (action <> ''),
+  -- What it was done to: the options of a command, as a JSON object.
+  object text not null default '{}',
+  account_id uuid,
+  reason text not null default '',
+  -- Of the API request; of a command, the id of its first entry.
+  request_id text not null default '',
+  -- requested: about to be done. waiting: a second person is needed.
+  outcome text not null
+    check (outcome in ('requested', 'waiting', 'done', 'refused', 'failed')),
+  -- JSON; '' where the action has no such state.
+  state_before text not null default '',
+  state_after text not null default '',
+  digest bytea not null,
+  hash bytea not null
+);
+create index audit_entries_time on audit_entries using brin (created_at);
+create index audit_entries_actor on audit_entries (actor_id, sequence);
+create index audit_entries_account on audit_entries (account_id, sequence)
+  where account_id is not null;
+
+-- Its lock puts the entries in one order.
+create table audit_head (
+  only_row boolean primary key default true check (only_row),
+  sequence bigint not null default 0,
+  hash bytea not null default ''
+);
+insert into audit_head default values;
+
+-- The signed head of the chain. Its line is also in the file of checkpoints outside the database.
+create table audit_checkpoints (
+  sequence bigint primary key,
+  statement text not null,
+  signature bytea not null,
+  key_id text not null,
+  created_at timestamptz not null
+);
+
+alter table audit_entries enable row level security;
+alter table audit_head enable row level security;
+alter table audit_checkpoints enable row level security;
+
+create trigger append_only before update or delete or truncate on audit_entries
+  for each statement execute function refuse_change('audit entries are immutable');
+create trigger append_only before update or delete or truncate on audit_checkpoints
+  for each statement execute function refuse_change('checkpoints are immutable');
+
+-- Each text with the number of its bytes before it, so that no two rows have the same bytes.
+create function length_prefixed(p_texts text[]) returns bytea
+  language sql immutable parallel safe
+  return (select string_agg(int4send(octet_length(convert_to(t, 'UTF8'))) || convert_to(t, 'UTF8'),
+    ''::bytea order by number) from unnest(p_texts) with ordinality x (t, number));
+
+create function link_audit_entry() returns trigger
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_hash bytea;
+begin
+  update audit_head set sequence = sequence + 1 returning sequence, hash
+  into new.sequence, v_hash;
+  new.digest := sha256(sha256(int8send(new.sequence) || timestamptz_send(new.created_at)
+    || uuid_send(new.id) || uuid_send(coalesce(new.actor_id, '00000000-0000-0000-0000-000000000000'))
+    || uuid_send(coalesce(new.account_id, '00000000-0000-0000-0000-000000000000'))
+    || length_prefixed(array[new.actor_kind, new.actor, new.role, new.address, new.action,
+      new.object, new.reason, new.request_id, new.outcome, new.state_before, new.state_after])));
+  new.hash := link_hash(nullif(v_hash, ''), '00000000-0000-0000-0000-000000000000', new.sequence, 1,
+    new.digest);
+  update audit_head set hash = new.hash;
+  return new;
+end
+$$;
+create trigger link_entry before insert on audit_entries
+  for each row execute function link_audit_entry();

@@ -1,0 +1,55 @@
+-- The persons who work for the operator of this installation, what they may do, and what needs two.
+-- The service seals each row with a code (`mac`) that it can compute and the database cannot, so that
+-- a row that was written past the service admits nobody.
+
+create table operators (
+  id uuid primary key,
+  -- In lower case, unique for ever: decisions name it.
+  name text collate "C" not null unique check (name ~ '^[a-z][a-z0-9._-]{1,39}$'),
+  role text not null check (role in ('owner', 'operator', 'approver', 'compliance', 'viewer')),
+  secret_hash bytea not null check (length(secret_hash) = 32),
+  mac bytea not null check (length(mac) = 32),
+  created_at timestamptz not null,
+  created_by uuid references operators (id),
+  key_created_at timestamptz not null,
+  revoked_at timestamptz
+);
+
+-- For which actions two persons are needed.
+create table policies (
+  action text collate "C" primary key,
+  persons integer not null check (persons in (1, 2)),
+  -- Whole USD; two persons are needed from just above it. 0 where the action has no amount.
+  above_usd bigint not null check (above_usd >= 0),
+  mac bytea not null check (length(mac) = 32),
+  changed_at timestamptz not null
+);
+
+-- Actions that wait for a second person, or had one.
+create table approvals (
+  id uuid primary key,
+  action text not null,
+  -- What would be done, as JSON: the second person must want exactly this.
+  parameters text not null,
+  requested_by uuid not null references operators (id),
+  reason text not null,
+  requested_at timestamptz not null,
+  expires_at timestamptz not null,
+  -- Null while it waits.
+  ended_at timestamptz,
+  result text not null default '' check (result in ('', 'approved', 'withdrawn', 'expired')),
+  approved_by uuid references operators (id) check (approved_by <> requested_by),
+  check ((ended_at is null) = (result = '')),
+  check ((result = 'approved') = (approved_by is not null))
+);
+create unique index approvals_open on approvals (action, md5(parameters)) where ended_at is null;
+create index approvals_time on approvals (requested_at);
+
+alter table operators enable row level security;
+alter table policies enable row level security;
+alter table approvals enable row level security;
+
+create trigger never_removed before delete or truncate on operators
+  for each statement execute function refuse_change('operators are revoked, never deleted');
+create trigger never_removed before delete or truncate on approvals
+  for each statement execute function refuse_change('approvals must not be deleted');

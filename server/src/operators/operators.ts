@@ -1,0 +1,160 @@
+import { timingSafeEqual } from 'node:crypto';
+import { AppError } from '../core/errors.ts';
+import { hashSecret, newId, newSecret } from '../core/ids.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import { lockEnvironment } from '../db/environment-record.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import {
+  countOperators,
+  countOwners,
+  findOperator,
+  findOperatorByName,
+  insertOperator,
+  type OperatorRow,
+  replaceOperatorKey,
+  revokeOperatorRow,
+  selectOperators,
+} from './operators.sql.ts';
+import type { OperatorRole } from './roles.ts';
+
+export { countOperators, countOwners } from './operators.sql.ts';
+
+/**
+ * Operators: persons with a key and a role of their own. A key is `op_` and 48 bytes in Base64url: the
+ * operator's id, then 256 random bits, of which only the SHA-256 is stored.
+ */
+
+export type Operator = {
+  readonly id: string;
+  /** Unique in the environment, for ever. */
+  readonly name: string;
+  readonly role: OperatorRole;
+};
+
+export type OperatorServices = { readonly session: Session; readonly keys: KeyRing };
+
+export type NewOperator = { operator: string; name: string; role: OperatorRole; key: string };
+
+/** What an operator's row vouches for, under a key that the database does not have. */
+function computeMac(
+  keys: KeyRing,
+  { id, name, role, secret_hash: hash }: Pick<OperatorRow, 'id' | 'name' | 'role' | 'secret_hash'>,
+): Buffer {
+  return keys.blindIndex('operator', JSON.stringify([id, name, role, hash.toString('hex')]));
+}
+
+function formatKey(id: string): string {
+  const bytes = [Buffer.from(id.replaceAll('-', ''), 'hex'), Buffer.from(newSecret(), 'base64url')];
+  return `op_${Buffer.concat(bytes).toString('base64url')}`;
+}
+
+function readKey(text: string): { id: string; hash: Buffer } | undefined {
+  const match = /^op_([A-Za-z0-9_-]{64})$/.exec(text);
+  if (match === null) return undefined;
+  const hex = Buffer.from(match[1] ?? '', 'base64url').toString('hex', 0, 16);
+  const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return { id, hash: hashSecret(text) };
+}
+
+/**
+ * Creates an operator, and shows the key once.
+ *
+ * @throws AppError illegal_move where the name was given before: a name stands for one person for ever.
+ */
+export async function createOperator(
+  { session, keys }: OperatorServices,
+  operator: { name: string; role: OperatorRole; createdBy: string | undefined },
+): Promise<NewOperator> {
+  const { name, role, createdBy } = operator;
+  if ((await findOperatorByName(session, name)) !== undefined) {
+    throw new AppError('illegal_move', `an operator ${name} exists, or existed`);
+  }
+  const id = newId();
+  const key = formatKey(id);
+  const row = { id, name, role, secret_hash: hashSecret(key) };
+  await insertOperator(session, { ...row, mac: computeMac(keys, row), createdBy });
+  return { operator: id, name, role, key };
+}
+
+/**
+ * Creates the first operator of an environment, an owner; undefined where there are operators. `keep`
+ * stores the key before the operator exists.
+ */
+export async function createFirstOwner(
+  services: OperatorServices,
+  name: string,
+  keep?: (key: string) => void,
+): Promise<NewOperator | undefined> {
+  await lockEnvironment(services.session);
+  if ((await countOperators(services.session)) > 0) return undefined;
+  const created = await createOperator(services, { name, role: 'owner', createdBy: undefined });
+  keep?.(created.key);
+  return created;
+}
+
+/**
+ * The operator whose key it is; undefined for any other text. A row that was written past the service
+ * is nobody's.
+ */
+export async function authenticateOperator(
+  { session, keys }: OperatorServices,
+  text: string,
+): Promise<Operator | undefined> {
+  const key = readKey(text);
+  if (key === undefined) return undefined;
+  const row = await findOperator(session, key.id);
+  if (row === undefined || row.revoked_at !== null) return undefined;
+  if (!timingSafeEqual(row.secret_hash, key.hash)) return undefined;
+  if (!timingSafeEqual(row.mac, computeMac(keys, row))) return undefined;
+  return { id: row.id, name: row.name, role: row.role };
+}
+
+/** Operators without their secrets, by name. */
+export async function listOperators({ session, keys }: OperatorServices) {
+  return (await selectOperators(session)).map((row) => ({
+    operator: row.id,
+    name: row.name,
+    role: row.role,
+    created_at: row.created_at,
+    key_created_at: row.key_created_at,
+    revoked_at: row.revoked_at,
+    // False: the row was changed past the service, and its key admits nobody.
+    is_genuine: timingSafeEqual(row.mac, computeMac(keys, row)),
+  }));
+}
+
+/** @throws AppError not_found. */
+export async function getOperator(session: Session, name: string): Promise<Operator> {
+  const row = await findOperatorByName(session, name);
+  if (row !== undefined && row.revoked_at === null) return row;
+  throw new AppError('not_found', `there is no operator ${name}`);
+}
+
+/** Replaces the key of an operator; the old one ends at once. @throws AppError not_found. */
+export async function renewOperatorKey(
+  { session, keys }: OperatorServices,
+  operator: Operator,
+): Promise<NewOperator> {
+  const { id, name, role } = operator;
+  const key = formatKey(id);
+  const row = { id, name, role, secret_hash: hashSecret(key) };
+  if (!(await replaceOperatorKey(session, { ...row, mac: computeMac(keys, row) }))) {
+    throw new AppError('not_found', `there is no operator ${name}`);
+  }
+  return { operator: id, name, role, key };
+}
+
+/**
+ * Revokes an operator; nothing that the person does afterwards is accepted.
+ *
+ * @throws AppError not_found, illegal_move where no owner would be left.
+ */
+export async function revokeOperator(session: Session, operator: Operator): Promise<void> {
+  await lockEnvironment(session);
+  if (operator.role === 'owner' && (await countOwners(session)) < 2) {
+    throw new AppError('illegal_move', 'the last owner cannot be revoked');
+  }
+  if (!(await revokeOperatorRow(session, operator.id))) {
+    throw new AppError('not_found', `there is no operator ${operator.name}`);
+  }
+}

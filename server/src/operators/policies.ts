@@ -1,0 +1,109 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { EnvironmentName } from '../core/access.ts';
+import { findCurrency, getCurrency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
+import { convert } from '../core/rate.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import type { OperatorServices } from './operators.ts';
+import { selectPolicies, storePolicy } from './policies.sql.ts';
+
+/** What needs two persons, and from which value on. It stands in the database, not in a setting. */
+
+export const policyActions = [
+  'operator',
+  'credential',
+  'funding',
+  'adjustment',
+  'limit',
+  'resume',
+  'decision',
+  'erasure',
+  'policy',
+] as const;
+export type PolicyAction = (typeof policyActions)[number];
+
+/** Those about money: two persons are needed above a value. */
+const valuedActions: ReadonlySet<PolicyAction> = new Set(['funding', 'decision']);
+export const isValued = (action: PolicyAction): boolean => valuedActions.has(action);
+
+export type Policy = {
+  readonly action: PolicyAction;
+  readonly persons: 1 | 2;
+  /** Whole USD; two persons are needed from just above it. */
+  readonly aboveUsd: bigint;
+};
+
+/** Live: two persons for everything. Staging: for decisions and corrections, as one rehearses them. */
+function createDefaults(name: EnvironmentName): Policy[] {
+  return policyActions.map((action) => ({
+    action,
+    persons: name === 'live' || action === 'decision' || action === 'adjustment' ? 2 : 1,
+    aboveUsd: isValued(action) ? 10_000n : 0n,
+  }));
+}
+
+function computeMac(keys: KeyRing, { action, persons, aboveUsd }: Policy): Buffer {
+  return keys.blindIndex('policy', JSON.stringify([action, persons, aboveUsd.toString()]));
+}
+
+/** Stores the policies that a new environment begins with. */
+export async function storeDefaultPolicies(
+  services: OperatorServices,
+  name: EnvironmentName,
+): Promise<void> {
+  const stored = new Set((await selectPolicies(services.session)).map(({ action }) => action));
+  for (const policy of createDefaults(name)) {
+    if (!stored.has(policy.action)) await changePolicy(services, policy);
+  }
+}
+
+export async function changePolicy(
+  { session, keys }: OperatorServices,
+  policy: Policy,
+): Promise<void> {
+  const { action, persons, aboveUsd } = policy;
+  await storePolicy(session, {
+    action,
+    persons,
+    above_usd: aboveUsd,
+    mac: computeMac(keys, policy),
+  });
+}
+
+/** One that is missing, or was changed past the service, is the strictest. */
+export async function listPolicies({ session, keys }: OperatorServices): Promise<Policy[]> {
+  const rows = await selectPolicies(session);
+  return policyActions.map((action) => {
+    const row = rows.find((each) => each.action === action);
+    const strictest: Policy = { action, persons: 2, aboveUsd: 0n };
+    if (row === undefined) return strictest;
+    const policy: Policy = { action, persons: row.persons === 1 ? 1 : 2, aboveUsd: row.above_usd };
+    return timingSafeEqual(row.mac, computeMac(keys, policy)) ? policy : strictest;
+  });
+}
+
+export async function getPolicy(services: OperatorServices, action: PolicyAction): Promise<Policy> {
+  const found = (await listPolicies(services)).find((policy) => policy.action === action);
+  if (found === undefined) throw new AppError('not_found', `there is no policy ${action}`);
+  return found;
+}
+
+/** Whether an amount needs two persons; one without a price in USD does where any amount can. */
+export function needsTwoPersons(
+  { persons, aboveUsd }: Pick<Policy, 'persons' | 'aboveUsd'>,
+  { currency, minor }: { currency: string; minor: bigint },
+  rates: MidRates,
+): boolean {
+  if (persons === 1) return false;
+  const usd = getCurrency('USD');
+  const source = findCurrency(currency);
+  if (source === undefined) return true;
+  const amount = minor < 0n ? -minor : minor;
+  const boundMinor = aboveUsd * 10n ** BigInt(usd.scale);
+  if (source === usd) return amount > boundMinor;
+  const found = rates.find(source.code, usd.code);
+  if (!found.ok) return true;
+  const conversion = { from: source, to: usd, rate: found.rate };
+  return convert(amount, conversion, 'ceil') > boundMinor;
+}

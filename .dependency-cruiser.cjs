@@ -23,7 +23,7 @@ const ranks = [
   ['events/'],
   ['webhooks/'],
   ['notices/'],
-  ['sandbox/', 'rules/', 'monitoring/', 'statements/', 'reconciliation/'],
+  ['sandbox/', 'rules/', 'monitoring/', 'statements/', 'reconciliation/', 'reports/'],
   ['environment/'],
   ['app\\.ts$'],
   ['cli/'],

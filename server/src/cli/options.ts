@@ -170,6 +170,10 @@ export function duration(about: string) {
     .transform((given) => Number(given.slice(0, -1)) * (units[given.slice(-1)] ?? 1));
   return option({ value: 'time', about: `${about}, such as 90m, 2h or 3d` }, schema);
 }
+export const month = option(
+  { value: 'month', about: 'such as 2026-11, by UTC' },
+  text.regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month, such as 2026-11'),
+);
 export const limit = option(
   { value: 'count', about: 'at most this many, up to 1000; default: 100' },
   text.regex(/^(?:[1-9]\d{0,2}|1000)$/, 'must be a whole number from 1 to 1000').transform(Number),

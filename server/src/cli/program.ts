@@ -14,6 +14,7 @@ import { railCommands } from './rail.ts';
 import { receiptCommands } from './receipt.ts';
 import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
+import { reportCommands } from './report.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
 import { payoutListCommand, statusCommands } from './status.ts';
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   ...credentialCommands,
   ...exceptionCommands,
   ...statusCommands,
+  ...reportCommands,
   payoutListCommand,
   ...payoutCommands,
   ...receiptCommands,
@@ -55,6 +57,7 @@ const nouns: Readonly<Record<string, string>> = {
   payout: 'explain payouts and decide about them',
   receipt: 'receipts of payouts',
   recovery: 'recovery after a restore',
+  report: 'reports from the ledger',
   sending: 'stop, drain and resume all sending',
   freeze: 'freeze a client, a recipient, a corridor or a rail',
   rail: 'rails',

@@ -113,3 +113,33 @@ test('payout list filters by rail, age and status', async () => {
   assert.equal((await list({ status: 'HOLD' })).matching, 0);
   assert.equal((await list({ account: fresh.accountId })).matching, 2);
 });
+
+test('a limit is set and lowered by one person, and raised or removed by two', async () => {
+  const limit = { account: owner.accountId, name: 'a day', per: 'account', ...why };
+  const resultOf = (answer: unknown) => (answer as { result: string }).result;
+  assert.equal(resultOf(await run('limit set', { ...limit, usd: '5000' })), 'done');
+  assert.equal(resultOf(await run('limit set', { ...limit, usd: '4000.50' })), 'done');
+  assert.equal(resultOf(await run('limit set', { ...limit, usd: '9000' })), 'waiting');
+  assert.equal(resultOf(await runAsBob('limit set', { ...limit, usd: '9000' })), 'done');
+  const list = async () =>
+    (await run('limit list', { account: owner.accountId })) as Record<string, unknown>[];
+  const [listed] = await list();
+  assert.deepEqual(
+    [listed?.['name'], listed?.['usd_max'], listed?.['hours'], listed?.['set_by']],
+    ['a day', '9000.00', 24, 'bob'],
+  );
+  await assert.rejects(run('limit set', limit), /--usd or --count is missing/);
+  const removed = { account: owner.accountId, name: 'a day', ...why };
+  assert.equal(resultOf(await run('limit remove', removed)), 'waiting');
+  assert.equal(resultOf(await runAsBob('limit remove', removed)), 'done');
+  assert.deepEqual(await list(), []);
+});
+
+test('the report of a month prints JSON and CSV', async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const report = (await run('report month', { month })) as { adds_up: boolean };
+  assert.equal(report.adds_up, true);
+  const csv = (await run('report month', { month, format: 'csv' })) as string;
+  assert.match(csv, /^account_id,.*\r\n.*,commit,fake,MEX,/);
+  await assert.rejects(run('report month', { month: '2026-13' }), /must be a month/);
+});

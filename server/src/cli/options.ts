@@ -114,6 +114,7 @@ export function usdAmount(about: string) {
     text.regex(/^(?:0|[1-9]\d{0,8}|1000000000)$/, error).transform(BigInt),
   );
 }
+export const limitName = visibleText({ value: 'name', about: 'name of the limit' }, 60);
 export const displayName = visibleText({ value: 'name', about: 'the sender on its receipts' }, 200);
 export const color = option(
   { value: 'color', about: 'of its receipts, as #0b6b4f' },

@@ -7,6 +7,7 @@ import { credentialCommands } from './credential.ts';
 import { exceptionCommands } from './exception.ts';
 import { identityCommands } from './identity.ts';
 import { ledgerCommands } from './ledger.ts';
+import { limitCommands } from './limit.ts';
 import { operatorCommands } from './operator.ts';
 import { getHelp } from './options.ts';
 import { payoutCommands } from './payout.ts';
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...ledgerCommands,
   ...operatorCommands,
   ...accountCommands,
+  ...limitCommands,
   ...credentialCommands,
   ...exceptionCommands,
   ...statusCommands,
@@ -58,6 +60,7 @@ const nouns: Readonly<Record<string, string>> = {
   receipt: 'receipts of payouts',
   recovery: 'recovery after a restore',
   report: 'reports from the ledger',
+  limit: 'limits of accounts',
   sending: 'stop, drain and resume all sending',
   freeze: 'freeze a client, a recipient, a corridor or a rail',
   rail: 'rails',

@@ -147,7 +147,7 @@ async function startClaims(
     counts,
     inRandomOrder: new Set(recovering),
     leaseMs: times.leaseMs,
-    hasRules: rules !== undefined,
+    hasRules: rules !== undefined && rules.onlyAccountLimits !== true,
     ...(only && { only }),
   });
   if (rows.length > 0) await marker?.advance();

@@ -205,7 +205,8 @@ begin
         when l.state not in ('retry', 'rejected') then 'query'
         when p.status = 'COMPLETED' then 'ended'
         when p.status <> 'PROCESSING' then 'held'
-        when p_has_rules and not t.is_checked then 'check'
+        when not t.is_checked and (p_has_rules
+          or exists (select from account_limits where account_id = t.account_id)) then 'check'
         else 'send'
       end as mode
     from unnest(p_leased) t
@@ -225,15 +226,14 @@ begin
       order by number limit 1
     ) first on true
     left join lateral (
-      select f.id from frozen f
-      where freeze_applies(f.freeze, p.account_id, p.user_id, p.country, p.delivery_type,
-        p.destination_currency, p.rail)
+      select f.id from frozen f where freeze_applies(f.freeze, p.account_id, p.user_id, p.country,
+        p.delivery_type, p.destination_currency, p.rail)
       order by f.since limit 1
     ) f on true
   )
   select p.account_id, p.payout_id, p.fence, p.tries, p.number, p.was_taken, p.unknown_since,
-    p.first_tried_at, p.reference,
-    decide_mode(p.mode, p.rail = any (r.rails), p.freeze_id), p.freeze_id
+    p.first_tried_at, p.reference, decide_mode(p.mode, p.rail = any (r.rails), p.freeze_id),
+    p.freeze_id
   from planned p
   left join lateral (
     select array_agg(rail) as rails from recovered_payments x

@@ -7,6 +7,7 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { createAuthenticator } from '../accounts/authentication.ts';
 import { ConfigError } from '../config.ts';
 import { formatToken } from '../core/ids.ts';
 import type { CommandContext } from './context.ts';
@@ -142,4 +143,37 @@ test('the report of a month prints JSON and CSV', async () => {
   const csv = (await run('report month', { month, format: 'csv' })) as string;
   assert.match(csv, /^account_id,.*\r\n.*,commit,fake,MEX,/);
   await assert.rejects(run('report month', { month: '2026-13' }), /must be a month/);
+});
+
+test('a credential is rotated in one step, with its scopes, and the old one expires', async () => {
+  const { accountId: account } = await money.createOwner({});
+  const list = async () =>
+    (await run('credential list', { account })) as { id: string; kind: string }[];
+  const before = await list();
+  for (const { id: credential, kind } of before) {
+    const values = { account, credential, overlap: '1h', ...why };
+    assert.equal(
+      ((await run('credential rotate', values)) as { result: string }).result,
+      'waiting',
+    );
+    const rotated = (await runAsBob('credential rotate', values)) as Record<string, string>;
+    assert.equal(rotated['replaces'], credential);
+    const token = rotated['api_key'];
+    assert.equal(token === undefined, kind === 'client');
+    if (token !== undefined) {
+      const authenticator = createAuthenticator({ db: money.db, clock: money.clock });
+      const found = await authenticator.authenticate(token, '127.0.0.1');
+      assert.equal(found?.accountId, account);
+    }
+  }
+  const rows = await money.rows<{ id: string; scopes: string[]; left: number | null }>(
+    `select id, scopes, extract(epoch from expires_at - now())::float8 as left from credentials
+     where account_id = $1 order by created_at`,
+    [account],
+  );
+  assert.equal(rows.length, 4);
+  const old = rows.filter(({ left }) => left !== null);
+  assert.deepEqual(old.map(({ id }) => id).toSorted(), before.map(({ id }) => id).toSorted());
+  assert.ok(old.every(({ left }) => left !== null && left > 3500 && left <= 3600));
+  assert.ok(rows.every(({ scopes }) => scopes.length === rows[0]?.scopes.length));
 });

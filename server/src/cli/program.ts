@@ -16,6 +16,7 @@ import { receiptCommands } from './receipt.ts';
 import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { reportCommands } from './report.ts';
+import { rotationCommands } from './rotation.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
 import { payoutListCommand, statusCommands } from './status.ts';
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   ...accountCommands,
   ...limitCommands,
   ...credentialCommands,
+  ...rotationCommands,
   ...exceptionCommands,
   ...statusCommands,
   ...reportCommands,

@@ -264,3 +264,39 @@ begin
   return v_count;
 end
 $$;
+
+-- Replaces a credential by one with the same rights and budgets, and lets the old one expire after a
+-- while. No row where it is not valid any more. `p_client_hash`, `p_key_hash`: of the new secret, by
+-- the kind of credential.
+create function rotate_credential(
+  p_account uuid, p_old uuid, p_new uuid, p_client_hash bytea, p_key_hash bytea,
+  p_overlap_seconds integer
+) returns table (kind text, expires_at timestamptz)
+  language plpgsql as $$
+#variable_conflict use_column
+declare
+  c credentials;
+  v_now timestamptz;
+begin
+  perform 1 from accounts where id = p_account for update;
+  v_now := environment_now();
+  select * into c from credentials x
+  where x.account_id = p_account and x.id = p_old and x.revoked_at is null
+    and (x.expires_at is null or x.expires_at > v_now)
+  for update;
+  if not found then return; end if;
+  insert into credentials (account_id, id, kind, secret_hash, scopes, allowed_addresses, created_at,
+    expires_at)
+  values (p_account, p_new, c.kind, case c.kind when 'client' then p_client_hash else p_key_hash end,
+    c.scopes, c.allowed_addresses, v_now, null);
+  insert into credential_budgets (account_id, credential_id, currency, per_proposal, per_day,
+    open_max)
+  select p_account, p_new, currency, per_proposal, per_day, open_max from credential_budgets
+  where account_id = p_account and credential_id = p_old;
+  update credentials x
+  set expires_at = least(x.expires_at, v_now + p_overlap_seconds * interval '1 second')
+  where x.account_id = p_account and x.id = p_old
+  returning * into c;
+  return query select c.kind, c.expires_at;
+end
+$$;

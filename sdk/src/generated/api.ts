@@ -2076,8 +2076,8 @@ export interface components {
             balances: components["schemas"]["BalanceChange"][];
             /** @description The payer, and those that could take over from it; empty if it is offered no more */
             route: components["schemas"]["RouteCandidate"][];
-            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now */
-            holds: ("review" | "rail_unavailable" | "checks_unavailable")[];
+            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, the checks cannot run now, or the operator has stopped sending */
+            holds: ("review" | "rail_unavailable" | "checks_unavailable" | "sending_stopped" | "account_frozen" | "corridor_frozen" | "rail_frozen")[];
             /** @description What each limit on the number or sum of payouts would have left after this one */
             limits: components["schemas"]["LimitHeadroom"][];
         };
@@ -2202,7 +2202,7 @@ export interface components {
              * @description What moved the money
              * @enum {string}
              */
-            type: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+            type: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
             /** @description Positive when the balance increased */
             amount: Decimal;
             /** @description The balance after this entry */
@@ -3006,8 +3006,8 @@ export interface components {
             balances: components["schemas"]["BalanceChange"][];
             /** @description The payer, and those that could take over from it; empty if it is offered no more */
             route: components["schemas"]["RouteCandidate"][];
-            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now */
-            holds: ("review" | "rail_unavailable" | "checks_unavailable")[];
+            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, the checks cannot run now, or the operator has stopped sending */
+            holds: ("review" | "rail_unavailable" | "checks_unavailable" | "sending_stopped" | "account_frozen" | "corridor_frozen" | "rail_frozen")[];
             /** @description What each limit on the number or sum of payouts would have left after this one */
             limits: components["schemas"]["LimitHeadroom"][];
             /** @description What its commit would answer now */
@@ -3215,7 +3215,7 @@ export interface components {
              * @description The kind of journal that posted it
              * @enum {string}
              */
-            type: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+            type: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
             /** @description The ledger account of the opposite posting: `fees` where the entry is a fee */
             counterpart: string;
             /**
@@ -4145,7 +4145,7 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
                 /** @description Only entries of this type */
-                type?: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+                type?: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
                 /** @description Posted then or later, UTC */
                 from?: string;
                 /** @description Posted by then, the day or second included */

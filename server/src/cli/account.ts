@@ -127,14 +127,14 @@ type BookingValues = { account: string; currency: Currency; amount: string; refe
 async function readBooking(
   context: CommandContext,
   kind: 'fund' | 'adjust',
-  { account: id, currency: of, amount: given, reference: name }: BookingValues,
+  { account: id, currency: of, amount: given, ...values }: BookingValues,
 ) {
   const isTaken = kind === 'adjust' && given.startsWith('-');
   const { minor } = readMoney({ amount: isTaken ? given.slice(1) : given, currency: of });
   return {
     accountId: await getAccountId(context, id),
     kind,
-    reference: name,
+    reference: values.reference,
     currency: of.code,
     amountMinor: isTaken ? -minor : minor,
   };

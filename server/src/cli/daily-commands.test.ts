@@ -38,7 +38,7 @@ type Listed = {
   matching: number;
   payouts: { payout_token: string; waits_for: string; is_stuck: boolean; amount: string }[];
 };
-const list = async (values: Record<string, string | true> = {}) =>
+const listPayouts = async (values: Record<string, string | true> = {}) =>
   (await run('payout list', values)) as Listed;
 
 test('sending stops at once, and two persons resume it in live', async () => {
@@ -50,7 +50,7 @@ test('sending stops at once, and two persons resume it in live', async () => {
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.drain();
   assert.equal(rail.sends(), 0);
-  const [listed] = (await list({ stuck: true })).payouts;
+  const [listed] = (await listPayouts({ stuck: true })).payouts;
   assert.equal(listed?.payout_token, formatToken('payout', payout.payoutId));
   assert.equal(listed?.waits_for, 'the end of a freeze: sending');
   const screen = (await run('status')) as string;
@@ -98,21 +98,21 @@ test('payout list filters by rail, age and status', async () => {
     estimatedAvailability: new Date(Date.now() - 60_000),
   });
   const fresh = await money.quoteAndCommit(owner);
-  assert.equal((await list()).matching, 2);
-  assert.equal((await list({ limit: '1' })).payouts.length, 1);
-  assert.equal((await list({ limit: '1' })).matching, 2);
-  assert.equal((await list({ 'older-than': '0s' })).matching, 2);
-  assert.equal((await list({ 'older-than': '2h' })).matching, 0);
-  const [old, ...others] = (await list({ stuck: true })).payouts;
+  assert.equal((await listPayouts()).matching, 2);
+  assert.equal((await listPayouts({ limit: '1' })).payouts.length, 1);
+  assert.equal((await listPayouts({ limit: '1' })).matching, 2);
+  assert.equal((await listPayouts({ 'older-than': '0s' })).matching, 2);
+  assert.equal((await listPayouts({ 'older-than': '2h' })).matching, 0);
+  const [old, ...others] = (await listPayouts({ stuck: true })).payouts;
   assert.deepEqual(
     [old?.payout_token, old?.is_stuck, others],
     [formatToken('payout', payout.payoutId), true, []],
   );
-  assert.equal((await list({ stuck: true })).matching, 1);
-  assert.equal((await list({ rail: 'other' })).matching, 0);
-  assert.equal((await list({ rail: 'fake', status: 'PROCESSING' })).matching, 2);
-  assert.equal((await list({ status: 'HOLD' })).matching, 0);
-  assert.equal((await list({ account: fresh.accountId })).matching, 2);
+  assert.equal((await listPayouts({ stuck: true })).matching, 1);
+  assert.equal((await listPayouts({ rail: 'other' })).matching, 0);
+  assert.equal((await listPayouts({ rail: 'fake', status: 'PROCESSING' })).matching, 2);
+  assert.equal((await listPayouts({ status: 'HOLD' })).matching, 0);
+  assert.equal((await listPayouts({ account: fresh.accountId })).matching, 2);
 });
 
 test('a limit is set and lowered by one person, and raised or removed by two', async () => {

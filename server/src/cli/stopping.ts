@@ -33,8 +33,12 @@ import { getUserKey } from './screening.ts';
 
 type Reason = { reason: string };
 
-async function freezeObject(context: OperatorContext, object: FreezeObject, { reason }: Reason) {
-  return describeStopped(await stop(context.db, object, { by: context.operator.name, reason }));
+async function freezeObject(
+  { db, operator }: OperatorContext,
+  object: FreezeObject,
+  { reason: why }: Reason,
+) {
+  return describeStopped(await stop(db, object, { by: operator.name, reason: why }));
 }
 
 type GlobalScope = 'sending' | 'commits';
@@ -46,8 +50,15 @@ async function getGlobalFreeze({ db }: OperatorContext, scope: GlobalScope): Pro
   return open.id;
 }
 
-const resumeGlobal = async (context: OperatorContext, scope: GlobalScope, { reason }: Reason) =>
-  resume(context.db, await getGlobalFreeze(context, scope), { by: context.operator.name, reason });
+const resumeGlobal = async (
+  context: OperatorContext,
+  scope: GlobalScope,
+  { reason: why }: Reason,
+) =>
+  resume(context.db, await getGlobalFreeze(context, scope), {
+    by: context.operator.name,
+    reason: why,
+  });
 
 const approveGlobal = async (context: OperatorContext, scope: GlobalScope) => {
   await getGlobalFreeze(context, scope);

@@ -69,7 +69,7 @@ const effective = defineQuery({
   name: 'list_effective_freezes',
   text: `
     select scope, account_id, user_id, country, delivery_type, currency, rail from freezes
-    where lifted_at is null`,
+    where lifted_at is null and (account_id is null or account_id = $1)`,
   columns: {
     scope: column.oneOf(...freezeScopes),
     account_id: nullable(column.uuid),
@@ -172,8 +172,11 @@ export async function findFreezeRow(session: Session, id: string): Promise<Freez
 
 export type EffectiveFreeze = RowOf<typeof effective.columns>;
 
-export async function listEffective(session: Session): Promise<EffectiveFreeze[]> {
-  return many(session, effective);
+export async function listEffective(
+  session: Session,
+  accountId: string,
+): Promise<EffectiveFreeze[]> {
+  return many(session, effective, [accountId]);
 }
 
 export type RailSending = RowOf<typeof sendingState.columns>;

@@ -102,6 +102,7 @@ export type Drained = { batches: number; unsent: number };
 export const readUndrained: (session: Session) => Promise<Drained> = countUndrained;
 
 export type StopFacts = {
+  accountId: string;
   country: string;
   deliveryType: string;
   currency: string;
@@ -109,12 +110,12 @@ export type StopFacts = {
   rails: readonly string[];
 };
 
-/** The codes of what holds such payouts now, of those that the session may see. */
+/** The codes of what holds such payouts now; that of a recipient is the status of the user. */
 export async function findStops(
   session: Session,
   facts: StopFacts,
 ): Promise<('account_frozen' | 'commits_stopped' | HoldingCode)[]> {
-  const open = await listEffective(session);
+  const open = await listEffective(session, facts.accountId);
   const codes = open.flatMap((freeze) => {
     if (freeze.scope === 'account') return ['account_frozen' as const];
     if (freeze.scope === 'commits') return ['commits_stopped' as const];

@@ -12,7 +12,7 @@ before(async () => {
 afterEach(() => money.assertSound());
 after(() => money[Symbol.asyncDispose]());
 
-const book = ({ accountId }: Owner, booking: Partial<Booking>, by = 'Ada', personsNeeded = 1) =>
+const book = ({ accountId }: Owner, booking: Partial<Booking>) =>
   bookBalance(
     money.db,
     { accountId, kind: 'adjust', reference: 'r', currency: 'USD', amountMinor: 1n, ...booking },

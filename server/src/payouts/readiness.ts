@@ -8,7 +8,6 @@ import {
 import type { MissingDetail } from '../attributes/missing.ts';
 import { findStops } from '../controls/freezes.ts';
 import { AppError } from '../core/errors.ts';
-import type { Session } from '../db/postgres/pool.ts';
 import { type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { findWallet } from '../ledger/ledger.ts';
@@ -88,7 +87,7 @@ export async function findReadiness(
   const facts = { row, recipient, quote };
   const obstacles = [
     ...listStandingObstacles(services, query, row),
-    ...(await listStopObstacles(services, session, query)),
+    ...(await listStopObstacles(services, { session, accountId }, query)),
     ...(priced?.ok === false ? [describeQuoteRefusal(priced)] : []),
     ...(await listRecipientObstacles(services, { session, accountId }, { ...query, ...facts })),
     ...(await listBalanceObstacles({ session, accountId }, query, facts)),
@@ -128,11 +127,12 @@ function listStandingObstacles(
 
 async function listStopObstacles(
   services: ReadinessServices,
-  session: Session,
+  { session, accountId }: Pick<AttributeContext, 'session' | 'accountId'>,
   { destination }: ReadinessQuery,
 ): Promise<Obstacle[]> {
   const { country, deliveryType } = destination.payer;
   const codes = await findStops(session, {
+    accountId,
     country: country.code,
     deliveryType,
     currency: destination.currency,

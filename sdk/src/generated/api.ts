@@ -4155,7 +4155,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20372-7c03-7347-aaf8-f82d6193f5e1
+                 * @example 01a20445-e461-7275-9c2a-e53b789aef6a
                  */
                 balance_token: string;
             };
@@ -4197,7 +4197,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20372-7c03-7347-aaf8-f82d6193f5e1
+                 * @example 01a20445-e461-7275-9c2a-e53b789aef6a
                  */
                 balance_token: string;
             };
@@ -4334,7 +4334,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4364,7 +4364,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4401,7 +4401,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4432,7 +4432,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4492,7 +4492,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4649,7 +4649,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
@@ -4689,7 +4689,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
@@ -4731,7 +4731,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
@@ -4793,7 +4793,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4826,7 +4826,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4872,12 +4872,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -4910,12 +4910,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -4952,12 +4952,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -5012,12 +5012,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -5047,12 +5047,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-8223-71a3-b005-df3bd3505586
+                 * @example payout_01a20445-f4f3-715e-b1a1-287473a13ae7
                  */
                 payout_token: string;
             };
@@ -5170,7 +5170,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -5265,12 +5265,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-879c-7149-b6e9-d7a22c32866c
+                 * @example payout_01a20446-0354-7332-bee7-2a30a71364e9
                  */
                 payout_token: string;
             };
@@ -5334,7 +5334,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
                  */
                 proposal_token: string;
             };
@@ -5364,7 +5364,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
                  */
                 proposal_token: string;
             };
@@ -5395,7 +5395,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
                  */
                 proposal_token: string;
             };
@@ -5442,7 +5442,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -5514,12 +5514,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -5653,7 +5653,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5685,7 +5685,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5732,7 +5732,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5760,7 +5760,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5791,7 +5791,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5822,7 +5822,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-8936-77e0-bd7a-1ba272c5dc22
+                 * @example batch_01a20446-0756-7150-909b-d02dff1e5899
                  */
                 batch_token: string;
             };
@@ -5960,7 +5960,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -5990,7 +5990,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6025,7 +6025,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6060,7 +6060,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6091,7 +6091,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6122,7 +6122,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6153,7 +6153,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6184,7 +6184,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6230,7 +6230,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6258,12 +6258,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20372-8817-77d7-9109-83c7ca398381
+                 * @example delivery_01a20446-0488-7689-a2e1-55b369f75c5d
                  */
                 delivery_token: string;
             };
@@ -6401,7 +6401,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -6436,7 +6436,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };

@@ -3,6 +3,7 @@ import { getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { stopTexts } from '../payouts/obstacles.ts';
 import {
   type BatchId,
   type BatchRow,
@@ -44,6 +45,8 @@ export async function findFunds(
 }
 
 export const batchRefusals = [
+  'account_frozen',
+  'commits_stopped',
   'ex_rate_expired',
   'invalid_rows',
   'insufficient_funds',
@@ -91,6 +94,9 @@ export async function commitBatch(
         })),
       };
     }
+    case 'account_frozen':
+    case 'commits_stopped':
+      return { status: 'failure', errors: stopTexts[begun.result], code: begun.result };
     case 'invalid_rows':
     case 'nothing_to_pay':
     case 'not_quoted':

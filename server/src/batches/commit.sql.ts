@@ -4,6 +4,8 @@ import { column, defineQuery, exec, many, maybeOne, one, type RowOf } from '../d
 const beginColumns = {
   result: column.oneOf(
     'success',
+    'account_frozen',
+    'commits_stopped',
     'invalid_rows',
     'ex_rate_expired',
     'insufficient_funds',

@@ -8,11 +8,11 @@ import {
 } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
 import { amountFaults } from '../core/amount-faults.ts';
-import type { Currency } from '../core/currency.ts';
+import { type Currency, getCurrency } from '../core/currency.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
-import { fundBalance } from '../ledger/ledger.ts';
+import { bookBalance, isBooked, listBookings } from '../ledger/bookings.ts';
 import { defineCommand } from './command.ts';
-import type { CommandContext } from './context.ts';
+import type { CommandContext, OperatorContext } from './context.ts';
 import {
   account,
   amount,
@@ -20,8 +20,11 @@ import {
   currency,
   displayName,
   file,
+  limit,
   name,
   reason,
+  reference,
+  signedAmount,
   trueOrFalse,
 } from './options.ts';
 
@@ -46,20 +49,40 @@ export const accountCommands = [
   defineCommand({
     name: 'account fund',
     permission: 'operate',
-    about: 'record money that came in from outside',
-    options: { account, currency, amount, reason: reason.optional() },
+    about: 'record money that came in from outside, once for each reference',
+    options: { account, currency, amount, reference, reason },
     approval: async (context, values) => {
-      await getAccountId(context, values.account);
+      const booking = await readBooking(context, 'fund', values);
+      // A repeat moves nothing.
+      if (await isBooked(context.db, booking)) return undefined;
       return { policy: 'funding', money: readMoney(values) };
     },
-    run: async (context, values) => {
-      const { minor } = readMoney(values);
-      const accountId = await getAccountId(context, values.account);
-      const { code } = values.currency;
-      const wallet = await context.db.systemTransaction((session) =>
-        fundBalance(session, { accountId, currency: code, amountMinor: minor }),
-      );
-      return { ...wallet, balance: formatAmount(wallet.balance, values.currency) };
+    run: (context, values) => book(context, 'fund', values),
+  }),
+  defineCommand({
+    name: 'account adjust',
+    permission: 'operate',
+    about: 'correct a balance, once for each reference; needs two persons',
+    options: { account, currency, amount: signedAmount, reference, reason },
+    approval: async (context, values) => {
+      const booking = await readBooking(context, 'adjust', values);
+      return (await isBooked(context.db, booking)) ? undefined : { policy: 'adjustment' };
+    },
+    run: (context, values) => book(context, 'adjust', values),
+  }),
+  defineCommand({
+    name: 'account bookings',
+    permission: 'read',
+    about: 'list what operators have booked on the balances of an account, the newest first',
+    options: { account, limit: limit.optional() },
+    run: async (context, { account: id, limit: count = 100 }) => {
+      const accountId = await getAccountId(context, id);
+      const rows = await listBookings(context.db.system, { accountId, count });
+      return rows.map(({ amount: minor, balance_after: after, ...row }) => {
+        const of = getCurrency(row.currency);
+        const format = (some: bigint) => formatAmount(some, of);
+        return { ...row, amount: format(minor), balance_after: format(after) };
+      });
     },
   }),
   defineCommand({
@@ -99,6 +122,40 @@ export const accountCommands = [
     },
   }),
 ];
+
+type BookingValues = { account: string; currency: Currency; amount: string; reference: string };
+
+/** @throws ConfigError. */
+async function readBooking(
+  context: CommandContext,
+  kind: 'fund' | 'adjust',
+  { account: id, currency: of, amount: given, ...values }: BookingValues,
+) {
+  const isTaken = kind === 'adjust' && given.startsWith('-');
+  const { minor } = readMoney({ amount: isTaken ? given.slice(1) : given, currency: of });
+  return {
+    accountId: await getAccountId(context, id),
+    kind,
+    reference: values.reference,
+    currency: of.code,
+    amountMinor: isTaken ? -minor : minor,
+  };
+}
+
+async function book(
+  context: OperatorContext,
+  kind: 'fund' | 'adjust',
+  values: BookingValues & { reason: string },
+) {
+  const booking = await readBooking(context, kind, values);
+  const by = context.operator.name;
+  const { result, balanceMinor } = await bookBalance(context.db, booking, {
+    by,
+    reason: values.reason,
+  });
+  const balance = formatAmount(balanceMinor, values.currency);
+  return { result, currency: booking.currency, balance };
+}
 
 /** @throws ConfigError. */
 function readMoney(given: { amount: string; currency: Currency }) {

@@ -51,7 +51,8 @@ async function tamper(...statements: readonly string[]): Promise<void> {
 
 describe('two persons', () => {
   it('fund an account above the value of the policy: never one person twice', async () => {
-    const values = { account, currency: 'USD', amount: '10000.01', reason: 'Wire 7' };
+    const booking = { account, currency: 'USD', amount: '10000.01', reference: 'wire 7' };
+    const values = { ...booking, reason: 'Wire 7' };
     const balance = async () => JSON.stringify(await as(ada)('account list'));
     const { reason: _, ...unexplained } = values;
     await assert.rejects(as(ada)('account fund', unexplained), /--reason is missing/);
@@ -68,11 +69,12 @@ describe('two persons', () => {
     isWaiting(await as(bob)('account fund', { ...values, amount: '10000.02' }));
     const done = await as(bob)('account fund', values);
     assert.equal((done as { balance: string }).balance, '10000.01');
-    isWaiting(await as(bob)('account fund', values));
+    isWaiting(await as(bob)('account fund', { ...values, reference: 'wire 8' }));
   });
 
   it('are not needed up to that value', async () => {
-    const done = await as(ada)('account fund', { account, currency: 'USD', amount: '10000' });
+    const booking = { account, currency: 'USD', reference: 'wire 9', reason: 'Wire 9' };
+    const done = await as(ada)('account fund', { ...booking, amount: '10000' });
     assert.equal((done as { balance: string }).balance, '20000.01');
   });
 

@@ -2,8 +2,10 @@ import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { isAddressRange } from '../config-values.ts';
 import { scopes } from '../core/access.ts';
+import { findCountry } from '../core/country.ts';
 import { findCurrency, getCurrency } from '../core/currency.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
 
 /** The options that several commands take. The metadata of each schema is its help. */
 
@@ -95,6 +97,7 @@ export const account = identifier('account');
 export const credential = identifier('credential');
 export const exception = identifier('exception');
 export const hold = identifier('legal hold');
+export const freeze = identifier('freeze');
 export const user = token('user', 'token of the user');
 export const payout = token('payout', 'token of the payout');
 export const name = visibleText({ value: 'name', about: 'name of the account' }, 200);
@@ -112,6 +115,7 @@ export function usdAmount(about: string) {
     text.regex(/^(?:0|[1-9]\d{0,8}|1000000000)$/, error).transform(BigInt),
   );
 }
+export const limitName = visibleText({ value: 'name', about: 'name of the limit' }, 60);
 export const displayName = visibleText({ value: 'name', about: 'the sender on its receipts' }, 200);
 export const color = option(
   { value: 'color', about: 'of its receipts, as #0b6b4f' },
@@ -119,6 +123,14 @@ export const color = option(
 );
 export const reason = visibleText({ value: 'text', about: 'why' }, 1000);
 export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);
+export const signedAmount = option(
+  { value: 'amount', about: 'decimal; --amount=-12.50 takes from the balance' },
+  text,
+);
+export const reference = visibleText(
+  { value: 'text', about: 'of the payment or the case; booked once in an account' },
+  100,
+);
 export const currency = option(
   { value: 'code', about: 'currency, such as USD' },
   text
@@ -127,6 +139,13 @@ export const currency = option(
     })
     .transform(getCurrency),
 );
+export const country = option(
+  { value: 'code', about: 'country, such as MEX' },
+  text.refine((code) => findCountry(code) !== undefined, {
+    error: 'must be the alpha-3 code of a country, such as MEX',
+  }),
+);
+export const deliveryType = oneOf('delivery type', deliveryTypes);
 export const rail = option(
   { value: 'name', about: 'name of the rail' },
   text.regex(/^[a-z0-9_]{1,40}$/, 'must be the name of a rail: a to z, digits and _'),
@@ -146,6 +165,18 @@ export const addressList = option(
 export const from = instant('from this time on');
 export const to = instant('before this time');
 export const until = instant('until this time');
+/** In seconds. */
+export function duration(about: string) {
+  const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+  const schema = text
+    .regex(/^\d{1,6}[smhd]$/, 'must be a number and s, m, h or d, such as 90m')
+    .transform((given) => Number(given.slice(0, -1)) * (units[given.slice(-1)] ?? 1));
+  return option({ value: 'time', about: `${about}, such as 90m, 2h or 3d` }, schema);
+}
+export const month = option(
+  { value: 'month', about: 'such as 2026-11, by UTC' },
+  text.regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month, such as 2026-11'),
+);
 export const limit = option(
   { value: 'count', about: 'at most this many, up to 1000; default: 100' },
   text.regex(/^(?:[1-9]\d{0,2}|1000)$/, 'must be a whole number from 1 to 1000').transform(Number),

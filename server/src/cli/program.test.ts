@@ -138,7 +138,9 @@ describe('commands on an environment', () => {
   it('refuse an account that does not exist', async () => {
     const account = newId();
     const kind = { account, kind: 'client' };
-    await refuses('account fund', { account, currency: 'USD', amount: '5' }, /account not found/);
+    const booking = { reference: 'r', reason: 'a wire' };
+    const funding = { account, currency: 'USD', amount: '5', ...booking };
+    await refuses('account fund', funding, /account not found/);
     await refuses('account set', { account, 'accept-both-tokens': 'true' }, /account not found/);
     await refuses('credential list', { account }, /account not found/);
     await refuses('credential create', kind, /account not found/);
@@ -147,8 +149,9 @@ describe('commands on an environment', () => {
   it('refuse invalid amounts and addresses, and change nothing', async () => {
     const created = (await run('account create', { name: 'One' })) as { account: string };
     const { account } = created;
+    const booking = { account, currency: 'USD', reference: 'r', reason: 'a wire' };
     for (const amount of ['0', '-5', 'much', '1.001', '1e30']) {
-      await refuses('account fund', { account, currency: 'USD', amount }, /--amount (must|has|is)/);
+      await refuses('account fund', { ...booking, amount }, /--amount (must|has|is)/);
     }
     const addresses = '10.0.0.1/8';
     const wrong = { account, kind: 'api_key', addresses, reason: 'New' };
@@ -159,8 +162,39 @@ describe('commands on an environment', () => {
       else await creation;
     }
     assert.equal(((await run('credential list', { account })) as unknown[]).length, 2);
-    const funded = await run('account fund', { account, currency: 'USD', amount: '5.25' });
-    assert.equal((funded as { balance: string }).balance, '5.25');
+    const fund = () => run('account fund', { ...booking, amount: '5.25' });
+    assert.deepEqual(await fund(), { result: 'booked', currency: 'USD', balance: '5.25' });
+    assert.equal(((await fund()) as { result: string }).result, 'booked_before');
+  });
+
+  it('book a large funding and every correction once two persons have asked for it', async () => {
+    const { account } = (await run('account create', { name: 'Two' })) as { account: string };
+    const cy = await createCommander(context, { name: 'cy' });
+    const dee = await createCommander(context, { name: 'dee', role: 'approver' });
+    const resultOf = (answer: unknown) => (answer as { result: string }).result;
+    const large = { account, currency: 'USD', amount: '10000.01', reference: 'w-1' };
+    const why = { reason: 'seen on the statement' };
+    assert.equal(resultOf(await cy('account fund', { ...large, ...why })), 'waiting');
+    assert.equal(resultOf(await cy('account fund', { ...large, ...why })), 'waiting');
+    const booked = await dee('account fund', { ...large, ...why });
+    assert.deepEqual(booked, { result: 'booked', currency: 'USD', balance: '10000.01' });
+    const repeated = await cy('account fund', { ...large, ...why });
+    assert.equal(resultOf(repeated), 'booked_before');
+    const taken = { account, currency: 'USD', amount: '-1000.01', reference: 'case 7', ...why };
+    assert.equal(resultOf(await cy('account adjust', taken)), 'waiting');
+    assert.deepEqual(await dee('account adjust', taken), {
+      result: 'booked',
+      currency: 'USD',
+      balance: '9000',
+    });
+    const listed = (await run('account bookings', { account })) as Record<string, string>[];
+    assert.deepEqual(
+      listed.map((row) => [row['reference'], row['booked_by'], row['amount']]),
+      [
+        ['case 7', 'dee', '-1000.01'],
+        ['w-1', 'dee', '10000.01'],
+      ],
+    );
   });
 
   it('set the brand of receipts, of which what is not named stays', async () => {
@@ -195,7 +229,7 @@ describe('commands on an environment', () => {
   it('work beside a rail with faults, which rail check lists with exit code 1', async () => {
     setup.writeRails([partnerRail(), partnerRail({ name: 'broken', kind: 'pigeon' })]);
     await assert.rejects(setup.start('work'), /1 fault:\n {2}rail broken: kind must be/);
-    assert.equal(((await run('account list')) as unknown[]).length, 1);
+    assert.equal(((await run('account list')) as unknown[]).length, 2);
     const reports = (await run('rail check')) as { rail: string; faults: string[] }[];
     assert.equal(process.exitCode, 1);
     process.exitCode = 0;

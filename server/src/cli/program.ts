@@ -8,6 +8,7 @@ import { exceptionCommands } from './exception.ts';
 import { identityCommands } from './identity.ts';
 import { keyCommands } from './key.ts';
 import { ledgerCommands } from './ledger.ts';
+import { limitCommands } from './limit.ts';
 import { operatorCommands } from './operator.ts';
 import { getHelp } from './options.ts';
 import { payoutCommands } from './payout.ts';
@@ -15,8 +16,12 @@ import { railCommands } from './rail.ts';
 import { receiptCommands } from './receipt.ts';
 import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
+import { reportCommands } from './report.ts';
+import { rotationCommands } from './rotation.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
+import { payoutListCommand, statusCommands } from './status.ts';
+import { freezeCommands, sendingCommands } from './stopping.ts';
 import { userCommands } from './user.ts';
 
 /** The commands of operators: `npm run outlay -- admin <command>`. */
@@ -26,13 +31,20 @@ export const commands: readonly Command[] = [
   ...ledgerCommands,
   ...operatorCommands,
   ...accountCommands,
+  ...limitCommands,
   ...credentialCommands,
   ...userCommands,
   ...keyCommands,
+  ...rotationCommands,
   ...exceptionCommands,
+  ...statusCommands,
+  ...reportCommands,
+  payoutListCommand,
   ...payoutCommands,
   ...receiptCommands,
   ...recoveryCommands,
+  ...sendingCommands,
+  ...freezeCommands,
   ...railCommands,
   ...screeningCommands,
   ...identityCommands,
@@ -55,6 +67,10 @@ const nouns: Readonly<Record<string, string>> = {
   payout: 'explain payouts and decide about them',
   receipt: 'receipts of payouts',
   recovery: 'recovery after a restore',
+  report: 'reports from the ledger',
+  limit: 'limits of accounts',
+  sending: 'stop, drain and resume all sending',
+  freeze: 'freeze a client, a recipient, a corridor or a rail',
   rail: 'rails',
   secret: 'secret files',
   screening: 'sanctions lists and hits',

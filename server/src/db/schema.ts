@@ -18,6 +18,7 @@ export const schemaSubjects = [
   'ledger',
   'chain',
   'notices',
+  'freezes',
   'payouts',
   'schedules',
   'history',

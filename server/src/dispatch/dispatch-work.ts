@@ -62,6 +62,8 @@ export type CheckedRow = Pick<
 >;
 
 export type Rules = {
+  /** Only payouts of accounts with limits of their own are checked. */
+  readonly onlyAccountLimits?: boolean;
   /** In the order of the rows: the exception that holds the payout; undefined lets it pass. */
   check(rows: readonly CheckedRow[]): Promise<readonly (RuleHit | undefined)[]>;
 };

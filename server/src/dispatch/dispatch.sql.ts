@@ -69,7 +69,7 @@ const claim = defineQuery({
   name: 'claim_dispatches',
   text: `
     select ${Object.keys(claimColumns).join(', ')}
-    from claim_dispatches($1, $2, $3, $4, $5, $6, $7)`,
+    from claim_dispatches($1, $2, $3, $4, $5, $6, $7, $8)`,
   columns: claimColumns,
 });
 
@@ -121,9 +121,11 @@ export async function claimDispatches(
     leaseMs: number;
     hasRules: boolean;
     only?: PayoutName;
+    /** Nothing is sent, so that freezes do not matter. */
+    isCanceling?: boolean;
   },
 ): Promise<DispatchRow[]> {
-  const { counts, inRandomOrder, leaseMs, hasRules, only } = options;
+  const { counts, inRandomOrder, leaseMs, hasRules, only, isCanceling = false } = options;
   return many(session, claim, [
     textArray([...counts.keys()]),
     plainArray([...counts.values()]),
@@ -132,6 +134,7 @@ export async function claimDispatches(
     hasRules,
     only?.accountId ?? null,
     only?.payoutId ?? null,
+    isCanceling,
   ]);
 }
 

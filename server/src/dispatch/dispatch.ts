@@ -112,6 +112,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
         counts: new Map(),
         leaseMs,
         hasRules: false,
+        isCanceling: true,
         only: { accountId, payoutId },
       });
       if (row === undefined) return false;
@@ -146,7 +147,7 @@ async function startClaims(
     counts,
     inRandomOrder: new Set(recovering),
     leaseMs: times.leaseMs,
-    hasRules: rules !== undefined,
+    hasRules: rules !== undefined && rules.onlyAccountLimits !== true,
     ...(only && { only }),
   });
   if (rows.length > 0) await marker?.advance();

@@ -73,6 +73,13 @@ const balance = balanceAnswer
   .partial({ balance: true })
   .describe('The balance; its amount only with the scope balance:read');
 
+const account = z
+  .object({
+    frozen_on: z.string().describe('Since when commits are refused and nothing is sent, UTC'),
+    unfrozen_on: z.string().describe('UTC, without offset; "" while it is frozen'),
+  })
+  .describe('What the operator stopped for the account');
+
 const batchStatuses = batchAnswer.shape.status.options;
 export const batchEventNames = [
   ...batchStatuses.map((status) => status.toLowerCase() as Lowercase<typeof status>),
@@ -167,7 +174,8 @@ const kinds = [
   describeEvent('AttributesEvent', namesOf('attributes', ['stored']), attributes),
   describeEvent('PayoutEvent', namesOf('payout', payoutEventNames), payout),
   describeEvent('VerificationEvent', namesOf('verification', verificationEventNames), verification),
-  describeEvent('BalanceEvent', namesOf('balance', ['funded']), balance),
+  describeEvent('BalanceEvent', namesOf('balance', ['funded', 'adjusted']), balance),
+  describeEvent('AccountEvent', namesOf('account', ['frozen', 'unfrozen']), account),
   describeEvent('BatchEvent', namesOf('batch', batchEventNames), batch),
   describeEvent(
     'CredentialEvent',

@@ -90,6 +90,8 @@ async function describeFamily(
       return describeSets(context, events);
     case 'balance':
       return events.map((event) => [event.sequence, describeBalance(context, event)] as const);
+    case 'account':
+      return events.map((event) => [event.sequence, describeAccount(event)] as const);
     case 'batch':
       return events.map((event) => [event.sequence, describeBatch(event)] as const);
     case 'credential':
@@ -190,6 +192,13 @@ const storedTime = z.coerce
   .date()
   .nullable()
   .transform((time) => (time === null ? '' : formatSeconds(time)));
+const storedFreeze = z.object({ since: storedTime, lifted_at: storedTime });
+
+function describeAccount(event: EventRow): Data {
+  const stored = storedFreeze.parse(JSON.parse(event.payload ?? '{}'));
+  return { frozen_on: stored.since, unfrozen_on: stored.lifted_at };
+}
+
 const storedCredential = z.object({
   kind: z.string(),
   scopes: z.array(z.string()),

@@ -25,7 +25,16 @@ const walletOfToken = defineQuery({
   columns: walletColumns,
 });
 
-export const entryTypes = ['fund', 'commit', 'refund', 'return', 'reserve', 'release'] as const;
+export const entryTypes = [
+  'fund',
+  'adjust_credit',
+  'adjust_debit',
+  'commit',
+  'refund',
+  'return',
+  'reserve',
+  'release',
+] as const;
 export type EntryType = (typeof entryTypes)[number];
 
 /** Newest first; journal ids are ordered by time. */
@@ -225,7 +234,7 @@ const wrongBatches = defineQuery({
   },
 });
 
-/** Payouts that have not ended, with nothing due and no open exception; scheduled ones with no try due. */
+/** Payouts that have not ended, with nothing due, no freeze and no open exception; scheduled ones with no try due. */
 const stuckPayouts = defineQuery({
   name: 'select_stuck_payouts',
   answerMsMax: proofMsMax,
@@ -234,7 +243,8 @@ const stuckPayouts = defineQuery({
     where s.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
       and not exists (
         select from payout_dispatches d
-        where d.account_id = s.account_id and d.payout_id = s.payout_id and d.due_at < 'infinity')
+        where d.account_id = s.account_id and d.payout_id = s.payout_id
+          and (d.due_at < 'infinity' or d.frozen_by is not null))
       and not exists (
         select from exceptions e
         where e.account_id = s.account_id and e.payout_id = s.payout_id and e.closed_at is null)
@@ -269,7 +279,8 @@ const commitEntries = defineEntries('select_commit_entries', `and j.kind = 'comm
 /** Along the index of the kinds that are few among the commits. */
 const rareEntries = defineEntries(
   'select_rare_entries',
-  `and j.kind = $6 and j.kind in ('fund', 'refund', 'return', 'reserve', 'release')`,
+  `and j.kind = $6 and j.kind in ('fund', 'adjust_credit', 'adjust_debit', 'refund', 'return',
+    'reserve', 'release')`,
 );
 
 export async function selectEntries(

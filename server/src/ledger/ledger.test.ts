@@ -320,13 +320,13 @@ test('a ledger account has a known name, for ever', async () => {
 test('every kind of journal sums to zero in each currency', async () => {
   const sums = await money.rows<{ kind: string; total: bigint | null }>(
     `select k.kind, sum(side.amount)::bigint as total
-     from (values ('fund'), ('commit'), ('complete'), ('refund'), ('return'), ('reserve'),
+     from (values ('fund'), ('adjust_credit'), ('adjust_debit'), ('commit'), ('complete'), ('refund'), ('return'), ('reserve'),
        ('batch_commit'), ('release')) k (kind)
      cross join lateral journal_lines(k.kind, 'USD', 100, 7, 'MXN', 1800, 'fake') l
      cross join lateral (values (l.from_name, -l.amount), (l.to_name, l.amount)) side (name, amount)
      group by k.kind, l.currency`,
   );
-  assert.equal(new Set(sums.map(({ kind }) => kind)).size, 8);
+  assert.equal(new Set(sums.map(({ kind }) => kind)).size, 10);
   assert.ok(sums.every(({ total }) => total === 0n));
 });
 

@@ -75,6 +75,31 @@ const exceptionsQuery = defineQuery({
   columns: exceptionColumns,
 });
 
+const freezeColumns = {
+  scope: column.text,
+  count: column.integer,
+  /** Payouts that wait for their end. */
+  waiting: column.integer,
+};
+export type FreezeMeasureRow = RowOf<typeof freezeColumns>;
+
+const freezesQuery = defineQuery({
+  name: 'count_freezes',
+  text: `
+    select f.scope, count(*)::integer as count, coalesce(sum(d.waiting), 0)::integer as waiting
+    from freezes f
+    cross join lateral (
+      select count(*) as waiting from payout_dispatches where frozen_by = f.id
+    ) d
+    where f.lifted_at is null
+    group by f.scope`,
+  columns: freezeColumns,
+});
+
+export async function countFreezes(session: Session): Promise<FreezeMeasureRow[]> {
+  return many(session, freezesQuery);
+}
+
 export async function limitGauges(session: Session): Promise<void> {
   await exec(session, limitStatement);
 }

@@ -1,10 +1,13 @@
 import { Gauge, type Registry } from 'prom-client';
+import { freezeScopes } from '../controls/freezes.ts';
 import { measureNotices, type NoticeMeasureRow } from '../notices/notices.ts';
 import { readListsInForce } from '../screening/screening.ts';
 import { measureWebhooks, type WebhookMeasureRow } from '../webhooks/webhooks.ts';
 import {
+  countFreezes,
   countOpenExceptions,
   countUnfinished,
+  type FreezeMeasureRow,
   limitGauges,
   type OpenExceptionsRow,
   type UnfinishedRow,
@@ -90,6 +93,8 @@ function createAll(registry: Registry) {
       'Time since the oldest open exception was opened',
       'kind',
     ),
+    freezes: gauge('freezes_open', 'What operators have stopped', 'scope'),
+    frozen: gauge('payouts_frozen', 'Payouts that wait for the end of a freeze', 'scope'),
     rateAge: gauge('rates_age_seconds', 'Age of the newest rate of a source', 'source'),
     ratesUnusable: gauge('rates_unusable', 'Delivered currencies without a usable exchange rate'),
     listAge: gauge(
@@ -122,6 +127,7 @@ type AllGauges = ReturnType<typeof createAll>;
 type Snapshot = {
   readonly unfinished: readonly UnfinishedRow[];
   readonly exceptions: readonly OpenExceptionsRow[];
+  readonly freezes: readonly FreezeMeasureRow[];
   readonly webhooks: readonly WebhookMeasureRow[];
   readonly notices: readonly NoticeMeasureRow[];
   readonly lists: readonly { list: string; checkedAtMs: number }[];
@@ -169,10 +175,11 @@ async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot,
     await limitGauges(session);
     const unfinished = await countUnfinished(session);
     const exceptions = await countOpenExceptions(session);
+    const freezes = await countFreezes(session);
     const { versions } = await readListsInForce(session);
     const webhooks = await measureWebhooks(session);
     const notices = await measureNotices(session);
-    return { unfinished, exceptions, webhooks, notices, lists: versions };
+    return { unfinished, exceptions, freezes, webhooks, notices, lists: versions };
   });
 }
 
@@ -213,6 +220,7 @@ function showSnapshot(
     gauges.exceptions.set({ environment, kind }, count);
     gauges.oldestException.set({ environment, kind }, oldestSeconds + ageSeconds);
   }
+  showFreezes(gauges, environment, snapshot.freezes);
   showWebhooks(gauges, environment, snapshot.webhooks);
   for (const { channel, count, oldest_seconds: oldestSeconds } of snapshot.notices) {
     gauges.notices.set({ environment, channel }, count);
@@ -220,6 +228,19 @@ function showSnapshot(
   }
   for (const { list, checkedAtMs } of snapshot.lists) {
     gauges.listAge.set({ environment, list }, (realNowMs() - checkedAtMs) / 1000);
+  }
+}
+
+function showFreezes(
+  gauges: AllGauges,
+  environment: string,
+  rows: readonly FreezeMeasureRow[],
+): void {
+  // 0 instead of absent, so that alert rules can compare it.
+  for (const scope of freezeScopes) {
+    const row = rows.find((one) => one.scope === scope);
+    gauges.freezes.set({ environment, scope }, row?.count ?? 0);
+    gauges.frozen.set({ environment, scope }, row?.waiting ?? 0);
   }
 }
 

@@ -14,7 +14,9 @@ export const policyActions = [
   'operator',
   'credential',
   'funding',
+  'adjustment',
   'limit',
+  'resume',
   'decision',
   'erasure',
   'policy',
@@ -32,11 +34,11 @@ export type Policy = {
   readonly aboveUsd: bigint;
 };
 
-/** Live: two persons for everything. Staging: for decisions alone, as one rehearses them. */
+/** Live: two persons for everything. Staging: for decisions and corrections, as one rehearses them. */
 function createDefaults(name: EnvironmentName): Policy[] {
   return policyActions.map((action) => ({
     action,
-    persons: name === 'live' || action === 'decision' ? 2 : 1,
+    persons: name === 'live' || action === 'decision' || action === 'adjustment' ? 2 : 1,
     aboveUsd: isValued(action) ? 10_000n : 0n,
   }));
 }

@@ -44,6 +44,9 @@ export async function describeRefusal(
       return { code: 'ex_rate_expired', detail: errors };
     case 'duplicate':
       return { code: 'duplicate_transfer', detail: errors };
+    case 'account_frozen':
+    case 'commits_stopped':
+      return { code: row.result, detail: errors };
     case 'user_not_active':
       return describeUserStatus(row.detail);
     case 'insufficient_funds': {

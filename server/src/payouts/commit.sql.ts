@@ -14,6 +14,8 @@ const commit = defineQuery({
       'ended',
       'ex_rate_expired',
       'duplicate',
+      'account_frozen',
+      'commits_stopped',
       'user_not_active',
       'addtl_attr_req',
       'insufficient_funds',

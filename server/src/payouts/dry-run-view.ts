@@ -37,7 +37,15 @@ const postingFields = {
     .describe('The balances that the commit would change; empty without the scope balance:read'),
 };
 
-const holdCodes = ['review', 'rail_unavailable', 'checks_unavailable'] as const;
+const holdCodes = [
+  'review',
+  'rail_unavailable',
+  'checks_unavailable',
+  'sending_stopped',
+  'account_frozen',
+  'corridor_frozen',
+  'rail_frozen',
+] as const;
 
 const sendingFields = {
   route: z
@@ -46,7 +54,7 @@ const sendingFields = {
   holds: z
     .array(z.enum(holdCodes))
     .describe(
-      'Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now',
+      'Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, the checks cannot run now, or the operator has stopped sending',
     ),
   limits: z
     .array(

@@ -11,6 +11,8 @@ export const obstacleCodes = [
   'duplicate_transfer',
   'ex_rate_expired',
   'payout_ended',
+  'account_frozen',
+  'commits_stopped',
   'user_not_active',
   'attributes_missing',
   'identity_not_started',
@@ -30,6 +32,9 @@ export const obstacleCodes = [
   'currency_not_delivered',
   'rates_unavailable',
   'rail_unavailable',
+  'sending_stopped',
+  'corridor_frozen',
+  'rail_frozen',
   'recovering',
 ] as const;
 export type ObstacleCode = (typeof obstacleCodes)[number];
@@ -50,6 +55,8 @@ export const remedies: Readonly<Record<ObstacleCode, readonly [actor: Actor, ret
     duplicate_transfer: ['client', false],
     ex_rate_expired: ['client', false],
     payout_ended: ['client', false],
+    account_frozen: ['operator', true],
+    commits_stopped: ['operator', true],
     user_not_active: ['operator', true],
     attributes_missing: ['client', true],
     identity_not_started: ['recipient', true],
@@ -69,8 +76,21 @@ export const remedies: Readonly<Record<ObstacleCode, readonly [actor: Actor, ret
     currency_not_delivered: ['client', false],
     rates_unavailable: ['operator', true],
     rail_unavailable: ['payer', true],
+    sending_stopped: ['operator', true],
+    corridor_frozen: ['operator', true],
+    rail_frozen: ['operator', true],
     recovering: ['operator', true],
   };
+
+/** What an operator has stopped, in words. The first two refuse commits; the others delay payouts. */
+export const stopTexts = {
+  account_frozen: 'the account is frozen by the operator',
+  commits_stopped: 'the operator has stopped commits for a while',
+  sending_stopped: 'the operator has stopped sending: a payout would wait',
+  corridor_frozen: 'the operator has stopped payouts to this destination: a payout would wait',
+  rail_frozen: 'the operator has stopped this payer: a payout would wait',
+} as const;
+export type StopCode = keyof typeof stopTexts;
 
 export function describeUserStatus(status: string): Obstacle {
   return { code: 'user_not_active', detail: `the user is ${status}` };

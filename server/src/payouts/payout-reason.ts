@@ -17,8 +17,11 @@ const openReasons = [
   'payer_not_configured',
   'overdue',
   'routes_exhausted',
+  'sending_stopped',
+  'corridor_frozen',
+  'rail_frozen',
 ] as const;
-type OpenReason = (typeof openReasons)[number];
+type OpenReason = (typeof openReasons)[number] | 'account_frozen' | 'user_not_active';
 
 const endReasons = Object.keys(reasonTexts) as Reason[];
 export const payoutReasonCodes = [
@@ -45,6 +48,11 @@ const reasonsOfExceptions: readonly [kind: string, reason: OpenReason][] = [
   ['not_sent', 'not_sent'],
   ['rail_missing', 'payer_not_configured'],
   ['overdue', 'overdue'],
+  ['frozen_sending', 'sending_stopped'],
+  ['frozen_account', 'account_frozen'],
+  ['frozen_recipient', 'user_not_active'],
+  ['frozen_corridor', 'corridor_frozen'],
+  ['frozen_rail', 'rail_frozen'],
 ];
 
 const clientReasons: ReadonlySet<Reason> = new Set<Reason>([

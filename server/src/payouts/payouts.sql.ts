@@ -61,7 +61,13 @@ const openExceptions = (isOpen: string): string => `
   case when p.status in (${openStatusList}) then array(
     select e.kind from exceptions e
     where e.account_id = p.account_id and e.payout_id = p.id and ${isOpen}
-    order by e.opened_at, e.kind) else '{}' end`;
+    order by e.opened_at, e.kind)${isOpen === 'e.closed_at is null' ? frozenBy : ''} else '{}' end`;
+
+/** The scope of the freeze that holds it, as if it were an exception. */
+const frozenBy = ` || array(
+    select 'frozen_' || f.scope from payout_dispatches d
+    join freezes f on f.id = d.frozen_by
+    where d.account_id = p.account_id and d.payout_id = p.id)`;
 
 const timelineEntry = z.object({
   status: z.enum(payoutStatuses),

@@ -11,6 +11,7 @@ import type { Catalogue, Payer } from '../destinations/catalogue.ts';
 import { type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type CommitRow, commitPayoutRow } from './commit.sql.ts';
+import { stopTexts } from './obstacles.ts';
 import {
   findQuoteContexts,
   insertPayout,
@@ -394,6 +395,9 @@ export function describeCommit({
         status: 'failure',
         errors: 'insufficient funds: the balance is less than amount and fee',
       };
+    case 'account_frozen':
+    case 'commits_stopped':
+      return { status: 'failure', errors: stopTexts[result] };
     case 'user_not_active':
       return { status: 'failure', errors: `the user is ${detail}` };
     case 'ended':

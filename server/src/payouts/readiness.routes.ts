@@ -82,6 +82,7 @@ export function readinessRoutes(): Route<PayoutServices>[] {
             today: new Date(env.clock.nowMs()).toISOString().slice(0, 10),
             isRecovering: env.recovery.isRecovering(),
             isRailDown: (to) => isRailDown(env, to),
+            railsOf: (to) => listRails(env, to),
             createIdentityLink: async () =>
               mayUpload ? env.createVerificationLink({ accountId, userId, baseUrl }) : '',
           },
@@ -110,9 +111,13 @@ function readAmount(query: z.infer<typeof readinessQuery>): bigint | undefined {
 }
 
 /** A dynamic destination fails over to another payer, whose rail may be up. */
-function isRailDown(env: PayoutServices, { payer, currency }: Destination): boolean {
+function listRails(env: PayoutServices, { payer, currency }: Destination): string[] {
   const others = payer.isDynamicToken ? env.catalogue.findEquivalents(payer, currency) : [];
-  return [payer, ...others].every(({ railName }) => env.dispatcher.healthOf(railName) === 'down');
+  return [payer, ...others].map(({ railName }) => railName);
+}
+
+function isRailDown(env: PayoutServices, destination: Destination): boolean {
+  return listRails(env, destination).every((rail) => env.dispatcher.healthOf(rail) === 'down');
 }
 
 function writeReadiness({ obstacles, quote }: Readiness, sourceCurrency: string) {

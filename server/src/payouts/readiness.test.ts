@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { first, pay, rates } from '../../testing/setups/routes.ts';
+import { resume, stop } from '../controls/freezes.ts';
 import { compileCatalogue } from '../destinations/catalogue.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { findReadiness, type ReadinessServices } from './readiness.ts';
@@ -38,6 +39,7 @@ async function find(changes: Partial<ReadinessServices>, amountMinor?: bigint) {
     today: '2026-01-01',
     isRecovering: false,
     isRailDown: () => false,
+    railsOf: ({ payer: { railName } }) => [railName],
     createIdentityLink: async () => '',
     ...changes,
   };
@@ -47,6 +49,7 @@ async function find(changes: Partial<ReadinessServices>, amountMinor?: bigint) {
   const lock = (status: string) =>
     money.rows('update users set status = $2 where id = $1', [userId, status]);
   return {
+    accountId,
     lock,
     ask: () => findReadiness(services, { session, accountId }, { ...query, amountMinor }),
   };
@@ -70,4 +73,27 @@ test('a rail that is down, an open recovery and a locked recipient stand in the 
   await lock('LOCKED');
   const codes = (await ask()).obstacles.map(({ code }) => code);
   assert.deepEqual(codes.slice(0, 3), ['recovering', 'rail_unavailable', 'user_not_active']);
+});
+
+test('what the operator has stopped stands in the way', async () => {
+  const { accountId, ask } = await find({});
+  const by = { by: 'Ada', reason: 'a test' };
+  const stopped = [
+    await stop(money.db, { scope: 'sending' }, by),
+    await stop(money.db, { scope: 'corridor', country: 'MEX' }, by),
+    await stop(money.db, { scope: 'rail', rail: rail.name }, by),
+    await stop(money.db, { scope: 'rail', rail: 'another' }, by),
+    await stop(money.db, { scope: 'account', account_id: accountId }, by),
+  ];
+  const codes = (await ask()).obstacles.map(({ code }) => code);
+  for (const code of ['sending_stopped', 'corridor_frozen', 'rail_frozen', 'account_frozen']) {
+    assert.equal(codes.filter((one) => one === code).length, 1, code);
+  }
+  for (const { freeze } of stopped) {
+    await resume(money.db, freeze.id, by);
+  }
+  assert.deepEqual(
+    (await ask()).obstacles.map(({ code }) => code).filter((code) => /frozen|stopped/.test(code)),
+    [],
+  );
 });

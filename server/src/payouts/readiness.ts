@@ -6,6 +6,7 @@ import {
   openValues,
 } from '../attributes/attributes.ts';
 import type { MissingDetail } from '../attributes/missing.ts';
+import { findStops } from '../controls/freezes.ts';
 import { AppError } from '../core/errors.ts';
 import { type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
@@ -18,6 +19,7 @@ import {
   describeUnverified,
   describeUserStatus,
   type Obstacle,
+  stopTexts,
 } from './obstacles.ts';
 import { findQuoteContexts, type QuoteContextRow } from './payouts.sql.ts';
 import { findRecipientOfQuote, type QuotedRecipientRow } from './recipient-check.sql.ts';
@@ -39,6 +41,8 @@ export type ReadinessServices = RecipientServices & {
   /** Commits are refused after a restore. */
   isRecovering: boolean;
   isRailDown(destination: Destination): boolean;
+  /** Of all payers that may pay it. */
+  railsOf(destination: Destination): readonly string[];
   createIdentityLink(): Promise<string>;
 };
 
@@ -83,6 +87,7 @@ export async function findReadiness(
   const facts = { row, recipient, quote };
   const obstacles = [
     ...listStandingObstacles(services, query, row),
+    ...(await listStopObstacles(services, { session, accountId }, query)),
     ...(priced?.ok === false ? [describeQuoteRefusal(priced)] : []),
     ...(await listRecipientObstacles(services, { session, accountId }, { ...query, ...facts })),
     ...(await listBalanceObstacles({ session, accountId }, query, facts)),
@@ -118,6 +123,22 @@ function listStandingObstacles(
   }
   if (row.user_status !== 'ACTIVE') obstacles.push(describeUserStatus(row.user_status));
   return obstacles;
+}
+
+async function listStopObstacles(
+  services: ReadinessServices,
+  { session, accountId }: Pick<AttributeContext, 'session' | 'accountId'>,
+  { destination }: ReadinessQuery,
+): Promise<Obstacle[]> {
+  const { country, deliveryType } = destination.payer;
+  const codes = await findStops(session, {
+    accountId,
+    country: country.code,
+    deliveryType,
+    currency: destination.currency,
+    rails: services.railsOf(destination),
+  });
+  return codes.map((code) => ({ code, detail: stopTexts[code] }));
 }
 
 async function listRecipientObstacles(

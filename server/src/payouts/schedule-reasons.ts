@@ -10,6 +10,7 @@ export const scheduleReasonCodes = [
   'waiting_for_funds',
   'funds_did_not_arrive',
   'price_out_of_bounds',
+  'account_frozen',
   'user_not_active',
   'attributes_missing',
   'identity_not_verified',
@@ -39,6 +40,10 @@ const waits = {
   price_out_of_bounds: wait('price_out_of_bounds', 'client', [
     'the price is outside of its bounds',
     'the price stayed outside of its bounds',
+  ]),
+  account_frozen: wait('account_frozen', 'operator', [
+    'the operator has stopped commits of the account',
+    'the operator had stopped commits of the account',
   ]),
   user_not_active: wait('user_not_active', 'operator', [
     'the user is not active',

@@ -107,6 +107,8 @@ const proposeQuery = defineQuery({
       'budget',
       'scheduled',
       'success',
+      'account_frozen',
+      'commits_stopped',
       'addtl_attr_req',
       'ex_rate_expired',
       'duplicate',

@@ -1,3 +1,4 @@
+import { findStops } from '../controls/freezes.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import type { RouteCandidate } from '../destinations/route-candidate.ts';
 import { describeChosen } from '../dispatch/explain.ts';
@@ -38,6 +39,14 @@ export function createPreview({ rules, router, onError }: PreviewOptions): Previ
       holds.push('checks_unavailable');
     }
     if (router.healthOf(row.rail) === 'down') holds.push('rail_unavailable');
+    const stops = await findStops(session, {
+      accountId: payout.accountId,
+      country: row.country,
+      deliveryType: row.delivery_type,
+      currency: row.destination_currency,
+      rails: [row.rail],
+    });
+    holds.push(...stops.filter((code) => code !== 'commits_stopped'));
     return { route, holds, limits: await measureHeadroom(session, row, rules.limits) };
   };
 }

@@ -8,6 +8,7 @@ import {
   type MoneyTest,
 } from '../../testing/setups/money.ts';
 import { getRate } from '../core/rate.ts';
+import { type AccountLimit, isRaised, setAccountLimit } from './account-limits.ts';
 import { createRules } from './rules.ts';
 import type { VelocityLimit } from './velocity.ts';
 
@@ -31,7 +32,6 @@ function open(...limits: VelocityLimit[]) {
     screening: undefined,
     realNowMs: Date.now,
   });
-  assert.ok(rules !== undefined);
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
   const dispatcher = money.createDispatcherOf([rail], { rules });
   return async (...payouts: CommittedPayout[]): Promise<string[]> => {
@@ -42,6 +42,65 @@ function open(...limits: VelocityLimit[]) {
 }
 
 const createOwner = () => money.createOwner({ USD: 10_000_000n, EUR: 10_000_000n });
+
+describe('a limit of an account', () => {
+  const set = (accountId: string, limit: Partial<AccountLimit>) =>
+    setAccountLimit(money.db.system, accountId, {
+      name: 'a limit',
+      per: 'account',
+      seconds: 86_400n,
+      count_max: null,
+      usd_max: null,
+      corridor: null,
+      ...limit,
+      by: 'ada',
+      why: 'a new client',
+    });
+
+  it('holds what is above it, of this account alone and without a file of limits', async () => {
+    const settle = open();
+    const [owner, other] = [await createOwner(), await createOwner()];
+    await set(owner.accountId, { usd_max: 15_000n });
+    const pay = () => money.quoteAndCommit(owner);
+    assert.deepEqual(await settle(await pay()), ['COMPLETED']);
+    assert.deepEqual(await settle(await pay(), await money.quoteAndCommit(other)), [
+      'HOLD',
+      'COMPLETED',
+    ]);
+    await set(owner.accountId, { name: 'others', per: 'corridor', usd_max: 0n, corridor: 'PHL' });
+    await set(owner.accountId, { usd_max: 100_000n });
+    assert.deepEqual(await settle(await pay()), ['COMPLETED']);
+  });
+
+  it('holds a payout that is too large by itself', async () => {
+    const settle = open();
+    const owner = await createOwner();
+    await set(owner.accountId, { per: 'payout', usd_max: 9_999n });
+    assert.deepEqual(await settle(await money.quoteAndCommit(owner)), ['HOLD']);
+    await set(owner.accountId, { per: 'payout', usd_max: 10_000n });
+    assert.deepEqual(await settle(await money.quoteAndCommit(owner)), ['COMPLETED']);
+  });
+
+  it('is raised by whatever lets more pass', () => {
+    const was: AccountLimit = {
+      name: 'a',
+      per: 'account',
+      seconds: 86_400n,
+      count_max: 10n,
+      usd_max: null,
+      corridor: null,
+    };
+    const raises = (changes: Partial<AccountLimit>) => isRaised(was, { ...was, ...changes });
+    assert.equal(raises({}), false);
+    assert.equal(raises({ count_max: 9n, usd_max: 1n, seconds: 90_000n }), false);
+    assert.equal(raises({ count_max: 11n }), true);
+    assert.equal(raises({ count_max: null, usd_max: 1n }), true);
+    assert.equal(raises({ seconds: 3600n }), true);
+    assert.equal(raises({ corridor: 'MEX BANK_DEPOSIT MXN' }), true);
+    assert.equal(raises({ per: 'corridor' }), true);
+    assert.equal(isRaised(undefined, was), false);
+  });
+});
 
 describe('a velocity limit', () => {
   it('holds what comes after so many payouts to a recipient, until the window has passed', async () => {

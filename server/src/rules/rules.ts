@@ -4,6 +4,7 @@ import type { CheckedRow, RuleHit, Rules } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type PayoutScreening, screenPayouts } from '../screening/payout-screenings.ts';
 import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
+import { findLimitedAccounts } from './account-limits.ts';
 import { describeScreening, readScreenedPayout } from './screened-payout.ts';
 import { checkVelocity, type VelocityLimit } from './velocity.ts';
 
@@ -29,12 +30,15 @@ export type ScreeningSettings = {
   ageMsMax: number;
 };
 
-/** Undefined without any check. */
-export function createRules(options: RulesOptions): Rules | undefined {
+export function createRules(options: RulesOptions): Rules {
   const { screening, mayGainLimits = false, db } = options;
-  if (!mayGainLimits && options.limits.length === 0 && screening === undefined) return undefined;
+  const onlyAccountLimits =
+    !mayGainLimits && options.limits.length === 0 && screening === undefined;
   const cache = createSpellingCache();
-  return { check: (rows) => checkRows({ ...options, session: db.system, cache }, rows) };
+  return {
+    onlyAccountLimits,
+    check: (rows) => checkRows({ ...options, session: db.system, cache }, rows),
+  };
 }
 
 type Check = Pick<RulesOptions, 'keys' | 'rates' | 'limits' | 'screening' | 'realNowMs'> & {
@@ -48,11 +52,16 @@ export async function checkRows(
   rows: readonly CheckedRow[],
 ): Promise<(RuleHit | undefined)[]> {
   const screened = await screenAll(check, rows);
+  const limited = await findLimitedAccounts(
+    check.session,
+    rows.map(({ account_id: accountId }) => accountId),
+  );
   const hits: (RuleHit | undefined)[] = [];
   for (const [index, row] of rows.entries()) {
     const result = screened[index];
     const hit = result === undefined ? undefined : describeScreening(result);
-    hits.push(hit ?? (await checkLimits(check, row)));
+    const isLimited = check.limits.length > 0 || limited.has(row.account_id);
+    hits.push(hit ?? (isLimited ? await checkLimits(check, row) : undefined));
   }
   return hits;
 }
@@ -76,6 +85,5 @@ async function checkLimits(
   { session, limits, rates }: Check,
   row: CheckedRow,
 ): Promise<RuleHit | undefined> {
-  if (limits.length === 0) return undefined;
   return checkVelocity(session, row, { limits, rates: rates() });
 }

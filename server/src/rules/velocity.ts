@@ -117,7 +117,6 @@ export async function measureHeadroom(
   payout: CheckedRow,
   limits: readonly VelocityLimit[],
 ): Promise<Headroom[]> {
-  if (limits.length === 0) return [];
   const listed = JSON.stringify(limits.map(describeLimit));
   const values = [payout.account_id, payout.user_id, nameCorridor(payout), listed];
   const measured = await many(session, measureQuery, values);

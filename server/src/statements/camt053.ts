@@ -24,6 +24,8 @@ export function hasCamt053(currencyCode: string): boolean {
 /** External bank transaction codes (domain, family, sub-family) of each kind of journal. */
 const transactionCodes: Readonly<Record<StatementEntry['kind'], readonly string[]>> = {
   fund: ['PMNT', 'RCDT', 'OTHR'],
+  adjust_credit: ['PMNT', 'MCOP', 'ADJT'],
+  adjust_debit: ['PMNT', 'MDOP', 'ADJT'],
   commit: ['PMNT', 'ICDT', 'OTHR'],
   refund: ['PMNT', 'ICDT', 'RPCR'],
   return: ['PMNT', 'ICDT', 'RRTN'],

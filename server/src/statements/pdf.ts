@@ -91,6 +91,8 @@ function createAmounts(code: string): (minor: bigint) => string {
 
 const names: Readonly<Record<StatementEntry['kind'], string>> = {
   fund: 'Funding',
+  adjust_credit: 'Correction',
+  adjust_debit: 'Correction',
   commit: 'Payout',
   refund: 'Refund',
   return: 'Return',

@@ -6,6 +6,7 @@ import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import { amountAnswer, createWriter } from '../http/schema.ts';
+import { entryTypes } from '../ledger/ledger.ts';
 import { endOf, formatDay } from './period.ts';
 import type { Statement, StatementEntry } from './statements.ts';
 
@@ -18,9 +19,7 @@ const entryAnswer = z
       .describe('Unique in the account: the `token` of the journal without dashes, and its line'),
     booking_time: z.string().describe('When it was posted, UTC'),
     value_date: z.string().describe('The day from which the money counts: that of the posting'),
-    type: z
-      .enum(['fund', 'commit', 'refund', 'return', 'reserve', 'release'])
-      .describe('The kind of journal that posted it'),
+    type: z.enum(entryTypes).describe('The kind of journal that posted it'),
     counterpart: z
       .string()
       .describe('The ledger account of the opposite posting: `fees` where the entry is a fee'),

@@ -1,6 +1,8 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
 
+import { entryTypes } from '../ledger/ledger.ts';
+
 /** The reads of a statement. What they return never changes once the period has ended. */
 
 const periodColumns = {
@@ -33,7 +35,7 @@ const sumQuery = defineQuery({
 const entryColumns = {
   journal_id: column.uuid,
   line: column.integer,
-  kind: column.oneOf('fund', 'commit', 'refund', 'return', 'reserve', 'release'),
+  kind: column.oneOf(...entryTypes),
   counterpart: column.text,
   amount: column.bigint,
   balance_after: column.bigint,

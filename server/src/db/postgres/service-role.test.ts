@@ -40,7 +40,7 @@ describe('a login that owns nothing', () => {
     await db.checkReady();
     const owner = await money.createOwner({ USD: 1_000_000n });
     const payout = await money.quote(owner);
-    const group = createGroupCommit(db);
+    const group = createGroupCommit(db, money.keys);
     const committed = await group.submit({ ...owner, payoutId: payout.id, requestKey: undefined });
     assert.notEqual(committed, undefined);
   });

@@ -24,6 +24,11 @@ begin
   if b.valid_count = 0 then result := 'nothing_to_pay'; return; end if;
   v_now := environment_now();
   v_time := journal_time();
+  select case scope when 'account' then 'account_frozen' else 'commits_stopped' end into result
+  from freezes
+  where lifted_at is null and (scope = 'commits' or scope = 'account' and account_id = p_account)
+  order by scope limit 1;
+  if result is not null then return; end if;
   if v_now >= b.expires_at then result := 'ex_rate_expired'; return; end if;
 
   with needed as (

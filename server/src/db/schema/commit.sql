@@ -45,7 +45,9 @@ create function judge_commits(
   place bigint, wallet_balance bigint
 )
   language sql stable as $$
-  with judged as (
+  with stops as materialized (
+    select scope, account_id from freezes where lifted_at is null
+  ), judged as (
     select r.ord, r.account_id, r.payout_id, r.user_id, q.client_transfer_id, q.source_currency,
       q.source_amount, q.fee, q.destination_currency, q.destination_amount, q.rail, q.delivery_type,
       q.notify_user, coalesce(v.set_id, q.attr_set_id) as attr_set_id,
@@ -54,6 +56,9 @@ create function judge_commits(
         when q.id is null then 'not_found'
         when s.payout_id = q.id and s.status = 'CANCELLED' then 'ended'
         when s.payout_id = q.id then 'success'
+        when exists (select from stops where scope = 'account' and account_id = q.account_id)
+        then 'account_frozen'
+        when exists (select from stops where scope = 'commits') then 'commits_stopped'
         when p_now >= q.expires_at then 'ex_rate_expired'
         when s.payout_id is not null then 'duplicate'
         when u.status <> 'ACTIVE' then 'user_not_active'

@@ -12,10 +12,14 @@ create table payout_dispatches (
   is_checked boolean not null default false,
   -- Consecutive internal errors.
   faults integer not null default 0,
-  primary key (account_id, payout_id)
+  -- The freeze that it waits for; its end makes it due.
+  frozen_by uuid references freezes,
+  primary key (account_id, payout_id),
+  constraint frozen_is_not_due check (frozen_by is null or due_at = 'infinity')
 -- A queue: its rows are updated twice and deleted, so pages leave room for that.
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 create index payout_dispatches_due on payout_dispatches (rail, due_at);
+create index payout_dispatches_frozen on payout_dispatches (frozen_by) where frozen_by is not null;
 
 -- Each attempt to pay, written before the rail is called.
 create table attempts (
@@ -152,15 +156,27 @@ begin
 end
 $$;
 
+-- Of what has to be done with a payout, what may be. A payment that a rail listed in a recovery comes
+-- before a freeze, because nothing is sent for it.
+create function decide_mode(p_mode text, p_is_recovered boolean, p_freeze uuid) returns text
+  language sql immutable parallel safe
+  return case
+    when p_mode not in ('check', 'send') then p_mode
+    when p_is_recovered is not null then
+      case when p_is_recovered then 'recovered' else 'elsewhere' end
+    when p_freeze is not null then 'frozen'
+    else p_mode end;
+
 -- What to do with leased payouts. `mode`: check (the rules have not passed it), send, query (an attempt
 -- may be in flight), recovered (its rail listed the payment in a recovery: it is queried and never sent
--- again), elsewhere (another rail listed it), held, or ended. `number`: of the last attempt. Whoever
+-- again), elsewhere (another rail listed it), frozen (a freeze holds it), held, or ended. `number`: of the last attempt. Whoever
 -- records an observation locks the dispatch before it reads the payout, so that the mode remains right.
-create function plan_dispatches(p_leased payout_dispatches[], p_has_rules boolean)
-  returns table (
+create function plan_dispatches(
+  p_leased payout_dispatches[], p_has_rules boolean, p_is_canceling boolean
+) returns table (
     account_id uuid, payout_id uuid, fence bigint, tries integer, number integer,
     was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz, reference text,
-    mode text
+    mode text, freeze_id uuid
   )
   language plpgsql stable
   set plan_cache_mode = force_generic_plan
@@ -169,11 +185,14 @@ create function plan_dispatches(p_leased payout_dispatches[], p_has_rules boolea
 #variable_conflict use_column
 begin
   return query
-  with planned as materialized (
+  with frozen as materialized (
+    select f as freeze, f.id, f.since from freezes f
+    where f.lifted_at is null and f.scope <> 'commits' and not p_is_canceling
+  ), planned as materialized (
     select t.account_id, t.payout_id, t.fence, t.tries, coalesce(l.number, 0) as number,
       coalesce(l.is_present and l.taken_at is not null, false) as was_taken,
       case when l.is_present then l.unknown_since end as unknown_since,
-      first.started_at as first_tried_at, p.rail,
+      first.started_at as first_tried_at, p.rail, f.id as freeze_id,
       -- Of the attempt to query, or else of the next one.
       case when l.state not in ('retry', 'rejected') then l.reference
         else payment_reference(p.account_id, p.client_transfer_id, 1 + (
@@ -186,7 +205,8 @@ begin
         when l.state not in ('retry', 'rejected') then 'query'
         when p.status = 'COMPLETED' then 'ended'
         when p.status <> 'PROCESSING' then 'held'
-        when p_has_rules and not t.is_checked then 'check'
+        when not t.is_checked and (p_has_rules
+          or exists (select from account_limits where account_id = t.account_id)) then 'check'
         else 'send'
       end as mode
     from unnest(p_leased) t
@@ -205,12 +225,15 @@ begin
         and a.rail = p.rail and a.payer_key = p.payer_key
       order by number limit 1
     ) first on true
+    left join lateral (
+      select f.id from frozen f where freeze_applies(f.freeze, p.account_id, p.user_id, p.country,
+        p.delivery_type, p.destination_currency, p.rail)
+      order by f.since limit 1
+    ) f on true
   )
   select p.account_id, p.payout_id, p.fence, p.tries, p.number, p.was_taken, p.unknown_since,
-    p.first_tried_at, p.reference,
-    case
-      when p.mode not in ('check', 'send') or r.rails is null then p.mode
-      when p.rail = any (r.rails) then 'recovered' else 'elsewhere' end
+    p.first_tried_at, p.reference, decide_mode(p.mode, p.rail = any (r.rails), p.freeze_id),
+    p.freeze_id
   from planned p
   left join lateral (
     select array_agg(rail) as rails from recovered_payments x
@@ -247,7 +270,7 @@ begin
     'on hold, and no exception was open', p_at
   from unnest(p_leased) t
   join payout_dispatches d on d.account_id = t.account_id and d.payout_id = t.payout_id
-    and d.due_at = 'infinity'
+    and d.due_at = 'infinity' and d.frozen_by is null
   where not exists (
     select from exceptions e
     where e.account_id = d.account_id and e.payout_id = d.payout_id and e.closed_at is null);
@@ -258,7 +281,8 @@ $$;
 -- The attempt of a sending is written here, before the rail is called.
 create function claim_dispatches(
   p_rails text[], p_counts integer[], p_in_random_order boolean[], p_lease_ms integer,
-  p_has_rules boolean, p_account uuid default null, p_payout uuid default null
+  p_has_rules boolean, p_account uuid default null, p_payout uuid default null,
+  p_is_canceling boolean default false
 ) returns table (
   account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer,
   was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz, now timestamptz,
@@ -280,12 +304,14 @@ declare
 begin
   -- Rails may have made payments that a restored database does not know.
   if is_recovering() then return; end if;
+  -- A freeze that another transaction is making is waited for, and then applies.
+  perform share_freezes();
   v_leased := lease_dispatches(p_rails, p_counts, p_in_random_order, p_lease_ms, p_account, p_payout,
     v_now);
   if cardinality(v_leased) = 0 then return; end if;
   return query
   with planned as materialized (
-    select * from plan_dispatches(v_leased, p_has_rules)
+    select * from plan_dispatches(v_leased, p_has_rules, p_is_canceling)
   ), begun as (
     insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
       started_at, unknown_since)
@@ -298,9 +324,11 @@ begin
     delete from payout_dispatches d using planned j
     where j.mode = 'ended' and d.account_id = j.account_id and d.payout_id = j.payout_id
   ), held as (
-    -- On hold without an instruction: the release schedules it.
-    update payout_dispatches d set due_at = 'infinity', lease_until = null from planned j
-    where j.mode = 'held' and d.account_id = j.account_id and d.payout_id = j.payout_id
+    -- On hold or frozen, without an instruction: the release or the end of the freeze schedules it.
+    update payout_dispatches d set due_at = 'infinity', lease_until = null, tries = 0,
+      frozen_by = case j.mode when 'frozen' then j.freeze_id end
+    from planned j
+    where j.mode in ('held', 'frozen') and d.account_id = j.account_id and d.payout_id = j.payout_id
   )
   select j.account_id, j.payout_id, j.fence, j.tries,
     case j.mode when 'recovered' then 'query' else j.mode end, j.number, j.was_taken,
@@ -330,7 +358,7 @@ create function postpone_dispatch(
   language sql as $$
   update payout_dispatches
   set due_at = environment_now() + p_wait_ms * interval '1 millisecond', lease_until = null,
-    faults = faults + 1
+    faults = faults + 1, frozen_by = null
   where account_id = p_account and payout_id = p_payout and fence = p_fence
   returning faults;
 $$;

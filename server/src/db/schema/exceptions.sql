@@ -154,7 +154,7 @@ begin
       and kind in ('screening', 'velocity')))
   on conflict (account_id, payout_id) do update set rail = excluded.rail, due_at = p_at,
     is_checked = payout_dispatches.is_checked or excluded.is_checked, lease_until = null,
-    fence = payout_dispatches.fence + 1, tries = 0, faults = 0;
+    fence = payout_dispatches.fence + 1, tries = 0, faults = 0, frozen_by = null;
   payout := move_payout(payout, 'PROCESSING', '', p_at);
   if p_next_rail is not null then
     perform reroute_payout(payout, p_next_rail, p_next_payer, p_at);
@@ -261,12 +261,13 @@ begin
 end
 $$;
 
--- Whether a payout is due at some time or has an open exception.
+-- Whether a payout is due at some time, waits for the end of a freeze, or has an open exception.
 create function has_next_step(p_account uuid, p_payout uuid) returns boolean
   language sql stable as $$
   select exists (
     select from payout_dispatches
-    where account_id = p_account and payout_id = p_payout and due_at < 'infinity'
+    where account_id = p_account and payout_id = p_payout
+      and (due_at < 'infinity' or frozen_by is not null)
   ) or exists (
     select from exceptions
     where account_id = p_account and payout_id = p_payout and closed_at is null
@@ -318,7 +319,8 @@ begin
   left join payout_dispatches d on d.account_id = w.account_id and d.payout_id = w.payout_id
   where w.due_at is not null
   on conflict (account_id, payout_id) do update set rail = excluded.rail, due_at = excluded.due_at,
-    tries = excluded.tries, lease_until = null, faults = 0, fence = payout_dispatches.fence + 1;
+    tries = excluded.tries, lease_until = null, faults = 0, fence = payout_dispatches.fence + 1,
+    frozen_by = null;
 end
 $$;
 

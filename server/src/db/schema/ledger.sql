@@ -31,7 +31,7 @@ create trigger never_emptied before delete or truncate on ledger_accounts
 create table ledger_journals (
   account_id uuid not null,
   id uuid not null,
-  kind text not null check (kind in ('fund', 'commit', 'complete', 'refund', 'return',
+  kind text not null check (kind in ('fund', 'adjust_credit', 'adjust_debit', 'commit', 'complete', 'refund', 'return',
     'reserve', 'batch_commit', 'release', 'unroute', 'route', 'charge', 'excess', 'write_off',
     'write_back')),
   payout_id uuid,
@@ -49,7 +49,7 @@ create table ledger_journals (
   -- The order of a balance statement.
   primary key (account_id, source_currency, id),
   constraint whole_payout check (
-    (kind in ('fund', 'reserve', 'release')) = (payout_id is null)
+    (kind in ('fund', 'adjust_credit', 'adjust_debit', 'reserve', 'release')) = (payout_id is null)
     and num_nulls(payout_id, destination_currency, destination_amount, rail) in (0, 4)),
   constraint known_batch check (
     (kind in ('reserve', 'batch_commit', 'release')) = (batch_id is not null)),
@@ -79,6 +79,9 @@ create function journal_lines(
   select l.line::smallint, l.currency, l.from_name, l.to_name, l.amount, l.wallet_after
   from (values
     ('fund', 1, p_source_currency, 'external', 'wallet', p_source_amount, 0::bigint),
+    -- A correction by operators.
+    ('adjust_credit', 1, p_source_currency, 'external', 'wallet', p_source_amount, 0),
+    ('adjust_debit', 1, p_source_currency, 'wallet', 'external', p_source_amount, 0),
     ('commit', 1, p_source_currency, 'wallet', 'fx', p_source_amount, -p_fee),
     ('commit', 2, p_source_currency, 'wallet', 'fees', p_fee, 0),
     ('commit', 3, p_destination_currency, 'fx', 'in_transit:' || p_rail, p_destination_amount, 0),
@@ -229,3 +232,68 @@ begin
 end
 $$;
 grant execute on function fund_balance to outlay_tenant;
+
+-- What operators booked on balances, with who decided it and why. A reference is booked once.
+create table balance_bookings (
+  account_id uuid not null references accounts (id),
+  reference text not null check (length(reference) between 1 and 100),
+  kind text not null check (kind in ('fund', 'adjust')),
+  currency text not null,
+  -- Minor units; negative: taken from the balance.
+  amount bigint not null check (amount <> 0 and (kind = 'adjust' or amount > 0)),
+  reason text not null check (length(reason) between 1 and 1000),
+  -- The person whose decision booked it.
+  booked_by text not null check (length(booked_by) between 1 and 100),
+  balance_after bigint not null,
+  booked_at timestamptz not null,
+  primary key (account_id, reference)
+);
+alter table balance_bookings enable row level security;
+create trigger append_only before update or delete or truncate on balance_bookings
+  for each statement execute function refuse_change('bookings are immutable');
+
+-- Books money from outside, or a correction, on a balance that it opens where there is none. Returns
+-- booked, booked_before (the same reference with the same values), reference_used (with others), or
+-- not_covered: the balance does not have what would be taken. What batches have reserved is no part of
+-- it.
+create function book_balance(
+  p_account uuid, p_kind text, p_reference text, p_currency text, p_amount bigint, p_by text,
+  p_reason text, p_token uuid, out result text, out balance bigint, out token uuid
+)
+  language plpgsql as $$
+declare
+  v_now timestamptz;
+  v_known balance_bookings;
+begin
+  perform 1 from accounts where id = p_account for update;
+  select * into v_known from balance_bookings
+  where account_id = p_account and reference = p_reference;
+  if found then
+    balance := v_known.balance_after;
+    result := case
+      when (v_known.kind, v_known.currency, v_known.amount) = (p_kind, p_currency, p_amount)
+      then 'booked_before' else 'reference_used' end;
+    return;
+  end if;
+  v_now := environment_now();
+  perform open_ledger_account(p_account, p_currency, 'wallet', p_token, v_now);
+  select w.balance + p_amount, w.token into balance, token from ledger_accounts w
+  where account_id = p_account and currency = p_currency and name = 'wallet';
+  if balance < 0 then
+    result := 'not_covered';
+    return;
+  end if;
+  insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
+    wallet_balance, created_at)
+  values (p_account, journal_id(journal_time(), 0, gen_random_uuid()),
+    case when p_kind = 'fund' then 'fund' when p_amount > 0 then 'adjust_credit'
+      else 'adjust_debit' end, p_currency, abs(p_amount), balance, v_now);
+  insert into balance_bookings (account_id, reference, kind, currency, amount, reason, booked_by,
+    balance_after, booked_at)
+  values (p_account, p_reference, p_kind, p_currency, p_amount, p_reason, p_by, balance, v_now);
+  perform write_event(p_account,
+    case p_kind when 'fund' then 'balance.funded' else 'balance.adjusted' end, token,
+    json_build_object('currency', p_currency, 'balance', balance::text)::text, v_now);
+  result := 'booked';
+end
+$$;

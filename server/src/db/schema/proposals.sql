@@ -264,3 +264,19 @@ begin
   return v_count;
 end
 $$;
+
+-- Gives a new credential the budgets of the one that it replaces, which ends after a while.
+create function replace_credential(
+  p_account uuid, p_old uuid, p_new uuid, p_overlap_seconds integer
+) returns timestamptz
+  language sql as $$
+  insert into credential_budgets (account_id, credential_id, currency, per_proposal, per_day,
+    open_max)
+  select p_account, p_new, currency, per_proposal, per_day, open_max from credential_budgets
+  where account_id = p_account and credential_id = p_old;
+  update credentials
+  set expires_at = least(expires_at,
+    environment_now() + p_overlap_seconds * interval '1 second')
+  where account_id = p_account and id = p_old
+  returning expires_at;
+$$;

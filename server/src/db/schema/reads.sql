@@ -8,7 +8,7 @@ create index ledger_journals_given_back on ledger_journals (account_id, payout_i
   where kind in ('refund', 'return');
 -- The kinds of a statement that are few among the commits.
 create index ledger_journals_rare on ledger_journals (account_id, source_currency, kind, id)
-  where kind in ('fund', 'refund', 'return', 'reserve', 'release');
+  where kind in ('fund', 'adjust_credit', 'adjust_debit', 'refund', 'return', 'reserve', 'release');
 
 -- A payout that has not ended is in the queue or has an open exception. Clients list theirs along both.
 create index exceptions_waiting on exceptions (account_id, payout_id) where closed_at is null;
@@ -16,6 +16,7 @@ alter table payout_dispatches enable row level security;
 create policy own_account on payout_dispatches using (account_id = current_account());
 grant select (account_id) on payout_dispatches to outlay_tenant;
 grant select (payout_id) on payout_dispatches to outlay_tenant;
+grant select (frozen_by) on payout_dispatches to outlay_tenant;
 
 create index users_created on users (account_id, created_at, id);
 create index users_country on users (account_id, country, id);

@@ -221,6 +221,10 @@ begin
       r.mid_rate, r.rounding_nano, r.estimated_availability, r.needs_verification, q.source_currency, q.rail,
       coalesce(w.balance, 0) as balance,
       case
+        when exists (
+          select from freezes f
+          where f.lifted_at is null and (f.scope = 'commits'
+            or f.scope = 'account' and f.account_id = p_account)) then 'account_frozen'
         when u.status <> 'ACTIVE' then 'user_not_active'
         when q.needs_attributes and not exists (
           select from attribute_set_versions v

@@ -18,6 +18,14 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     cause: 'The payout was committed before and has ended; nothing can be paid with it any more.',
     remedy: 'Read its `reason_code`, correct the cause, and create a new payout.',
   },
+  account_frozen: {
+    cause: 'The operator has frozen the account: nothing is committed or sent for it.',
+    remedy: 'Ask the operator why. Quotes and reads go on; repeat the commit afterwards.',
+  },
+  commits_stopped: {
+    cause: 'The operator has stopped commits for a while, for instance for maintenance.',
+    remedy: 'Repeat the commit later with the same `client_transfer_id`.',
+  },
   user_not_active: {
     cause: 'The user is locked or deactivated.',
     remedy: 'Ask the operator why; commit again once the user is ACTIVE.',
@@ -79,6 +87,18 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
   rail_unavailable: {
     cause: 'The rail of the payer does not answer at the moment.',
     remedy: 'Retry later, or choose another payer.',
+  },
+  sending_stopped: {
+    cause: 'The operator has stopped all sending. A committed payout waits and is sent afterwards.',
+    remedy: 'Commit and wait, or wait with the commit.',
+  },
+  corridor_frozen: {
+    cause: 'The operator has stopped payouts of this country, delivery type or currency.',
+    remedy: 'Commit and wait, or wait with the commit.',
+  },
+  rail_frozen: {
+    cause: 'The operator has stopped the rail of this payer.',
+    remedy: 'Commit and wait, or choose another payer.',
   },
   invalid_rows: {
     cause: 'The batch has invalid rows, and the request asks for all rows.',

@@ -8,6 +8,7 @@ const otherPayer =
   'Create a new payout later or through another payer. The refund is on your balance.';
 const contactOperator = 'Contact the operator before you create another payout to this recipient.';
 
+const waitsForEnd = 'Wait: the payout goes on by itself afterwards. No second payout is needed.';
 const nothingTaken = 'Nothing was taken from your balance.';
 const waitsUntil =
   'The payout is tried again until `runs_until`, and then canceled with this reason. Nothing is taken from your balance before it runs.';
@@ -47,6 +48,26 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     status: 'ERROR',
     cause: 'Every payer of the destination refused, or costs more than quoted.',
     remedy: 'Wait: the operator retries the payout or refunds it.',
+  },
+  account_frozen: {
+    status: 'PROCESSING',
+    cause: 'The operator has frozen the account. The payout has not been sent.',
+    remedy: 'Ask the operator why. The payout goes on by itself once the freeze is lifted.',
+  },
+  sending_stopped: {
+    status: 'PROCESSING',
+    cause: 'The operator has stopped all sending. The payout has not been sent.',
+    remedy: waitsForEnd,
+  },
+  corridor_frozen: {
+    status: 'PROCESSING',
+    cause: 'The operator has stopped payouts to this destination. The payout has not been sent.',
+    remedy: waitsForEnd,
+  },
+  rail_frozen: {
+    status: 'PROCESSING',
+    cause: "The operator has stopped the payer's rail. The payout has not been sent.",
+    remedy: waitsForEnd,
   },
   waiting_for_funds: {
     status: 'SCHEDULED',

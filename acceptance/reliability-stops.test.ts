@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runCommand } from './commands.ts';
+import { commitPayout, createPayout, createRecipient, deliveryCases } from './recipients.ts';
+import { type Pair, startPair } from './reliability-kit.ts';
+import { advance, createAccount, ok, stopProcess } from './service.ts';
+
+/** A stop of all sending while processes send, of which one dies. */
+
+let pair: Pair;
+before(async () => {
+  pair = await startPair();
+});
+after(() => pair.stop());
+
+const payouts = 60;
+const reason = ['--reason', 'a drill'];
+
+const countAttempts = async (): Promise<number> => {
+  const [row] = await pair.books.rows<{ count: number }>(
+    'select count(*)::integer as count from attempts',
+  );
+  return row?.count ?? 0;
+};
+
+test('a stop by command holds across kill -9, and after it each payout is sent once', async () => {
+  const { api } = await createAccount(pair.first, { USD: '100000' });
+  const recipient = await createRecipient(api, deliveryCases.wallet);
+  const victim = await pair.startAnother();
+  const tokens: string[] = [];
+  const commit = async (): Promise<void> => {
+    const { payout_token: token = '' } = await createPayout(api, recipient);
+    assert.equal((await commitPayout(api, recipient, token)).status, 'success');
+    tokens.push(token);
+  };
+  const sending = Promise.all(Array.from({ length: payouts }, commit));
+  while ((await countAttempts()) === 0) await sleep(5);
+  const stopped = await runCommand(pair.first, ['sending', 'stop', ...reason]);
+  assert.equal(stopped['result'], 'stopped');
+  const sent = await countAttempts();
+  assert.ok(victim.process !== undefined);
+  await stopProcess(victim.process, 'SIGKILL');
+  await sending;
+  await commit();
+  // Every process has claimed meanwhile what was due.
+  for (let round = 0; round < 20; round += 1) await sleep(50);
+  assert.equal(await countAttempts(), sent, 'nothing was sent after the answer of the stop');
+  const [{ held } = { held: 0 }] = await pair.books.rows<{ held: number }>(
+    'select count(*)::integer as held from payout_dispatches where frozen_by is not null',
+  );
+  assert.ok(held > 0);
+  await pair.books.assertSound();
+
+  const resumed = await runCommand(pair.first, ['sending', 'resume', ...reason]);
+  assert.equal(resumed['result'], 'resumed');
+  await waitForAttempts(payouts + 1);
+  ok(await pair.first.demo.get('/sandbox/clock'));
+  await advance(pair.first.demo, 86_400);
+  const wrong = await pair.books.rows(
+    `select payout_id from attempts group by payout_id
+     having count(*) > 1 or bool_or(state <> 'paid')`,
+  );
+  assert.deepEqual(wrong, [], 'each was sent once, and paid');
+  await pair.books.assertSound();
+});
+
+async function waitForAttempts(count: number): Promise<void> {
+  for (const endMs = performance.now() + 60_000; ; await sleep(20)) {
+    const found = await countAttempts();
+    if (found >= count) return;
+    if (performance.now() > endMs) throw new Error(`only ${found} of ${count} were sent`);
+  }
+}

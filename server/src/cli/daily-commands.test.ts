@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { createCommander } from '../../testing/setups/commands.ts';
+import {
+  createFakeRail,
+  createMoneyTest,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
+import { createAuthenticator } from '../accounts/authentication.ts';
+import { ConfigError } from '../config.ts';
+import { formatToken } from '../core/ids.ts';
+import type { CommandContext } from './context.ts';
+
+type Run = Awaited<ReturnType<typeof createCommander>>;
+
+let money: MoneyTest;
+let owner: Owner;
+let run: Run;
+let runAsBob: Run;
+before(async () => {
+  money = await createMoneyTest({ environmentName: 'live' });
+  owner = await money.createOwner({ USD: 100_000_000n });
+  const config = {} as CommandContext['config'];
+  const { db, keys, clock } = money;
+  const context = { db, keys, clock, config, name: 'live' } as const;
+  run = await createCommander(context, { name: 'ada' });
+  runAsBob = await createCommander(context, { name: 'bob', role: 'approver' });
+});
+afterEach(async () => {
+  await money.assertSound();
+});
+after(() => money[Symbol.asyncDispose]());
+
+const why = { reason: 'a test' };
+
+type Listed = {
+  matching: number;
+  payouts: { payout_token: string; waits_for: string; is_stuck: boolean; amount: string }[];
+};
+const listPayouts = async (values: Record<string, string | true> = {}) =>
+  (await run('payout list', values)) as Listed;
+
+test('sending stops at once, and two persons resume it in live', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const stopped = (await run('sending stop', why)) as { result: string; rails: unknown };
+  assert.equal(stopped.result, 'stopped');
+  assert.deepEqual(stopped.rails, [{ rail: 'fake', being_sent: 0, handed_over: 0, waiting: 1 }]);
+  const rail = createFakeRail(() => ({ outcome: 'paid' }));
+  const dispatcher = money.createDispatcher(rail);
+  await dispatcher.drain();
+  assert.equal(rail.sends(), 0);
+  const [listed] = (await listPayouts({ stuck: true })).payouts;
+  assert.equal(listed?.payout_token, formatToken('payout', payout.payoutId));
+  assert.equal(listed?.waits_for, 'the end of a freeze: sending');
+  const screen = (await run('status')) as string;
+  assert.match(screen, /sending: STOPPED {2}commits: yes/);
+  assert.match(screen, /sending since .* by ada: a test \(1 wait\)/);
+  assert.match(screen, /STUCK: 1\n {2}payout_/);
+
+  for (const _ of ['first', 'again']) {
+    const asked = (await run('sending resume', why)) as { result: string };
+    assert.equal(asked.result, 'waiting');
+  }
+  assert.deepEqual(await runAsBob('sending resume', why), { result: 'resumed', released: 1 });
+  await dispatcher.drain();
+  assert.equal(rail.sends(), 1);
+  await assert.rejects(
+    runAsBob('sending resume', why),
+    (error) => error instanceof ConfigError && /sending is not stopped/.test(error.message),
+  );
+  assert.match((await run('status')) as string, /sending: yes/);
+});
+
+test('a client, a recipient, a corridor and a rail are frozen by command', async () => {
+  const ids: string[] = [];
+  for (const [command, values] of [
+    ['freeze account', { account: owner.accountId }],
+    ['freeze recipient', { user: formatToken('user', owner.userId) }],
+    ['freeze corridor', { country: 'MEX', 'delivery-type': 'BANK_DEPOSIT', currency: 'MXN' }],
+    ['freeze rail', { rail: 'fake' }],
+  ] as const) {
+    const { freeze } = (await run(command, { ...values, ...why })) as { freeze: { id: string } };
+    ids.push(freeze.id);
+  }
+  assert.equal(((await run('freeze list')) as unknown[]).length, 4);
+  for (const freeze of ids) {
+    await run('freeze lift', { freeze, ...why });
+    await runAsBob('freeze lift', { freeze, ...why });
+  }
+  assert.deepEqual(await run('freeze list'), []);
+  const all = (await run('freeze list', { all: true })) as { lifted_by: string }[];
+  assert.equal(all.filter((row) => row.lifted_by === 'bob').length, 5);
+});
+
+test('payout list filters by rail, age and status', async () => {
+  const payout = await money.quoteAndCommit(owner, {
+    estimatedAvailability: new Date(Date.now() - 60_000),
+  });
+  const fresh = await money.quoteAndCommit(owner);
+  assert.equal((await listPayouts()).matching, 2);
+  assert.equal((await listPayouts({ limit: '1' })).payouts.length, 1);
+  assert.equal((await listPayouts({ limit: '1' })).matching, 2);
+  assert.equal((await listPayouts({ 'older-than': '0s' })).matching, 2);
+  assert.equal((await listPayouts({ 'older-than': '2h' })).matching, 0);
+  const [old, ...others] = (await listPayouts({ stuck: true })).payouts;
+  assert.deepEqual(
+    [old?.payout_token, old?.is_stuck, others],
+    [formatToken('payout', payout.payoutId), true, []],
+  );
+  assert.equal((await listPayouts({ stuck: true })).matching, 1);
+  assert.equal((await listPayouts({ rail: 'other' })).matching, 0);
+  assert.equal((await listPayouts({ rail: 'fake', status: 'PROCESSING' })).matching, 2);
+  assert.equal((await listPayouts({ status: 'HOLD' })).matching, 0);
+  assert.equal((await listPayouts({ account: fresh.accountId })).matching, 2);
+});
+
+test('a limit is set and lowered by one person, and raised or removed by two', async () => {
+  const limit = { account: owner.accountId, name: 'a day', per: 'account', ...why };
+  const resultOf = (answer: unknown) => (answer as { result: string }).result;
+  assert.equal(resultOf(await run('limit set', { ...limit, usd: '5000' })), 'done');
+  assert.equal(resultOf(await run('limit set', { ...limit, usd: '4000.50' })), 'done');
+  assert.equal(resultOf(await run('limit set', { ...limit, usd: '9000' })), 'waiting');
+  assert.equal(resultOf(await runAsBob('limit set', { ...limit, usd: '9000' })), 'done');
+  const list = async () =>
+    (await run('limit list', { account: owner.accountId })) as Record<string, unknown>[];
+  const [listed] = await list();
+  assert.deepEqual(
+    [listed?.['name'], listed?.['usd_max'], listed?.['hours'], listed?.['set_by']],
+    ['a day', '9000.00', 24, 'bob'],
+  );
+  await assert.rejects(run('limit set', limit), /--usd or --count is missing/);
+  const removed = { account: owner.accountId, name: 'a day', ...why };
+  assert.equal(resultOf(await run('limit remove', removed)), 'waiting');
+  assert.equal(resultOf(await runAsBob('limit remove', removed)), 'done');
+  assert.deepEqual(await list(), []);
+});
+
+test('the report of a month prints JSON and CSV', async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const report = (await run('report month', { month })) as { adds_up: boolean };
+  assert.equal(report.adds_up, true);
+  const csv = (await run('report month', { month, format: 'csv' })) as string;
+  assert.match(csv, /^account_id,.*\r\n.*,commit,fake,MEX,/);
+  await assert.rejects(run('report month', { month: '2026-13' }), /must be a month/);
+});
+
+test('a credential is rotated in one step, with its scopes, and the old one expires', async () => {
+  const { accountId: account } = await money.createOwner({});
+  const list = async () =>
+    (await run('credential list', { account })) as { id: string; kind: string }[];
+  const before = await list();
+  for (const { id: credential, kind } of before) {
+    const values = { account, credential, overlap: '1h', ...why };
+    assert.equal(
+      ((await run('credential rotate', values)) as { result: string }).result,
+      'waiting',
+    );
+    const rotated = (await runAsBob('credential rotate', values)) as Record<string, string>;
+    assert.equal(rotated['replaces'], credential);
+    const token = rotated['api_key'];
+    assert.equal(token === undefined, kind === 'client');
+    if (token !== undefined) {
+      const authenticator = createAuthenticator(money);
+      const found = await authenticator.authenticate(token, '127.0.0.1');
+      assert.equal(found?.accountId, account);
+    }
+  }
+  const rows = await money.rows<{ id: string; scopes: string[]; left: number | null }>(
+    `select id, scopes, extract(epoch from expires_at - now())::float8 as left from credentials
+     where account_id = $1 order by created_at`,
+    [account],
+  );
+  assert.equal(rows.length, 4);
+  const old = rows.filter(({ left }) => left !== null);
+  assert.deepEqual(old.map(({ id }) => id).toSorted(), before.map(({ id }) => id).toSorted());
+  assert.ok(old.every(({ left }) => left !== null && left > 3500 && left <= 3600));
+  assert.ok(rows.every(({ scopes }) => scopes.length === rows[0]?.scopes.length));
+});

@@ -1,0 +1,177 @@
+import { formatSeconds } from '../core/clock.ts';
+import { getCurrency } from '../core/currency.ts';
+import { formatToken } from '../core/ids.ts';
+import { formatAmount } from '../core/money.ts';
+import { openRates } from '../environment/imports.ts';
+import {
+  listUnfinished,
+  readStatus,
+  type Status,
+  type UnfinishedPayoutRow,
+  unfinishedStatuses,
+} from '../monitoring/status.ts';
+import { defineCommand } from './command.ts';
+import { account, duration, flag, limit, oneOf, rail } from './options.ts';
+
+/** One screen of how the service is doing, and the list of payouts that have not ended. */
+
+export const statusCommands = [
+  defineCommand({
+    name: 'status',
+    permission: 'read',
+    about: 'show on one screen what is stopped, stuck, open and waiting',
+    options: { json: flag('as JSON') },
+    run: async (context, { json }) => {
+      const status = await readStatus(context.db);
+      const rates = await openRates(context);
+      const newest = [...rates.newestBySource()].map(([source, asOfMs]) => ({
+        source,
+        age: formatAge((context.clock.nowMs() - asOfMs) / 1000),
+      }));
+      if (json) return { environment: context.name, ...status, rates: newest };
+      return writeScreen(context.name, status, newest);
+    },
+  }),
+];
+
+export const payoutListCommand = defineCommand({
+  name: 'payout list',
+  permission: 'read',
+  about: 'list payouts that have not ended, the oldest first, with what they wait for',
+  options: {
+    stuck: flag('only held, frozen, late, with an open exception, or unsent for 15 minutes'),
+    account: account.optional(),
+    rail: rail.optional(),
+    status: oneOf('status', unfinishedStatuses).optional(),
+    olderThan: duration('committed longer ago than this').optional(),
+    limit: limit.optional(),
+  },
+  run: async ({ db }, { stuck, account: accountId, olderThan, limit: count = 100, ...values }) => {
+    const filter = { ...values, accountId, isStuck: stuck, olderThanSeconds: olderThan };
+    const rows = await listUnfinished(db.system, filter, count);
+    return {
+      matching: rows[0]?.matching ?? 0,
+      shown: rows.length,
+      payouts: rows.map(describeUnfinished),
+    };
+  },
+});
+
+function describeUnfinished(row: UnfinishedPayoutRow) {
+  const currency = getCurrency(row.destination_currency);
+  return {
+    payout_token: formatToken('payout', row.payout_id),
+    account_id: row.account_id,
+    status: row.status,
+    rail: row.rail,
+    payer_key: row.payer_key,
+    destination: `${row.country} ${row.delivery_type}`,
+    amount: `${formatAmount(row.destination_amount, currency)} ${currency.code}`,
+    committed_at: row.committed_at,
+    age: formatAge(row.age_seconds),
+    is_stuck: row.is_stuck,
+    waits_for: describeWait(row),
+    tries: row.tries ?? 0,
+    due_at: row.due_at,
+  };
+}
+
+function describeWait(row: UnfinishedPayoutRow): string {
+  if (row.exceptions.length > 0) return `a decision: ${row.exceptions.join(', ')}`;
+  if (row.frozen_by !== '') return `the end of a freeze: ${row.frozen_by}`;
+  if (row.attempt_state === '') return 'being sent';
+  const reason = row.attempt_reason === '' ? '' : ` (${row.attempt_reason})`;
+  return row.attempt_state === 'accepted'
+    ? 'the outcome at the rail'
+    : `the rail: ${row.attempt_state}${reason}`;
+}
+
+/** The two largest units: `3d 4h`. */
+function formatAge(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const parts = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'm'],
+    [whole % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  if (first === -1) return '0s';
+  return parts
+    .slice(first, first + 2)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join(' ');
+}
+
+type RateAge = { source: string; age: string };
+
+function writeScreen(environment: string, status: Status, rates: readonly RateAge[]): string {
+  const { freezes, rails, exceptions, stuck, lists } = status;
+  const now = status.now.getTime();
+  const sections: (readonly [title: string, lines: readonly string[]])[] = [
+    [
+      'STOPPED',
+      freezes.map(
+        (row) =>
+          `${describeObject(row)} since ${formatSeconds(row.since)} by ${row.frozen_by}: ` +
+          `${row.reason} (${row.waiting} wait) ${row.id}`,
+      ),
+    ],
+    [
+      'RAILS      being sent / at the rail / waiting / oldest',
+      rails.map(
+        (row) =>
+          `${row.rail.padEnd(24)} ${row.beingSent} / ${row.handedOver} / ${row.waiting} / ` +
+          formatAge(row.oldestSeconds),
+      ),
+    ],
+    ['PAYOUTS', status.byStatus.map(({ status: name, count }) => `${name.padEnd(24)} ${count}`)],
+    [
+      `STUCK: ${stuck.matching}`,
+      stuck.oldest.map(
+        (row) =>
+          `${formatToken('payout', row.payout_id)} ${row.rail} ${formatAge(row.age_seconds)} ` +
+          describeWait(row),
+      ),
+    ],
+    [
+      'EXCEPTIONS',
+      exceptions.map(
+        ({ kind, count, oldest_seconds: oldest }) =>
+          `${kind.padEnd(24)} ${count}, oldest ${formatAge(oldest)}`,
+      ),
+    ],
+    [
+      'AGE',
+      [
+        ...rates.map(({ source, age }) => `rates ${source.padEnd(18)} ${age}`),
+        ...lists.map(
+          ({ list, checkedAtMs }) =>
+            `list ${list.padEnd(19)} ${formatAge((now - checkedAtMs) / 1000)}`,
+        ),
+      ],
+    ],
+  ];
+  const isSending = !freezes.some(({ scope }) => scope === 'sending');
+  const isOpen = !freezes.some(({ scope }) => scope === 'commits');
+  const head =
+    `${environment} ${formatSeconds(status.now)}Z  sending: ${isSending ? 'yes' : 'STOPPED'}  ` +
+    `commits: ${isOpen ? 'yes' : 'STOPPED'}  recovery: ${status.recovery}  ` +
+    `batches: ${status.batchesCommitting}  accounts: ${status.accounts}`;
+  const written = sections.map(([title, lines]) =>
+    [title, ...(lines.length === 0 ? ['-'] : lines).map((line) => `  ${line}`)].join('\n'),
+  );
+  return [head, ...written].join('\n');
+}
+
+function describeObject(row: Status['freezes'][number]): string {
+  const names = [
+    row.account_id,
+    row.user_id === null ? null : formatToken('user', row.user_id),
+    row.country,
+    row.delivery_type,
+    row.currency,
+    row.rail,
+  ];
+  return [row.scope, ...names.filter((name) => name !== null)].join(' ');
+}

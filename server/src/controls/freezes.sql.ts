@@ -1,0 +1,199 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
+
+export const freezeScopes = [
+  'sending',
+  'commits',
+  'account',
+  'recipient',
+  'corridor',
+  'rail',
+] as const;
+
+const create = defineQuery({
+  name: 'create_freeze',
+  text: `select id, is_new from create_freeze($1)`,
+  columns: { id: column.uuid, is_new: column.boolean },
+});
+
+const lift = defineQuery({
+  name: 'lift_freeze',
+  text: `select lift_freeze($1, $2, $3) as released`,
+  columns: { released: nullable(column.integer) },
+});
+
+const freezeColumns = {
+  id: column.uuid,
+  scope: column.oneOf(...freezeScopes),
+  account_id: nullable(column.uuid),
+  user_id: nullable(column.uuid),
+  country: nullable(column.text),
+  delivery_type: nullable(column.oneOf(...deliveryTypes)),
+  currency: nullable(column.text),
+  rail: nullable(column.text),
+  reason: column.text,
+  frozen_by: column.text,
+  since: column.instant,
+  lifted_at: nullable(column.instant),
+  lifted_by: nullable(column.text),
+  lift_reason: nullable(column.text),
+  /** Payouts that wait for its end. */
+  waiting: column.integer,
+} as const;
+export type FreezeRow = RowOf<typeof freezeColumns>;
+
+const selectFreezes = `
+  select f.id, f.scope, f.account_id, f.user_id, f.country, f.delivery_type, f.currency, f.rail,
+    f.reason, f.frozen_by, f.since, f.lifted_at, f.lifted_by, f.lift_reason,
+    (select count(*)::integer from payout_dispatches d where d.frozen_by = f.id) as waiting
+  from freezes f`;
+
+const listed = defineQuery({
+  name: 'list_freezes',
+  text: `${selectFreezes}
+    where f.lifted_at is null or $1
+    order by f.lifted_at is not null, f.since desc
+    limit 1000`,
+  columns: freezeColumns,
+});
+
+const found = defineQuery({
+  name: 'find_freeze',
+  text: `${selectFreezes} where f.id = $1`,
+  columns: freezeColumns,
+});
+
+/** Of a client: without what only the operator may read. */
+const effective = defineQuery({
+  name: 'list_effective_freezes',
+  text: `
+    select scope, account_id, user_id, country, delivery_type, currency, rail from freezes
+    where lifted_at is null and (account_id is null or account_id = $1)`,
+  columns: {
+    scope: column.oneOf(...freezeScopes),
+    account_id: nullable(column.uuid),
+    user_id: nullable(column.uuid),
+    country: nullable(column.text),
+    delivery_type: nullable(column.oneOf(...deliveryTypes)),
+    currency: nullable(column.text),
+    rail: nullable(column.text),
+  },
+});
+
+const sendingState = defineQuery({
+  name: 'describe_sending',
+  text: `
+    select coalesce(a.rail, d.rail) as rail,
+      count(*) filter (where a.state = 'sending')::integer as being_sent,
+      count(*) filter (where a.state in ('unknown', 'accepted'))::integer as handed_over,
+      count(*) filter (where a.state is null)::integer as waiting
+    from payout_dispatches d
+    join payouts p on p.account_id = d.account_id and p.id = d.payout_id
+    left join attempts a on a.account_id = d.account_id and a.payout_id = d.payout_id
+      and a.state in ('sending', 'unknown', 'accepted', 'paid')
+    where p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD')
+      and a.state is distinct from 'paid'
+      and ($1::uuid is null or exists (
+        select from freezes f
+        where f.id = $1 and freeze_applies(f, p.account_id, p.user_id, p.country, p.delivery_type,
+          p.destination_currency, p.rail)))
+    group by 1 order by 1`,
+  columns: {
+    rail: column.text,
+    /** A call to the rail may be in progress. */
+    being_sent: column.integer,
+    /** The rail has them, or may have them. */
+    handed_over: column.integer,
+    waiting: column.integer,
+  },
+});
+
+const stopped = defineQuery({
+  name: 'is_rail_stopped',
+  text: `
+    select exists (
+      select from freezes
+      where lifted_at is null and (scope = 'sending' or scope = 'rail' and rail = $1)
+    ) as is_stopped`,
+  columns: { is_stopped: column.boolean },
+});
+
+const uncommitted = defineQuery({
+  name: 'count_undrained',
+  text: `
+    select
+      (select count(*)::integer from batches where status = 'COMMITTING') as batches,
+      (select count(*)::integer from payout_dispatches d
+        join payout_states s on s.account_id = d.account_id and s.payout_id = d.payout_id
+        where s.status = 'PROCESSING' and d.frozen_by is null and d.due_at < 'infinity'
+          and not exists (
+            select from attempts a
+            where a.account_id = d.account_id and a.payout_id = d.payout_id
+              and a.state in ('accepted', 'paid'))) as unsent`,
+  columns: { batches: column.integer, unsent: column.integer },
+});
+
+export type FreezeObject = {
+  scope: (typeof freezeScopes)[number];
+  account_id?: string;
+  user_id?: string;
+  country?: string;
+  delivery_type?: string | undefined;
+  currency?: string | undefined;
+  rail?: string;
+};
+
+export async function createFreezeRow(
+  session: Session,
+  freeze: FreezeObject & { id: string; reason: string; frozen_by: string },
+): Promise<{ id: string; is_new: boolean }> {
+  return one(session, create, [JSON.stringify(freeze)]);
+}
+
+/** How many payouts are due again; undefined: the freeze is not open. */
+export async function liftFreezeRow(
+  session: Session,
+  { id, by, reason }: { id: string; by: string; reason: string },
+): Promise<number | undefined> {
+  return (await one(session, lift, [id, by, reason])).released ?? undefined;
+}
+
+export async function listFreezeRows(
+  session: Session,
+  { withLifted }: { withLifted: boolean },
+): Promise<FreezeRow[]> {
+  return many(session, listed, [withLifted]);
+}
+
+export async function findFreezeRow(session: Session, id: string): Promise<FreezeRow | undefined> {
+  return maybeOne(session, found, [id]);
+}
+
+export type EffectiveFreeze = RowOf<typeof effective.columns>;
+
+export async function listEffective(
+  session: Session,
+  accountId: string,
+): Promise<EffectiveFreeze[]> {
+  return many(session, effective, [accountId]);
+}
+
+export type RailSending = RowOf<typeof sendingState.columns>;
+
+/** Unfinished payouts by rail; with a freeze only those that it applies to. */
+export async function countSending(
+  session: Session,
+  freezeId: string | undefined,
+): Promise<RailSending[]> {
+  return many(session, sendingState, [freezeId ?? null]);
+}
+
+export async function isRailStoppedRow(session: Session, rail: string): Promise<boolean> {
+  return (await one(session, stopped, [rail])).is_stopped;
+}
+
+/** Batches that are still being committed, and payouts that no rail has confirmed. */
+export async function countUndrained(session: Session): Promise<RowOf<typeof uncommitted.columns>> {
+  return one(session, uncommitted);
+}

@@ -1,0 +1,146 @@
+import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import {
+  countSending,
+  countUndrained,
+  createFreezeRow,
+  type EffectiveFreeze,
+  type FreezeObject,
+  type FreezeRow,
+  findFreezeRow,
+  isRailStoppedRow,
+  liftFreezeRow,
+  listEffective,
+  listFreezeRows,
+  type RailSending,
+} from './freezes.sql.ts';
+
+export {
+  type FreezeObject,
+  type FreezeRow,
+  freezeScopes,
+  type RailSending,
+} from './freezes.sql.ts';
+
+/**
+ * Freezes: what an operator has stopped. A freeze is honored
+ * by the next claim of every process, because claims and freezes exclude each other in the database.
+ */
+
+/** The operator's name, and why. */
+export type Deciding = { by: string; reason: string };
+
+export type Stopped = {
+  freeze: FreezeRow;
+  /** False: the same object was frozen already. */
+  isNew: boolean;
+  /** What it applies to, by rail, as of the moment from which nothing more is sent. */
+  rails: RailSending[];
+};
+
+export async function stop(db: Database, object: FreezeObject, by: Deciding): Promise<Stopped> {
+  return db.systemTransaction(async (session) => {
+    const named = { id: newId(), frozen_by: by.by, reason: by.reason };
+    const { id, is_new: isNew } = await createFreezeRow(session, { ...object, ...named });
+    return {
+      freeze: await getFreeze(session, id),
+      isNew,
+      rails: await countSending(session, id),
+    };
+  });
+}
+
+/** `released`: payouts that waited for the end of the freeze. */
+export type Resumed = { result: 'resumed'; released: number };
+
+/** @throws AppError not_found; illegal_move where it is not in force any more. */
+export async function resume(db: Database, id: string, deciding: Deciding): Promise<Resumed> {
+  return db.systemTransaction(async (session) => {
+    await getFreeze(session, id);
+    const released = await liftFreezeRow(session, { id, ...deciding });
+    if (released !== undefined) return { result: 'resumed', released };
+    throw new AppError('illegal_move', 'the freeze was lifted before');
+  });
+}
+
+/** @throws AppError not_found, illegal_move. */
+export async function requireOpenFreeze(session: Session, id: string): Promise<void> {
+  const { lifted_at: liftedAt } = await getFreeze(session, id);
+  if (liftedAt !== null) throw new AppError('illegal_move', 'the freeze was lifted before');
+}
+
+async function getFreeze(session: Session, id: string): Promise<FreezeRow> {
+  const freeze = await findFreezeRow(session, id);
+  if (freeze === undefined) throw new AppError('not_found', 'freeze not found');
+  return freeze;
+}
+
+/** The open freeze of all sending or of all commits. */
+export async function findGlobalFreeze(
+  session: Session,
+  scope: 'sending' | 'commits',
+): Promise<FreezeRow | undefined> {
+  const open = await listFreezeRows(session, { withLifted: false });
+  return open.find((freeze) => freeze.scope === scope);
+}
+
+export const listFreezes = listFreezeRows;
+
+export async function describeSending(session: Session): Promise<RailSending[]> {
+  return countSending(session, undefined);
+}
+
+/** Whether a rail's passes may pay. Read right before each pass. */
+export async function isRailStopped(db: Database, rail: string): Promise<boolean> {
+  return isRailStoppedRow(db.system, rail);
+}
+
+export type Drained = { batches: number; unsent: number };
+
+/** What was committed and no rail has confirmed yet. */
+export const readUndrained: (session: Session) => Promise<Drained> = countUndrained;
+
+export type StopFacts = {
+  accountId: string;
+  country: string;
+  deliveryType: string;
+  currency: string;
+  /** Of all payers that may pay it. */
+  rails: readonly string[];
+};
+
+/** The codes of what holds such payouts now; that of a recipient is the status of the user. */
+export async function findStops(
+  session: Session,
+  facts: StopFacts,
+): Promise<('account_frozen' | 'commits_stopped' | HoldingCode)[]> {
+  const open = await listEffective(session, facts.accountId);
+  const codes = open.flatMap((freeze) => {
+    if (freeze.scope === 'account') return ['account_frozen' as const];
+    if (freeze.scope === 'commits') return ['commits_stopped' as const];
+    const code = findHolding(freeze, facts, open);
+    return code === undefined ? [] : [code];
+  });
+  return [...new Set(codes)];
+}
+
+export type HoldingCode = 'sending_stopped' | 'corridor_frozen' | 'rail_frozen';
+
+function findHolding(
+  freeze: EffectiveFreeze,
+  { country, deliveryType, currency, rails }: StopFacts,
+  open: readonly EffectiveFreeze[],
+): HoldingCode | undefined {
+  if (freeze.scope === 'sending') return 'sending_stopped';
+  const isCorridor =
+    freeze.scope === 'corridor' &&
+    freeze.country === country &&
+    (freeze.delivery_type ?? deliveryType) === deliveryType &&
+    (freeze.currency ?? currency) === currency;
+  if (isCorridor) return 'corridor_frozen';
+  const frozen = open.filter(({ scope }) => scope === 'rail').map(({ rail }) => rail);
+  return freeze.scope === 'rail' && rails.every((rail) => frozen.includes(rail))
+    ? 'rail_frozen'
+    : undefined;
+}

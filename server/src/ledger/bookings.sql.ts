@@ -1,0 +1,73 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+
+const book = defineQuery({
+  name: 'book_balance',
+  text: `select result, balance, token from book_balance($1, $2, $3, $4, $5, $6, $7, $8)`,
+  columns: {
+    result: column.oneOf('booked', 'booked_before', 'reference_used', 'not_covered'),
+    balance: column.bigint,
+    token: nullable(column.uuid),
+  },
+});
+
+const listed = defineQuery({
+  name: 'list_bookings',
+  text: `
+    select reference, kind, currency, amount, balance_after, reason, booked_by, booked_at
+    from balance_bookings where account_id = $1
+    order by booked_at desc, reference
+    limit $2`,
+  columns: {
+    reference: column.text,
+    kind: column.oneOf('fund', 'adjust'),
+    currency: column.text,
+    amount: column.bigint,
+    balance_after: column.bigint,
+    reason: column.text,
+    booked_by: column.text,
+    booked_at: column.instant,
+  },
+});
+
+export type Booking = {
+  accountId: string;
+  kind: 'fund' | 'adjust';
+  /** Unique within the account. */
+  reference: string;
+  currency: string;
+  /** Negative: taken from the balance. */
+  amountMinor: bigint;
+};
+
+export async function bookBalanceRow(
+  session: Session,
+  booking: Booking & { by: string; reason: string; token: string },
+): Promise<RowOf<typeof book.columns>> {
+  const { accountId, kind, reference, currency, amountMinor, by, reason, token } = booking;
+  const values = [accountId, kind, reference, currency, amountMinor, by, reason, token];
+  return one(session, book, values);
+}
+
+const found = defineQuery({
+  name: 'find_booking',
+  text: `select amount from balance_bookings where account_id = $1 and reference = $2`,
+  columns: { amount: column.bigint },
+});
+
+/** Undefined: the reference is new. */
+export async function findBooking(
+  session: Session,
+  { accountId, reference }: Pick<Booking, 'accountId' | 'reference'>,
+): Promise<bigint | undefined> {
+  return (await maybeOne(session, found, [accountId, reference]))?.amount;
+}
+
+export type BookingRow = RowOf<typeof listed.columns>;
+
+export async function listBookingRows(
+  session: Session,
+  { accountId, count }: { accountId: string; count: number },
+): Promise<BookingRow[]> {
+  return many(session, listed, [accountId, count]);
+}

@@ -1,0 +1,51 @@
+import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import { type Booking, bookBalanceRow, findBooking } from './bookings.sql.ts';
+
+export { type BookingRow, listBookingRows as listBookings } from './bookings.sql.ts';
+
+/**
+ * What operators book on balances: money that came in from outside, and corrections. Each booking has a
+ * reference, under which it is made once however often it is asked for.
+ */
+
+export type Booked = {
+  /** `booked_before`: this reference was booked with the same values, and nothing was added. */
+  result: 'booked' | 'booked_before';
+  /** After the booking. */
+  balanceMinor: bigint;
+};
+
+/** @throws AppError illegal_move: the reference has other values, or the balance does not cover it. */
+export async function bookBalance(
+  db: Database,
+  booking: Booking,
+  deciding: { by: string; reason: string },
+): Promise<Booked> {
+  return db.systemTransaction(async (session) => {
+    const row = await bookBalanceRow(session, { ...booking, ...deciding, token: newId() });
+    switch (row.result) {
+      case 'reference_used':
+        throw new AppError(
+          'illegal_move',
+          'the reference was booked with another amount, currency or kind; use another reference',
+        );
+      case 'not_covered':
+        throw new AppError(
+          'illegal_move',
+          'the balance is less than the amount; what batches have reserved cannot be taken',
+        );
+      default:
+        return { result: row.result, balanceMinor: row.balance };
+    }
+  });
+}
+
+/** Whether the reference was booked, with whatever values. */
+export async function isBooked(
+  db: Database,
+  reference: Pick<Booking, 'accountId' | 'reference'>,
+): Promise<boolean> {
+  return (await findBooking(db.system, reference)) !== undefined;
+}

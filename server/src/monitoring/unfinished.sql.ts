@@ -1,0 +1,119 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
+
+/** Payouts that have not ended, as operators look for them. */
+
+export const unfinishedStatuses = ['PROCESSING', 'HOLD', 'ERROR', 'READY_FOR_PICKUP'] as const;
+
+const listed = defineQuery({
+  name: 'list_unfinished_payouts',
+  text: `
+    with open as (
+      select account_id, payout_id from payout_dispatches
+      union
+      select account_id, payout_id from exceptions
+      where closed_at is null and payout_id is not null
+    ), described as (
+      select p.account_id, p.id as payout_id, p.status, p.rail, p.payer_key, p.country,
+        p.delivery_type, p.destination_currency, p.destination_amount, p.committed_at,
+        p.estimated_availability, extract(epoch from environment_now() - p.committed_at)::float8
+          as age_seconds,
+        d.tries, nullif(d.due_at, 'infinity') as due_at, coalesce(f.scope, '') as frozen_by,
+        coalesce(l.state, '') as attempt_state, coalesce(l.reason, '') as attempt_reason,
+        array(select e.kind from exceptions e
+          where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
+          order by e.opened_at) as exceptions
+      from open o
+      join payouts p on p.account_id = o.account_id and p.id = o.payout_id
+      left join payout_dispatches d on d.account_id = p.account_id and d.payout_id = p.id
+      left join freezes f on f.id = d.frozen_by
+      left join lateral (
+        select state, reason from attempts a
+        where a.account_id = p.account_id and a.payout_id = p.id
+        order by number desc limit 1
+      ) l on true
+      where p.status in ('PROCESSING', 'HOLD', 'ERROR', 'READY_FOR_PICKUP')
+        and ($1::uuid is null or p.account_id = $1)
+        and ($2::text is null or p.rail = $2)
+        and ($3::text is null or p.status = $3)
+        and ($4::float8 is null
+          or p.committed_at <= environment_now() - $4 * interval '1 second')
+    ), judged as (
+      select *, frozen_by <> '' or status in ('HOLD', 'ERROR') or cardinality(exceptions) > 0
+        or environment_now() > estimated_availability
+        or status = 'PROCESSING' and attempt_state not in ('accepted', 'paid')
+          and age_seconds > 900 as is_stuck
+      from described
+    )
+    select *, count(*) over ()::integer as matching from judged
+    where is_stuck or not $5
+    order by committed_at, payout_id
+    limit $6`,
+  columns: {
+    account_id: column.uuid,
+    payout_id: column.uuid,
+    status: column.oneOf(...unfinishedStatuses),
+    rail: column.text,
+    payer_key: column.text,
+    country: column.text,
+    delivery_type: column.text,
+    destination_currency: column.text,
+    destination_amount: column.bigint,
+    committed_at: column.instant,
+    estimated_availability: column.instant,
+    age_seconds: column.float,
+    tries: nullable(column.integer),
+    due_at: nullable(column.instant),
+    /** The scope of the freeze; "" if none holds it. */
+    frozen_by: column.text,
+    attempt_state: column.text,
+    attempt_reason: column.text,
+    exceptions: column.texts,
+    is_stuck: column.boolean,
+    /** Of all that match the filters. */
+    matching: column.integer,
+  },
+});
+
+const totals = defineQuery({
+  name: 'read_status_totals',
+  text: `
+    select environment_now() as now,
+      (select count(*)::integer from accounts) as accounts,
+      (select count(*)::integer from batches where status = 'COMMITTING') as batches_committing`,
+  columns: {
+    now: column.instant,
+    accounts: column.integer,
+    batches_committing: column.integer,
+  },
+});
+
+export type UnfinishedFilter = {
+  accountId?: string | undefined;
+  rail?: string | undefined;
+  status?: UnfinishedStatus | undefined;
+  olderThanSeconds?: number | undefined;
+  isStuck?: boolean;
+};
+export type UnfinishedStatus = (typeof unfinishedStatuses)[number];
+export type UnfinishedPayoutRow = RowOf<typeof listed.columns>;
+
+/** The oldest first. */
+export async function listUnfinishedRows(
+  session: Session,
+  { accountId, rail, status, olderThanSeconds, isStuck = false }: UnfinishedFilter,
+  count: number,
+): Promise<UnfinishedPayoutRow[]> {
+  return many(session, listed, [
+    accountId ?? null,
+    rail ?? null,
+    status ?? null,
+    olderThanSeconds ?? null,
+    isStuck,
+    count,
+  ]);
+}
+
+export async function readTotals(session: Session): Promise<RowOf<typeof totals.columns>> {
+  return one(session, totals);
+}

@@ -1,0 +1,116 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, nullable, type RowOf } from '../db/rows.ts';
+
+/** The sums of a month. All queries read the same snapshot, and every journal. */
+
+const reportMsMax = 24 * 3_600_000;
+
+const linesText = `
+  select j.account_id, j.kind, coalesce(j.rail, '') as rail, coalesce(q.country, '') as country,
+    coalesce(q.delivery_type, '') as delivery_type, j.source_currency,
+    coalesce(j.destination_currency, '') as destination_currency, count(*) as count,
+    sum(j.source_amount)::bigint as source_amount, sum(j.fee)::bigint as fee,
+    sum(j.destination_amount)::bigint as destination_amount,
+    sum(case
+      when j.kind in ('commit', 'batch_commit') then j.source_amount * q.mid_rate::numeric
+      when j.kind in ('refund', 'return') then -j.source_amount * q.mid_rate::numeric end)
+      as worth
+  from ledger_journals j
+  left join payout_quotes q on q.account_id = j.account_id and q.id = j.payout_id
+  where j.created_at >= $1 and j.created_at < $2 and ($3::uuid is null or j.account_id = $3)
+  group by 1, 2, 3, 4, 5, 6, 7`;
+
+const lines = defineQuery({
+  name: 'report_month_lines',
+  answerMsMax: reportMsMax,
+  text: `
+    select l.account_id, l.kind, l.rail, l.country, l.delivery_type, l.source_currency,
+      l.destination_currency, l.count, l.source_amount, l.fee, l.destination_amount,
+      l.worth::text as worth_text, a.name as account_name
+    from (${linesText}) l
+    join accounts a on a.id = l.account_id
+    order by a.name, l.account_id, l.kind, l.rail, l.country, l.delivery_type, l.source_currency,
+      l.destination_currency`,
+  columns: {
+    account_id: column.uuid,
+    account_name: column.text,
+    kind: column.text,
+    /** "" where a journal belongs to no payout, as in the next two. */
+    rail: column.text,
+    country: column.text,
+    delivery_type: column.text,
+    source_currency: column.text,
+    destination_currency: column.text,
+    count: column.bigint,
+    source_amount: column.bigint,
+    fee: column.bigint,
+    destination_amount: nullable(column.bigint),
+    /** What commits, less refunds and returns, are worth at the mid rate: minor units of the source
+     * times the rate. */
+    worth_text: nullable(column.text),
+  },
+});
+
+/** Balances of the ledger before and after, and what the lines move between. */
+const movements = defineQuery({
+  name: 'report_month_movements',
+  answerMsMax: reportMsMax,
+  text: `
+    with sides as (
+      select t.account_id, t.currency, side.name, side.amount, t.created_at
+      from ledger_transfers t
+      cross join lateral (values (t.from_name, -t.amount), (t.to_name, t.amount))
+        side (name, amount)
+      where t.created_at < $2 and ($3::uuid is null or t.account_id = $3)
+    ), balances as (
+      select account_id, currency, name,
+        coalesce(sum(amount) filter (where created_at < $1), 0) as opening, sum(amount) as closing
+      from sides group by 1, 2, 3
+    ), moved as (
+      select l.account_id, t.currency, side.name, sum(side.amount) as amount
+      from (${linesText}) l
+      cross join lateral journal_lines(l.kind, l.source_currency, l.source_amount, l.fee,
+        l.destination_currency, l.destination_amount, l.rail) t
+      cross join lateral (values (t.from_name, -t.amount), (t.to_name, t.amount))
+        side (name, amount)
+      group by 1, 2, 3
+    )
+    select b.account_id, b.currency, b.name, b.opening::bigint as opening,
+      coalesce(m.amount, 0)::bigint as moved, b.closing::bigint as closing
+    from balances b
+    left join moved m
+      on m.account_id = b.account_id and m.currency = b.currency and m.name = b.name
+    order by b.account_id, b.currency, b.name`,
+  columns: {
+    account_id: column.uuid,
+    currency: column.text,
+    name: column.text,
+    opening: column.bigint,
+    moved: column.bigint,
+    closing: column.bigint,
+  },
+});
+
+export type ReportPeriod = { from: Date; to: Date; accountId: string | undefined };
+
+export type ReportLineRow = RowOf<typeof lines.columns>;
+export type MovementRow = RowOf<typeof movements.columns>;
+
+/** In a transaction of its own. */
+export async function selectMonth(
+  session: Session,
+  { from, to, accountId }: ReportPeriod,
+): Promise<{ lines: ReportLineRow[]; movements: MovementRow[] }> {
+  for (const text of [
+    'set transaction isolation level repeatable read, read only',
+    'set local statement_timeout = 0',
+    'set local enable_seqscan = on',
+  ]) {
+    await exec(session, { name: '', text });
+  }
+  const values = [from, to, accountId ?? null];
+  return {
+    lines: await many(session, lines, values),
+    movements: await many(session, movements, values),
+  };
+}

@@ -1,0 +1,187 @@
+import { writeRecord } from '../core/csv.ts';
+import { findCurrency } from '../core/currency.ts';
+import { formatAmount } from '../core/money.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import {
+  type MovementRow,
+  type ReportLineRow,
+  type ReportPeriod,
+  selectMonth,
+} from './month-report.sql.ts';
+
+/**
+ * The month of an environment: what was committed, refunded, returned and charged, by client, rail and
+ * corridor. It is read from the journals, and adds up to the balances of the ledger.
+ */
+
+export type ReportLine = {
+  account_id: string;
+  account_name: string;
+  /** The kind of journal. */
+  kind: string;
+  rail: string;
+  country: string;
+  delivery_type: string;
+  source_currency: string;
+  destination_currency: string;
+  count: number;
+  source_amount: string;
+  fee: string;
+  destination_amount: string;
+  /**
+   * In the destination currency: what the source is worth at the mid rate of its quote, less what is
+   * delivered. Negative for refunds and returns, which take the margin back.
+   */
+  fx_margin: string;
+};
+
+export type ReportBalance = {
+  account_id: string;
+  currency: string;
+  ledger_account: string;
+  opening: string;
+  movement: string;
+  closing: string;
+};
+
+export type MonthReport = {
+  environment: string;
+  /** The first day, and the day after the last, UTC. */
+  from: string;
+  to: string;
+  /** Whether opening and movement of the lines are the closing of every ledger account. */
+  adds_up: boolean;
+  /** Earned in the month: fees less refunded ones, and the margin of exchanges. */
+  earned: { currency: string; fees: string; fx_margin: string }[];
+  lines: ReportLine[];
+  ledger: ReportBalance[];
+};
+
+/** @param month YYYY-MM, by UTC. */
+export async function reportMonth(
+  db: Database,
+  { environment, month, accountId }: ReportRequest,
+): Promise<MonthReport> {
+  const period: ReportPeriod = { ...periodOf(month), accountId };
+  const { lines, movements } = await db.systemTransaction((session) =>
+    selectMonth(session, period),
+  );
+  return {
+    environment,
+    from: period.from.toISOString().slice(0, 10),
+    to: period.to.toISOString().slice(0, 10),
+    adds_up: movements.every(({ opening, moved, closing }) => opening + moved === closing),
+    earned: listEarned(lines),
+    lines: lines.map(describeLine),
+    ledger: movements.map(describeMovement),
+  };
+}
+
+export type ReportRequest = {
+  environment: string;
+  month: string;
+  accountId: string | undefined;
+};
+
+function periodOf(month: string): { from: Date; to: Date } {
+  const from = new Date(`${month}-01T00:00:00Z`);
+  const to = new Date(from);
+  to.setUTCMonth(to.getUTCMonth() + 1);
+  return { from, to };
+}
+
+/** Minor units as they are where the currency is not known any more. */
+function format(minor: bigint | null, code: string): string {
+  if (minor === null) return '';
+  const currency = findCurrency(code);
+  return currency === undefined ? `${minor} minor units` : formatAmount(minor, currency);
+}
+
+/** Minor units of the destination, rounded down. */
+function findMargin(row: ReportLineRow): bigint | null {
+  const source = findCurrency(row.source_currency);
+  const destination = findCurrency(row.destination_currency);
+  if (row.worth_text === null || source === undefined || destination === undefined) return null;
+  const worth = scaleDown(row.worth_text, destination.scale - source.scale);
+  const delivered = row.destination_amount ?? 0n;
+  return row.kind === 'refund' || row.kind === 'return' ? worth + delivered : worth - delivered;
+}
+
+/** The whole part of a decimal text times a power of ten, toward negative infinity. */
+function scaleDown(text: string, power: number): bigint {
+  const [whole = '', fraction = ''] = text.split('.');
+  const digits = BigInt(`${whole}${fraction}`);
+  const shift = power - fraction.length;
+  if (shift >= 0) return digits * 10n ** BigInt(shift);
+  const divisor = 10n ** BigInt(-shift);
+  const quotient = digits / divisor;
+  return digits < 0n && quotient * divisor !== digits ? quotient - 1n : quotient;
+}
+
+const commits = new Set(['commit', 'batch_commit']);
+
+function listEarned(rows: readonly ReportLineRow[]): MonthReport['earned'] {
+  const sums = new Map<string, { fees: bigint; margin: bigint }>();
+  const add = (code: string, part: { fees?: bigint; margin?: bigint }): void => {
+    const { fees, margin } = sums.get(code) ?? { fees: 0n, margin: 0n };
+    sums.set(code, { fees: fees + (part.fees ?? 0n), margin: margin + (part.margin ?? 0n) });
+  };
+  for (const row of rows) {
+    if (commits.has(row.kind)) add(row.source_currency, { fees: row.fee });
+    if (row.kind === 'refund') add(row.source_currency, { fees: -row.fee });
+    const margin = findMargin(row);
+    if (margin !== null) add(row.destination_currency, { margin });
+  }
+  return [...sums]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([currency, { fees, margin }]) => ({
+      currency,
+      fees: format(fees, currency),
+      fx_margin: format(margin, currency),
+    }));
+}
+
+function describeLine(row: ReportLineRow): ReportLine {
+  const { worth_text: _worth, ...rest } = row;
+  return {
+    ...rest,
+    count: Number(row.count),
+    source_amount: format(row.source_amount, row.source_currency),
+    fee: format(row.fee, row.source_currency),
+    destination_amount: format(row.destination_amount, row.destination_currency),
+    fx_margin: format(findMargin(row), row.destination_currency),
+  };
+}
+
+function describeMovement(row: MovementRow): ReportBalance {
+  return {
+    account_id: row.account_id,
+    currency: row.currency,
+    ledger_account: row.name,
+    opening: format(row.opening, row.currency),
+    movement: format(row.moved, row.currency),
+    closing: format(row.closing, row.currency),
+  };
+}
+
+const columns = [
+  'account_id',
+  'account_name',
+  'kind',
+  'rail',
+  'country',
+  'delivery_type',
+  'source_currency',
+  'destination_currency',
+  'count',
+  'source_amount',
+  'fee',
+  'destination_amount',
+  'fx_margin',
+] as const;
+
+/** The lines of the report, without the balances of the ledger. */
+export function writeCsv({ lines }: MonthReport): string {
+  const rows = lines.map((line) => writeRecord(columns.map((name) => String(line[name]))));
+  return [writeRecord([...columns]), ...rows].join('');
+}

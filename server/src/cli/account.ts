@@ -10,11 +10,13 @@ import { ConfigError } from '../config.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
 import { fundBalance } from '../ledger/ledger.ts';
+import { setOpenQuoteLimits } from '../payouts/open-quotes.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
 import {
   account,
   amount,
+  atMost,
   color,
   currency,
   displayName,
@@ -65,13 +67,15 @@ export const accountCommands = [
       identityTwoPersons: trueOrFalse('decisions about identities need two persons').optional(),
       displayName: displayName.optional(),
       color: color.optional(),
+      openQuotes: atMost('quotes that may be open at the same time', 1_000_000_000).optional(),
+      openQuotesUsd: atMost('value of open quotes, in whole USD', 1_000_000_000_000).optional(),
       logo: file
         .meta({ value: 'path', about: 'picture on its receipts (PNG, JPEG, WebP)' })
         .optional(),
     },
     check: ({ account: _account, ...settings }) =>
       Object.values(settings).every((value) => value === undefined)
-        ? 'one of --accept-both-tokens, --identity-two-persons, --display-name, --color and --logo is missing'
+        ? 'one of --accept-both-tokens, --identity-two-persons, --display-name, --color, --logo, --open-quotes and --open-quotes-usd is missing'
         : undefined,
     run: async (context, { account: id, acceptBothTokens, identityTwoPersons, ...values }) => {
       const accountId = await getAccountId(context, id);
@@ -84,6 +88,8 @@ export const accountCommands = [
         if (identityTwoPersons !== undefined) {
           await setIdentityTwoPersons(session, { accountId, isNeeded: identityTwoPersons });
         }
+        const { openQuotes: countMax, openQuotesUsd: usdMax } = values;
+        await setOpenQuoteLimits(session, { accountId, countMax, usdMax });
         await setBrand(session, { accountId, displayName: shownName, color: brandColor, logo });
       });
       return 'Done.';

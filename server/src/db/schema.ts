@@ -29,6 +29,7 @@ export const schemaSubjects = [
   'observations',
   'observation-effects',
   'batches',
+  'open-quotes',
   'batch-commits',
   'batch-inputs',
   'rails',

@@ -18,8 +18,9 @@ const insertAccountText: Statement = {
 const insertCredentialText: Statement = {
   name: 'insert_credential',
   text: `
-    insert into credentials (account_id, id, kind, secret_hash, scopes, allowed_addresses, created_at)
-    values ($1, $2, $3, $4, $5, $6, environment_now())`,
+    insert into credentials (account_id, id, kind, secret_hash, scopes, allowed_addresses, created_at,
+      expires_at)
+    values ($1, $2, $3, $4, $5, $6, environment_now(), environment_now() + $7 * interval '1 day')`,
 };
 
 const revokeCredentialText: Statement = {
@@ -158,6 +159,42 @@ const insertAccessTokenText: Statement = {
     values ($1, $2, $3, $4, environment_now() + $5 * interval '1 second')`,
 };
 
+const revokeApiKeyText = {
+  name: 'revoke_api_key',
+  text: `
+    update credentials set revoked_at = environment_now()
+    where account_id = $1 and id = $2 and kind = 'api_key' and secret_hash = $3
+      and revoked_at is null`,
+};
+
+const revokeAccessTokenText = {
+  name: 'revoke_access_token',
+  text: `
+    update access_tokens set expires_at = environment_now()
+    where account_id = $1 and token_hash = $2 and credential_id = $3
+      and expires_at > environment_now()`,
+};
+
+/** Revokes an API key by its secret. */
+export async function revokeApiKey(
+  session: Session,
+  key: { accountId: string; credentialId: string; secretHash: Buffer },
+): Promise<void> {
+  await exec(session, revokeApiKeyText, [key.accountId, key.credentialId, key.secretHash]);
+}
+
+/** Ends an access token that the client was issued. */
+export async function revokeAccessToken(
+  session: Session,
+  token: { accountId: string; tokenHash: Buffer; credentialId: string },
+): Promise<void> {
+  await exec(session, revokeAccessTokenText, [
+    token.accountId,
+    token.tokenHash,
+    token.credentialId,
+  ]);
+}
+
 const deleteExpiredTokensText: Statement = {
   name: 'delete_expired_tokens',
   text: `
@@ -183,9 +220,10 @@ export async function insertCredential(
     secretHash: Buffer;
     scopes: readonly string[];
     allowedAddresses: readonly string[];
+    expiresDays: number | undefined;
   },
 ): Promise<void> {
-  const { accountId, id, kind, secretHash, scopes, allowedAddresses } = credential;
+  const { accountId, id, kind, secretHash, scopes, allowedAddresses, expiresDays } = credential;
   await exec(session, insertCredentialText, [
     accountId,
     id,
@@ -193,6 +231,7 @@ export async function insertCredential(
     secretHash,
     scopes,
     allowedAddresses,
+    expiresDays ?? null,
   ]);
 }
 

@@ -7,8 +7,16 @@ import {
   insertAccessToken,
   insertAccount,
   insertCredential,
+  revokeAccessToken,
+  revokeApiKey,
 } from './accounts.sql.ts';
-import { formatAccessToken, formatApiKey, formatClientId, readClientId } from './tokens.ts';
+import {
+  formatAccessToken,
+  formatApiKey,
+  formatClientId,
+  readBearerToken,
+  readClientId,
+} from './tokens.ts';
 
 export {
   deleteExpiredTokens,
@@ -23,6 +31,11 @@ export {
 } from './accounts.sql.ts';
 
 /** Client accounts and their credentials. Secrets are shown once and stored as SHA-256 hashes. */
+
+/** How long a new API key is valid unless the operator says otherwise; undefined: until revoked. */
+export function findKeyDays(environmentName: EnvironmentName): number | undefined {
+  return environmentName === 'live' ? 365 : undefined;
+}
 
 /** An hour by the environment's clock. */
 export const accessTokenSeconds = 3600;
@@ -50,6 +63,7 @@ export async function createAccount(
     accountId,
     scopes: defaultScopes,
     allowedAddresses: [],
+    expiresDays: findKeyDays(account.environmentName),
     environmentName: account.environmentName,
   });
   return { account: accountId, ...client, api_key: key.api_key };
@@ -60,6 +74,8 @@ export type NewCredential = {
   scopes: readonly Scope[];
   /** CIDR ranges from which the credential may be used; if empty, from anywhere. */
   allowedAddresses: readonly string[];
+  /** By the environment's clock; undefined: it does not expire. */
+  expiresDays?: number | undefined;
 };
 
 export async function createClient(
@@ -90,7 +106,7 @@ async function storeCredential(
   session: Session,
   credential: NewCredential & { id?: string; kind: CredentialKind; secret: string },
 ): Promise<string> {
-  const { accountId, kind, secret, allowedAddresses, id = newId() } = credential;
+  const { accountId, kind, secret, allowedAddresses, expiresDays, id = newId() } = credential;
   await insertCredential(session, {
     accountId,
     id,
@@ -98,6 +114,7 @@ async function storeCredential(
     secretHash: hashSecret(secret),
     scopes: credential.scopes,
     allowedAddresses,
+    expiresDays,
   });
   return id;
 }
@@ -140,4 +157,33 @@ export async function issueAccessToken(
     lifetimeSeconds: accessTokenSeconds,
   });
   return { ok: true, accessToken, scopes: requested };
+}
+
+/**
+ * Revokes an access token of this client, or an API key of its account (RFC 7009). A token that is
+ * unknown, another's or no longer valid has no effect: the answer tells nothing about it. Every process
+ * notices within a second.
+ *
+ * @returns false if the client is unknown or its secret wrong.
+ */
+export async function revokeToken(
+  env: { db: Database },
+  request: Omit<TokenRequest, 'scope'> & { token: string },
+): Promise<boolean> {
+  const client = readClientId(request.clientId);
+  if (client === undefined) return false;
+  const secretHash = hashSecret(request.clientSecret);
+  const identified = { ...client, secretHash, address: request.address };
+  if ((await findClientScopes(env.db.tenant(client.accountId), identified)) === undefined) {
+    return false;
+  }
+  const token = readBearerToken(request.token);
+  if (token === undefined || token.accountId !== client.accountId) return true;
+  if (token.kind === 'api_key') {
+    const { accountId, credentialId, hash } = token;
+    await revokeApiKey(env.db.system, { accountId, credentialId, secretHash: hash });
+  } else {
+    await revokeAccessToken(env.db.system, { ...client, tokenHash: token.hash });
+  }
+  return true;
 }

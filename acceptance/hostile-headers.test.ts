@@ -39,6 +39,8 @@ test('every route of the description answers with the security headers', async (
     const target = path.replaceAll('{version}', 'v0.1.4').replaceAll(/\{[a-z_]+\}/g, 'unknown');
     for (const method of Object.keys(operations).filter((name) => methods.includes(name))) {
       for (const client of [api, anonymous]) {
+        // Its answer does not end; see below.
+        if (target.endsWith('/events/stream') && client === api) continue;
         const reply = await client.call(method.toUpperCase(), target, {
           ...(method === 'get' ? {} : { body: {} }),
         });
@@ -51,7 +53,7 @@ test('every route of the description answers with the security headers', async (
   for (const path of ['/', '/docs', '/docs/viewer.js', '/docs/no', '/problems/required', '/none']) {
     assertSecured(await anonymous.get(path, { accept: '*/*' }), path);
   }
-  const stream = await fetch(`${service.baseUrl}/v0.1.4/events`, {
+  const stream = await fetch(`${service.baseUrl}/v0.1.4/events/stream`, {
     headers: { accept: 'text/event-stream', authorization: `Bearer ${api.token}` },
   });
   await stream.body?.cancel();

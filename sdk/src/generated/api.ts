@@ -1343,6 +1343,8 @@ export interface components {
             token_endpoint: string;
             /** @description The secret in HTTP Basic or in the form */
             token_endpoint_auth_methods_supported: string[];
+            revocation_endpoint: string;
+            revocation_endpoint_auth_methods_supported: string[];
             /** @description Only `client_credentials` */
             grant_types_supported: string[];
             /** @description Empty: there is no authorization endpoint */
@@ -2973,6 +2975,16 @@ export interface components {
         };
         /** @enum {string} */
         ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        RevocationRequest: {
+            /** @description An access token of the client, or an API key of its account */
+            token: string;
+            /** @description Not needed: the token says what it is */
+            token_type_hint?: string;
+            /** @description Unless it is sent by HTTP Basic */
+            client_id?: string;
+            /** @description Unless it is sent by HTTP Basic */
+            client_secret?: string;
+        };
         RouteCandidate: {
             /** @description The payer and delivery, from the country look-up */
             destination_token: string;

@@ -35,9 +35,9 @@ function takeRandom(count: number): Buffer {
   return page.subarray(taken - count, taken);
 }
 
-/** 120 random bits as URL-safe text. */
+/** 120 random bits as hexadecimal text. */
 export function newRandomText(): string {
-  return takeRandom(15).toString('base64url');
+  return takeRandom(15).toString('hex');
 }
 
 /** A UUID that is a function of a name (version 5): the same for ever, on every machine. */

@@ -41,8 +41,10 @@ const serverMetadata = z
     issuer: z.string(),
     token_endpoint: z.string(),
     token_endpoint_auth_methods_supported: z.array(z.string()),
-    revocation_endpoint: z.string(),
-    revocation_endpoint_auth_methods_supported: z.array(z.string()),
+    revocation_endpoint: z.string().describe('Where tokens and API keys are revoked'),
+    revocation_endpoint_auth_methods_supported: z
+      .array(z.string())
+      .describe('How a client authenticates there'),
     grant_types_supported: z.array(z.string()),
     response_types_supported: z.array(z.string()),
     scopes_supported: z.array(z.string()),

@@ -1343,7 +1343,9 @@ export interface components {
             token_endpoint: string;
             /** @description The secret in HTTP Basic or in the form */
             token_endpoint_auth_methods_supported: string[];
+            /** @description Where tokens and API keys are revoked */
             revocation_endpoint: string;
+            /** @description How a client authenticates there */
             revocation_endpoint_auth_methods_supported: string[];
             /** @description Only `client_credentials` */
             grant_types_supported: string[];

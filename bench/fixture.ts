@@ -3,6 +3,7 @@ import { newId } from '../server/src/core/ids.ts';
 import type { KeyRing } from '../server/src/core/sealing.ts';
 import type { Database } from '../server/src/db/postgres/pool.ts';
 import { fundBalance, verifyLedger } from '../server/src/ledger/ledger.ts';
+import { setOpenQuoteLimits } from '../server/src/payouts/open-quotes.ts';
 import { insertPayouts, type NewPayout } from '../server/src/payouts/payouts.sql.ts';
 import { commitPayout } from '../server/src/payouts/payouts.ts';
 import { createUser, prepareUser } from '../server/src/users/users.ts';
@@ -125,6 +126,9 @@ async function createOwner(
     createAccount(session, { name: 'Bench', environmentName: 'staging', keys }),
   );
   const accountId = made.account;
+  // The runs prepare more quotes than a client may hold.
+  const limits = { countMax: 1_000_000_000, usdMax: 1_000_000_000_000 };
+  await setOpenQuoteLimits(db.system, { accountId, ...limits });
   await fundBalance(db.system, { accountId, currency: 'USD', amountMinor: fundsMinor });
   const described = prepareUser(
     { keys, accountId },
@@ -156,6 +160,7 @@ function describeQuote({ accountId, userId }: Pick<Owner, 'accountId' | 'userId'
     destinationMinor: 180_000n,
     exchangeRate: '18',
     midRate: '18.2',
+    usdMinor: 10_000n,
     roundingNano: 0n,
     rail,
     payerKey: 'one',

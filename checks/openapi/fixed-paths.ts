@@ -41,6 +41,10 @@ const serverMetadata = z
     issuer: z.string(),
     token_endpoint: z.string(),
     token_endpoint_auth_methods_supported: z.array(z.string()),
+    revocation_endpoint: z.string().describe('Where tokens and API keys are revoked'),
+    revocation_endpoint_auth_methods_supported: z
+      .array(z.string())
+      .describe('How a client authenticates there'),
     grant_types_supported: z.array(z.string()),
     response_types_supported: z.array(z.string()),
     scopes_supported: z.array(z.string()),
@@ -78,6 +82,12 @@ export function describeFixedPaths(
   return {
     '/oauth2/token': {
       post: describeTokenEndpoint(book, json(tokenAnswer, 'issueToken'), examples),
+    },
+    '/oauth2/revoke': {
+      post: describeRevocation(
+        describeTokenEndpoint(book, json(tokenAnswer, 'issueToken'), examples),
+        book,
+      ),
     },
     '/.well-known/oauth-authorization-server': {
       get: {
@@ -242,6 +252,36 @@ function describeMetrics(): JsonObject {
       503: refuse(503),
     },
     security: [{}, { metricsToken: [] }],
+  };
+}
+
+const revocationForm = z
+  .object({
+    token: z.string().describe('An access token of the client, or an API key of its account'),
+    token_type_hint: z.string().optional().describe('Not needed: the token says what it is'),
+    client_id: z.string().optional().describe('Unless it is sent by HTTP Basic'),
+    client_secret: z.string().optional().describe('Unless it is sent by HTTP Basic'),
+  })
+  .meta({ id: 'RevocationRequest' });
+
+/** Like the token endpoint, whose errors it shares. */
+function describeRevocation(tokenEndpoint: JsonObject, book: SchemaBook): JsonObject {
+  return {
+    ...tokenEndpoint,
+    operationId: 'revokeToken',
+    summary: 'Revoke an access token or API key (RFC 7009)',
+    description:
+      'The client authenticates as at the token endpoint. A token that is unknown, ended or not of its account is answered 200, too. Every process notices within a second.',
+    requestBody: {
+      required: true,
+      content: {
+        'application/x-www-form-urlencoded': { schema: book.describe(revocationForm, 'input') },
+      },
+    },
+    responses: {
+      ...(tokenEndpoint['responses'] as JsonObject),
+      200: { description: 'Revoked, or there was nothing to revoke.' },
+    },
   };
 }
 

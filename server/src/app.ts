@@ -15,6 +15,7 @@ import { type Environment, openEnvironment } from './environment/environment.ts'
 import { erasureRoutes } from './erasure/erasure.routes.ts';
 import { eventRoutes } from './events/events.routes.ts';
 import { decisionRoutes } from './exceptions/decisions.routes.ts';
+import { type ConnectionLimits, measureConnections } from './http/connections.ts';
 import { describeError } from './http/error-log.ts';
 import { createRateLimiters, type RateLimiters } from './http/limits.ts';
 import { createLoadShedding, isExempt, measureLoadShedding } from './http/load-shedding.ts';
@@ -188,6 +189,8 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
     log,
     logEvery: config.OUTLAY_LOG_EVERY,
     trustedProxies: config.OUTLAY_TRUST_PROXY,
+    isHttps: config.OUTLAY_PUBLIC_URL?.startsWith('https:') === true,
+    connections: readConnectionLimits(config),
     loadShedding,
     isOutdated: async (name) => (await environments[name]?.lookWhetherOutdated()) === true,
   });
@@ -209,7 +212,7 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
     },
     steadyMs,
   );
-  addMonitoring(app, parts);
+  addMonitoring(server, parts);
   addRailCallbacks(app, { environments, limiters });
   addOauthRoutes(app, { environments, limiters, address: publicAddress });
   const routes = listRoutes();
@@ -253,13 +256,25 @@ function createWorkHttp(parts: HttpParts): HttpServer {
     log,
     logEvery: config.OUTLAY_LOG_EVERY,
     trustedProxies: [],
+    connections: readConnectionLimits(config),
   });
-  addMonitoring(server.app, parts);
+  addMonitoring(server, parts);
   setNotFound(server.app, []);
   return server;
 }
 
-function addMonitoring(app: HttpServer['app'], parts: HttpParts): void {
+function readConnectionLimits(config: Config): ConnectionLimits {
+  return {
+    total: config.OUTLAY_CONNECTIONS_MAX,
+    perAddress: config.OUTLAY_CONNECTIONS_ADDRESS,
+    exempt: config.OUTLAY_TRUST_PROXY,
+  };
+}
+
+function addMonitoring(
+  { app, connections }: Omit<HttpServer, 'startDrain'>,
+  parts: HttpParts,
+): void {
   const { config, environments, log, metrics, steadyMs, realNowMs, state } = parts;
   const all = Object.values(environments);
   const gauges = createGauges({
@@ -269,9 +284,11 @@ function addMonitoring(app: HttpServer['app'], parts: HttpParts): void {
     realNowMs,
     onError: (error) => log.warn({ error: describeError(error) }, 'gauges not read'),
   });
+  if (connections !== undefined) measureConnections(metrics.registry, connections);
   addOperations(app, {
     metrics,
     metricsToken: config.OUTLAY_METRICS_TOKEN,
+    metricsAddresses: config.OUTLAY_METRICS_ADDRESSES,
     refreshGauges: gauges.refresh,
     checkReady: async () => {
       if (state.isStopping) {

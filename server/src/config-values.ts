@@ -62,13 +62,15 @@ export const secretKey = text.refine(
   { error: 'must be 32 bytes in Base64, or several such keys with commas between them' },
 );
 
-export const proxies = z
-  .string()
-  .optional()
-  .transform((value) => value?.split(',').map((range) => range.trim()) ?? [])
-  .refine((ranges) => ranges.every(isAddressRange), {
-    error: 'must be addresses or ranges (CIDR)',
-  });
+export function addressRanges(otherwise?: string) {
+  return z
+    .string()
+    .optional()
+    .transform((value = otherwise) => value?.split(',').map((range) => range.trim()) ?? [])
+    .refine((ranges) => ranges.every(isAddressRange), {
+      error: 'must be addresses or ranges (CIDR)',
+    });
+}
 
 /** An address, or a range of addresses in CIDR notation. */
 export function isAddressRange(range: string): boolean {

@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import {
+  addressRanges,
   choice,
   databaseUrl,
   emailAddress,
   httpUrl,
-  proxies,
   secretKey,
   setting,
   smtpServer,
@@ -104,7 +104,7 @@ const settings = {
     'https://api.example.com',
   ),
   OUTLAY_TRUST_PROXY: setting(
-    proxies,
+    addressRanges(),
     'Addresses or ranges of reverse proxies whose X-Forwarded-* are trusted, separated by commas',
     '10.0.0.0/8',
   ),
@@ -281,7 +281,26 @@ const settings = {
     'One of this many successful requests is logged; refused and failed ones always are',
     '100',
   ),
-  OUTLAY_METRICS_TOKEN: setting(text, 'Bearer token that /metrics requires; none when empty', ''),
+  OUTLAY_METRICS_TOKEN: setting(
+    text,
+    'Bearer token that /metrics requires; when empty, it answers OUTLAY_METRICS_ADDRESSES only',
+    '',
+  ),
+  OUTLAY_METRICS_ADDRESSES: setting(
+    addressRanges('127.0.0.0/8,::1'),
+    'Addresses or ranges that read /metrics without a token where none is set, separated by commas',
+    '127.0.0.0/8,::1,10.20.0.0/16',
+  ),
+  OUTLAY_CONNECTIONS_MAX: setting(
+    wholeNumber({ min: 1, max: 1_000_000, otherwise: 16_384 }),
+    'Maximum of open connections of clients to one process; further ones are closed',
+    '16384',
+  ),
+  OUTLAY_CONNECTIONS_ADDRESS: setting(
+    wholeNumber({ min: 1, max: 1_000_000, otherwise: 4096 }),
+    'Of these, maximum of one IPv4 address or IPv6 /64; OUTLAY_TRUST_PROXY is exempt',
+    '4096',
+  ),
   OUTLAY_SHUTDOWN_DELAY_SECONDS: setting(
     wholeNumber({ min: 0, max: 600, otherwise: 0 }),
     'Seconds for which requests are served after SIGTERM, while /health/ready answers 503',

@@ -1218,60 +1218,6 @@ export interface components {
             /** @description The granted scopes, separated by spaces */
             scope: string;
         };
-        AccountEvent: {
-            /**
-             * @description What happened
-             * @enum {string}
-             */
-            type: "account.frozen" | "account.unfrozen";
-            /** @description Begins with 1 and has no gaps within the account */
-            sequence: number;
-            /** @description UTC, without offset */
-            created_on: string;
-            /**
-             * @description Of data. Grows when a member changes or goes, not when one is added
-             * @constant
-             */
-            schema_version: 1;
-            /** @description The token of the object that changed */
-            object: string;
-            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
-            object_sequence: number;
-            /** @description The object as it was after the change */
-            data: components["schemas"]["AccountEventData"];
-        };
-        /** @description What the operator stopped for the account */
-        AccountEventData: {
-            /** @description Since when commits are refused and nothing is sent, UTC */
-            frozen_on: string;
-            /** @description UTC, without offset; "" while it is frozen */
-            unfrozen_on: string;
-        };
-        AccountEventMessage: {
-            /**
-             * @description What happened
-             * @enum {string}
-             */
-            type: "account.frozen" | "account.unfrozen";
-            /** @description Begins with 1 and has no gaps within the account */
-            sequence: number;
-            /**
-             * @description Of data. Grows when a member changes or goes, not when one is added
-             * @constant
-             */
-            schema_version: 1;
-            /** @description The token of the object that changed */
-            object: string;
-            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
-            object_sequence: number;
-            /** @description The object as it was after the change */
-            data: components["schemas"]["AccountEventData"];
-            /**
-             * Format: date-time
-             * @description When the change happened, UTC, to the second
-             */
-            timestamp: string;
-        };
         Attribute: {
             /** @description The attribute, to store a value for it */
             token: string;
@@ -1397,6 +1343,10 @@ export interface components {
             token_endpoint: string;
             /** @description The secret in HTTP Basic or in the form */
             token_endpoint_auth_methods_supported: string[];
+            /** @description Where tokens and API keys are revoked */
+            revocation_endpoint: string;
+            /** @description How a client authenticates there */
+            revocation_endpoint_auth_methods_supported: string[];
             /** @description Only `client_credentials` */
             grant_types_supported: string[];
             /** @description Empty: there is no authorization endpoint */
@@ -1429,7 +1379,7 @@ export interface components {
              * @description What happened
              * @enum {string}
              */
-            type: "balance.funded" | "balance.adjusted";
+            type: "balance.funded";
             /** @description Begins with 1 and has no gaps within the account */
             sequence: number;
             /** @description UTC, without offset */
@@ -1460,7 +1410,7 @@ export interface components {
              * @description What happened
              * @enum {string}
              */
-            type: "balance.funded" | "balance.adjusted";
+            type: "balance.funded";
             /** @description Begins with 1 and has no gaps within the account */
             sequence: number;
             /**
@@ -1695,7 +1645,7 @@ export interface components {
             available: Decimal;
         };
         /** @enum {string} */
-        BatchRefusal: "account_frozen" | "commits_stopped" | "ex_rate_expired" | "invalid_rows" | "insufficient_funds" | "nothing_to_pay" | "not_quoted";
+        BatchRefusal: "ex_rate_expired" | "invalid_rows" | "insufficient_funds" | "nothing_to_pay" | "not_quoted";
         BatchRow: {
             /** @description 1 is the first row of data */
             row: number;
@@ -2076,15 +2026,15 @@ export interface components {
             balances: components["schemas"]["BalanceChange"][];
             /** @description The payer, and those that could take over from it; empty if it is offered no more */
             route: components["schemas"]["RouteCandidate"][];
-            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, the checks cannot run now, or the operator has stopped sending */
-            holds: ("review" | "rail_unavailable" | "checks_unavailable" | "sending_stopped" | "account_frozen" | "corridor_frozen" | "rail_frozen")[];
+            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now */
+            holds: ("review" | "rail_unavailable" | "checks_unavailable")[];
             /** @description What each limit on the number or sum of payouts would have left after this one */
             limits: components["schemas"]["LimitHeadroom"][];
         };
         /** @description A change, in the order in which the changes of the account happened */
-        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["AccountEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["WebhookEvent"] | components["schemas"]["WebhookDeliveryEvent"];
+        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["WebhookEvent"] | components["schemas"]["WebhookDeliveryEvent"];
         /** @description An event of the account, with the object as it was after the change */
-        EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["AccountEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
+        EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
         /** @enum {string} */
         ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "review";
         /** @enum {string} */
@@ -2202,7 +2152,7 @@ export interface components {
              * @description What moved the money
              * @enum {string}
              */
-            type: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
+            type: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
             /** @description Positive when the balance increased */
             amount: Decimal;
             /** @description The balance after this entry */
@@ -2261,7 +2211,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description How deliveries are signed
              * @default hmac-sha256
@@ -2287,7 +2237,7 @@ export interface components {
             detail: string;
         };
         /** @enum {string} */
-        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
+        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "recovering";
         PathLink: {
             /** @description The number of a link, or the sequence of its last event */
             place: string;
@@ -2835,7 +2785,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "parameters_exclusive" | "pattern_mismatch" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "row_too_long" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "parameters_exclusive" | "pattern_mismatch" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "row_too_long" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -3006,8 +2956,8 @@ export interface components {
             balances: components["schemas"]["BalanceChange"][];
             /** @description The payer, and those that could take over from it; empty if it is offered no more */
             route: components["schemas"]["RouteCandidate"][];
-            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, the checks cannot run now, or the operator has stopped sending */
-            holds: ("review" | "rail_unavailable" | "checks_unavailable" | "sending_stopped" | "account_frozen" | "corridor_frozen" | "rail_frozen")[];
+            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now */
+            holds: ("review" | "rail_unavailable" | "checks_unavailable")[];
             /** @description What each limit on the number or sum of payouts would have left after this one */
             limits: components["schemas"]["LimitHeadroom"][];
             /** @description What its commit would answer now */
@@ -3026,7 +2976,17 @@ export interface components {
             fee?: Decimal;
         };
         /** @enum {string} */
-        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        RevocationRequest: {
+            /** @description An access token of the client, or an API key of its account */
+            token: string;
+            /** @description Not needed: the token says what it is */
+            token_type_hint?: string;
+            /** @description Unless it is sent by HTTP Basic */
+            client_id?: string;
+            /** @description Unless it is sent by HTTP Basic */
+            client_secret?: string;
+        };
         RouteCandidate: {
             /** @description The payer and delivery, from the country look-up */
             destination_token: string;
@@ -3215,7 +3175,7 @@ export interface components {
              * @description The kind of journal that posted it
              * @enum {string}
              */
-            type: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
+            type: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
             /** @description The ledger account of the opposite posting: `fees` where the entry is a fee */
             counterpart: string;
             /**
@@ -3649,7 +3609,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
         };
         WebhookDelivery: {
             /** @description One request to the endpoint */
@@ -3862,7 +3822,7 @@ export interface components {
              * @description Of the types of the webhook; default: all
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description Counts the events, and sends nothing
              * @default false
@@ -4046,7 +4006,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Too many requests. Retry after the time in `Retry-After`. Codes: `rate_limited`. */
+        /** @description Too many requests. Retry after the time in `Retry-After`. Codes: `open_quotes_exceeded`, `rate_limited`. */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4145,7 +4105,7 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
                 /** @description Only entries of this type */
-                type?: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
+                type?: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
                 /** @description Posted then or later, UTC */
                 from?: string;
                 /** @description Posted by then, the day or second included */
@@ -4155,7 +4115,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20445-e461-7275-9c2a-e53b789aef6a
+                 * @example 01a20372-7c03-7347-aaf8-f82d6193f5e1
                  */
                 balance_token: string;
             };
@@ -4197,7 +4157,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20445-e461-7275-9c2a-e53b789aef6a
+                 * @example 01a20372-7c03-7347-aaf8-f82d6193f5e1
                  */
                 balance_token: string;
             };
@@ -4334,7 +4294,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4364,7 +4324,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4401,7 +4361,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4432,7 +4392,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4492,7 +4452,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4649,7 +4609,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
@@ -4689,7 +4649,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
@@ -4731,7 +4691,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
@@ -4793,7 +4753,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4826,7 +4786,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4872,12 +4832,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -4910,12 +4870,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -4952,12 +4912,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -5012,12 +4972,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -5047,12 +5007,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f4f3-715e-b1a1-287473a13ae7
+                 * @example payout_01a20372-8223-71a3-b005-df3bd3505586
                  */
                 payout_token: string;
             };
@@ -5170,7 +5130,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -5265,12 +5225,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20446-0354-7332-bee7-2a30a71364e9
+                 * @example payout_01a20372-879c-7149-b6e9-d7a22c32866c
                  */
                 payout_token: string;
             };
@@ -5334,7 +5294,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
+                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
                  */
                 proposal_token: string;
             };
@@ -5364,7 +5324,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
+                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
                  */
                 proposal_token: string;
             };
@@ -5395,7 +5355,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
+                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
                  */
                 proposal_token: string;
             };
@@ -5442,7 +5402,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -5514,12 +5474,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -5653,7 +5613,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -5685,7 +5645,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -5732,7 +5692,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -5760,7 +5720,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -5791,7 +5751,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -5822,7 +5782,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0756-7150-909b-d02dff1e5899
+                 * @example batch_01a20372-8936-77e0-bd7a-1ba272c5dc22
                  */
                 batch_token: string;
             };
@@ -5854,7 +5814,7 @@ export interface operations {
                 /** @description Seconds to wait for an event where there is none yet. Not for a stream */
                 wait?: number;
                 /** @description Only events of this type. Excludes wait */
-                type?: "user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
+                type?: "user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
                 /** @description Only events of this object, by its token. Excludes wait */
                 object?: string;
             };
@@ -5960,7 +5920,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -5990,7 +5950,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -6025,7 +5985,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -6060,7 +6020,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -6091,7 +6051,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -6122,7 +6082,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -6153,7 +6113,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -6184,7 +6144,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -6230,7 +6190,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -6258,12 +6218,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20446-0488-7689-a2e1-55b369f75c5d
+                 * @example delivery_01a20372-8817-77d7-9109-83c7ca398381
                  */
                 delivery_token: string;
             };
@@ -6401,7 +6361,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -6436,7 +6396,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };

@@ -19,8 +19,9 @@ const insertCredentialText: Statement = {
   name: 'insert_credential',
   text: `
     insert into credentials (account_id, id, kind, secret_hash, scopes, allowed_addresses, mac,
-      created_at)
-    values ($1, $2, $3, $4, $5, $6, $7, environment_now())`,
+      created_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, environment_now(),
+      environment_now() + $8 * interval '1 day')`,
 };
 
 /** Ranges as the database writes them, over which a MAC is computed. */
@@ -189,6 +190,42 @@ const insertAccessTokenText: Statement = {
     values ($1, $2, $3, $4, $5, $6)`,
 };
 
+const revokeApiKeyText = {
+  name: 'revoke_api_key',
+  text: `
+    update credentials set revoked_at = environment_now()
+    where account_id = $1 and id = $2 and kind = 'api_key' and secret_hash = $3
+      and revoked_at is null`,
+};
+
+const revokeAccessTokenText = {
+  name: 'revoke_access_token',
+  text: `
+    update access_tokens set expires_at = environment_now()
+    where account_id = $1 and token_hash = $2 and credential_id = $3
+      and expires_at > environment_now()`,
+};
+
+/** Revokes an API key by its secret. */
+export async function revokeApiKey(
+  session: Session,
+  key: { accountId: string; credentialId: string; secretHash: Buffer },
+): Promise<void> {
+  await exec(session, revokeApiKeyText, [key.accountId, key.credentialId, key.secretHash]);
+}
+
+/** Ends an access token that the client was issued. */
+export async function revokeAccessToken(
+  session: Session,
+  token: { accountId: string; tokenHash: Buffer; credentialId: string },
+): Promise<void> {
+  await exec(session, revokeAccessTokenText, [
+    token.accountId,
+    token.tokenHash,
+    token.credentialId,
+  ]);
+}
+
 const deleteExpiredTokensText: Statement = {
   name: 'delete_expired_tokens',
   text: `
@@ -215,9 +252,11 @@ export async function insertCredential(
     scopes: readonly string[];
     allowedAddresses: readonly string[];
     mac: Buffer;
+    expiresDays: number | undefined;
   },
 ): Promise<void> {
-  const { accountId, id, kind, secretHash, scopes, allowedAddresses, mac } = credential;
+  const { accountId, id, kind, secretHash, scopes, allowedAddresses, mac, expiresDays } =
+    credential;
   await exec(session, insertCredentialText, [
     accountId,
     id,
@@ -226,6 +265,7 @@ export async function insertCredential(
     scopes,
     allowedAddresses,
     mac,
+    expiresDays ?? null,
   ]);
 }
 

@@ -10,9 +10,17 @@ import {
   insertAccessToken,
   insertAccount,
   insertCredential,
+  revokeAccessToken,
+  revokeApiKey,
 } from './accounts.sql.ts';
 import { authenticateCredential, authenticateToken, isAuthentic } from './credential-mac.ts';
-import { formatAccessToken, formatApiKey, formatClientId, readClientId } from './tokens.ts';
+import {
+  formatAccessToken,
+  formatApiKey,
+  formatClientId,
+  readBearerToken,
+  readClientId,
+} from './tokens.ts';
 
 export {
   deleteExpiredTokens,
@@ -27,6 +35,11 @@ export {
 } from './accounts.sql.ts';
 
 /** Client accounts and their credentials. Secrets are shown once and stored as SHA-256 hashes. */
+
+/** How long a new API key is valid unless the operator says otherwise; undefined: until revoked. */
+export function findKeyDays(environmentName: EnvironmentName): number | undefined {
+  return environmentName === 'live' ? 365 : undefined;
+}
 
 /** An hour by the environment's clock. */
 export const accessTokenSeconds = 3600;
@@ -57,6 +70,7 @@ export async function createAccount(
     accountId,
     scopes: defaultScopes,
     allowedAddresses: [],
+    expiresDays: findKeyDays(account.environmentName),
     environmentName: account.environmentName,
   });
   return { account: accountId, ...client, api_key: key.api_key };
@@ -68,6 +82,8 @@ export type NewCredential = {
   scopes: readonly Scope[];
   /** CIDR ranges from which the credential may be used; if empty, from anywhere. */
   allowedAddresses: readonly string[];
+  /** By the environment's clock; undefined: it does not expire. */
+  expiresDays?: number | undefined;
 };
 
 export async function createClient(
@@ -98,7 +114,7 @@ async function storeCredential(
   session: Session,
   credential: NewCredential & { id?: string; kind: CredentialKind; secret: string },
 ): Promise<string> {
-  const { keys, accountId, kind, secret, scopes, id = newId() } = credential;
+  const { keys, accountId, kind, secret, scopes, expiresDays, id = newId() } = credential;
   const allowedAddresses = await formatRanges(session, credential.allowedAddresses);
   const secretHash = hashSecret(secret);
   const terms = { accountId, credentialId: id, kind, secretHash, scopes, allowedAddresses };
@@ -110,6 +126,7 @@ async function storeCredential(
     scopes,
     allowedAddresses,
     mac: authenticateCredential(keys, terms),
+    expiresDays,
   });
   return id;
 }
@@ -174,4 +191,32 @@ export function isAuthenticCredential(
     allowedAddresses: row.allowed_addresses,
   });
   return isAuthentic(row.mac, expected);
+}
+
+/**
+ * Revokes an access token of this client, or an API key of its account (RFC 7009). A token that is
+ * unknown, another's or no longer valid has no effect: the answer tells nothing about it. Every process
+ * notices within a second.
+ *
+ * @returns false if the client is unknown or its secret wrong.
+ */
+export async function revokeToken(
+  env: { db: Database; keys: KeyRing },
+  request: Omit<TokenRequest, 'scope'> & { token: string },
+): Promise<boolean> {
+  const client = readClientId(request.clientId);
+  if (client === undefined) return false;
+  const secretHash = hashSecret(request.clientSecret);
+  const known = { ...client, secretHash, address: request.address };
+  const row = await findClient(env.db.tenant(client.accountId), known, accessTokenSeconds);
+  if (row === undefined || !isAuthenticCredential(env.keys, { ...client, ...row })) return false;
+  const token = readBearerToken(request.token);
+  if (token === undefined || token.accountId !== client.accountId) return true;
+  if (token.kind === 'api_key') {
+    const { accountId, credentialId, hash } = token;
+    await revokeApiKey(env.db.system, { accountId, credentialId, secretHash: hash });
+  } else {
+    await revokeAccessToken(env.db.system, { ...client, tokenHash: token.hash });
+  }
+  return true;
 }

@@ -1,12 +1,13 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EnvironmentName, scopes } from '../core/access.ts';
 import type { RateLimiters } from '../http/limits.ts';
 import type { BaseServices } from '../http/route.ts';
 import { findAddress, getBaseUrl, type PublicAddress, readHeaders } from '../http/server.ts';
-import { accessTokenSeconds, issueAccessToken } from './accounts.ts';
+import { accessTokenSeconds, issueAccessToken, revokeToken } from './accounts.ts';
 
 /**
- * OAuth 2.0: the client credentials grant (RFC 6749 4.4) and the server's metadata (RFC 8414).
+ * OAuth 2.0: the client credentials grant (RFC 6749 4.4), the revocation of tokens and API keys
+ * (RFC 7009), and the server's metadata (RFC 8414).
  * Errors of the token endpoint have the form of RFC 6749 5.2 instead of problem answers.
  */
 
@@ -30,6 +31,8 @@ export function addOauthRoutes(app: FastifyInstance, options: OauthOptions): voi
         issuer,
         token_endpoint: `${issuer}/oauth2/token`,
         token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        revocation_endpoint: `${issuer}/oauth2/revoke`,
+        revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
         grant_types_supported: ['client_credentials'],
         response_types_supported: [],
         scopes_supported: scopes,
@@ -55,17 +58,63 @@ export function addOauthRoutes(app: FastifyInstance, options: OauthOptions): voi
         }),
       );
     }
-    if (result.status === 401) void reply.header('www-authenticate', 'Basic realm="outlay"');
-    return reply
-      .code(result.status)
-      .send(JSON.stringify({ error: result.error, error_description: result.detail }));
+    return sendError(reply, result);
   });
+
+  app.post('/oauth2/revoke', async (request, reply) => {
+    options.limiters.expensive.check(request.ip);
+    const result = await revoke(request, options.environments[request.environmentName]);
+    return result === undefined ? reply.send() : sendError(reply.type('application/json'), result);
+  });
+}
+
+function sendError(reply: FastifyReply, { status, error, detail }: TokenError): FastifyReply {
+  if (status === 401) void reply.header('www-authenticate', 'Basic realm="outlay"');
+  return reply.code(status).send(JSON.stringify({ error, error_description: detail }));
 }
 
 async function answerToken(
   request: FastifyRequest,
-  env: BaseServices | undefined,
+  environment: BaseServices | undefined,
 ): Promise<{ accessToken: string; scopes: readonly string[] } | TokenError> {
+  const read = readRequest(request, environment, checkGrant);
+  if ('error' in read) return read;
+  const { env, form, client } = read;
+  const result = await issueAccessToken(env, { ...client, scope: form.get('scope') });
+  if (result.ok) return result;
+  return result.error === 'invalid_client'
+    ? refuseClient()
+    : fail('invalid_scope', 'scope must be a subset of the scopes of the client');
+}
+
+function checkGrant(form: Form): TokenError | undefined {
+  const grantType = form.get('grant_type');
+  if (grantType === undefined) return fail('invalid_request', 'grant_type is required');
+  if (grantType === 'client_credentials') return undefined;
+  return fail('unsupported_grant_type', 'grant_type must be client_credentials');
+}
+
+/** Token revocation (RFC 7009); undefined: done, or there was nothing to revoke. */
+async function revoke(
+  request: FastifyRequest,
+  environment: BaseServices | undefined,
+): Promise<TokenError | undefined> {
+  const read = readRequest(request, environment, (form) =>
+    form.has('token') ? undefined : fail('invalid_request', 'token is required'),
+  );
+  if ('error' in read) return read;
+  const token = read.form.get('token') ?? '';
+  return (await revokeToken(read.env, { ...read.client, token })) ? undefined : refuseClient();
+}
+
+type Form = ReadonlyMap<string, string>;
+
+/** The form, which `check` may refuse, and the client that sends it. */
+function readRequest(
+  request: FastifyRequest,
+  env: BaseServices | undefined,
+  check: (form: Form) => TokenError | undefined,
+): { form: Form; env: BaseServices; client: Client & { address: string } } | TokenError {
   const form = readForm(request);
   if (form === undefined) {
     return fail(
@@ -73,11 +122,8 @@ async function answerToken(
       'The body must be application/x-www-form-urlencoded, with each field at most once',
     );
   }
-  const grantType = form.get('grant_type');
-  if (grantType === undefined) return fail('invalid_request', 'grant_type is required');
-  if (grantType !== 'client_credentials') {
-    return fail('unsupported_grant_type', 'grant_type must be client_credentials');
-  }
+  const fault = check(form);
+  if (fault !== undefined) return fault;
   const client = readClient(request, form);
   if (client === 'ambiguous')
     return fail(
@@ -86,15 +132,7 @@ async function answerToken(
     );
   const address = findAddress(request);
   if (client === undefined || env === undefined || address === undefined) return refuseClient();
-  const result = await issueAccessToken(env, {
-    ...client,
-    scope: form.get('scope'),
-    address,
-  });
-  if (result.ok) return result;
-  return result.error === 'invalid_client'
-    ? refuseClient()
-    : fail('invalid_scope', 'scope must be a subset of the scopes of the client');
+  return { form, env, client: { ...client, address } };
 }
 
 function fail(error: TokenError['error'], detail: string): TokenError {

@@ -1,4 +1,4 @@
-import { type EnvironmentName, scopes as allScopes } from '../core/access.ts';
+import { scopes as allScopes, type EnvironmentName } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';

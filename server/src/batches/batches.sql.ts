@@ -162,7 +162,7 @@ const stampQuery = defineBatchQuery(
   `
     ${ownAccount}
     update batches b
-    set status = 'QUOTED', quoted_at = now.at, updated_at = now.at,
+    set status = 'QUOTED', quoted_at = now.at, updated_at = now.at, usd_amount = $5,
       expires_at = date_trunc('second',
         now.at + coalesce(b.lock_seconds, $3) * interval '1 second')
     from environment_now() as now (at), own
@@ -309,10 +309,11 @@ export async function finishBatch(session: Session, batch: Fenced): Promise<Batc
 /** Undefined where the prices have changed since the fence was read, or the batch cannot be quoted. */
 export async function stampQuote(
   session: Session,
-  quote: Fenced & { lockSecondsDefault: number },
+  quote: Fenced & { lockSecondsDefault: number; usdMinor: bigint },
 ): Promise<BatchRow | undefined> {
-  const { accountId, batchId, lockSecondsDefault, fence } = quote;
-  return maybeOne(session, stampQuery, [accountId, batchId, lockSecondsDefault, fence]);
+  const { accountId, batchId, lockSecondsDefault, fence, usdMinor } = quote;
+  const values = [accountId, batchId, lockSecondsDefault, fence, usdMinor];
+  return maybeOne(session, stampQuery, values);
 }
 
 export async function beginPricing(

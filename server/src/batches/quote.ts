@@ -2,6 +2,7 @@ import { corridorOf } from '../attributes/attributes.ts';
 import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { quotePayer } from '../destinations/quote.ts';
+import { admitBatchQuote, refuseQuote, valueInUsd } from '../payouts/open-quotes.ts';
 import { findRowsToPrice, type PricedRow, type PricingRow, priceRows } from './batch-rows.sql.ts';
 import {
   type BatchId,
@@ -31,7 +32,7 @@ const portionRows = 1000;
 /**
  * Quotes a batch, or quotes it again.
  *
- * @throws AppError not_found, illegal_move, rates_unavailable.
+ * @throws AppError not_found, illegal_move, rates_unavailable, open_quotes_exceeded.
  */
 export async function quoteBatch(services: PricingServices, id: BatchId): Promise<BatchRow> {
   const session = services.db.tenant(id.accountId);
@@ -40,7 +41,16 @@ export async function quoteBatch(services: PricingServices, id: BatchId): Promis
   const current = await isCurrent(services, batch, nowMs);
   const fence = current ? batch.fence : await priceAgain(services, id, nowMs);
   const lockSecondsDefault = services.lockSeconds.national;
-  const quoted = await stampQuote(session, { ...id, fence, lockSecondsDefault });
+  const { totals } = current ? batch : await getBatch(session, id);
+  const usdMinor = totals.reduce(
+    (sum, { source, sourceMinor }) => sum + valueInUsd(services.rates(), source, sourceMinor),
+    0n,
+  );
+  const quoted = await services.db.tenantTransaction(id.accountId, async (transaction) => {
+    const priced = { ...id, usdMinor };
+    if (!(await admitBatchQuote(transaction, priced))) throw await refuseQuote(transaction, priced);
+    return stampQuote(transaction, { ...priced, fence, lockSecondsDefault });
+  });
   if (quoted !== undefined) return quoted;
   await getQuotable(session, id);
   throw refuseBusy();

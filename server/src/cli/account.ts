@@ -11,11 +11,13 @@ import { amountFaults } from '../core/amount-faults.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
 import { bookBalance, isBooked, listBookings } from '../ledger/bookings.ts';
+import { setOpenQuoteLimits } from '../payouts/open-quotes.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext, OperatorContext } from './context.ts';
 import {
   account,
   amount,
+  atMost,
   color,
   currency,
   displayName,
@@ -97,13 +99,15 @@ export const accountCommands = [
       identityTwoPersons: trueOrFalse('decisions about identities need two persons').optional(),
       displayName: displayName.optional(),
       color: color.optional(),
+      openQuotes: atMost('quotes that may be open at the same time', 1_000_000_000).optional(),
+      openQuotesUsd: atMost('value of open quotes, in whole USD', 1_000_000_000_000).optional(),
       logo: file
         .meta({ value: 'path', about: 'picture on its receipts (PNG, JPEG, WebP)' })
         .optional(),
     },
     check: ({ account: _account, ...settings }) =>
       Object.values(settings).every((value) => value === undefined)
-        ? 'one of --accept-both-tokens, --identity-two-persons, --display-name, --color and --logo is missing'
+        ? 'one of --accept-both-tokens, --identity-two-persons, --display-name, --color, --logo, --open-quotes and --open-quotes-usd is missing'
         : undefined,
     run: async (context, { account: id, acceptBothTokens, identityTwoPersons, ...values }) => {
       const accountId = await getAccountId(context, id);
@@ -116,6 +120,8 @@ export const accountCommands = [
         if (identityTwoPersons !== undefined) {
           await setIdentityTwoPersons(session, { accountId, isNeeded: identityTwoPersons });
         }
+        const { openQuotes: countMax, openQuotesUsd: usdMax } = values;
+        await setOpenQuoteLimits(session, { accountId, countMax, usdMax });
         await setBrand(session, { accountId, displayName: shownName, color: brandColor, logo });
       });
       return 'Done.';

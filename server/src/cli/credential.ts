@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   createApiKey,
   createClient,
+  findKeyDays,
   listCredentials,
   revokeCredential,
 } from '../accounts/accounts.ts';
@@ -75,6 +76,10 @@ function readBudget({ currency: of, perProposal, perDay, open }: BudgetValues): 
   };
 }
 
+function readDays(given = 'never'): number | undefined {
+  return given === 'never' ? undefined : Number(given);
+}
+
 export const credentialCommands = [
   defineCommand({
     name: 'credential list',
@@ -97,13 +102,29 @@ export const credentialCommands = [
       kind: oneOf('kind', ['api_key', 'client']),
       scopes: scopeList.default([...defaultScopes]),
       addresses: addressList.default([]),
+      expiresDays: option(
+        {
+          value: 'days|never',
+          about: 'days until it expires; default: 365 for an API key in live, else never',
+        },
+        z.string().regex(/^(?:never|[1-9]\d{0,3})$/, 'must be never, or days from 1 to 9999'),
+      ).optional(),
       ...budgetOptions,
     },
     check: (values) => checkBudget(values),
-    run: async (context, { account: id, kind, scopes, addresses: allowedAddresses, ...given }) => {
+    run: async (context, { account: id, kind, scopes, addresses, expiresDays, ...given }) => {
       const { name: environmentName, db } = context;
       const accountId = await getAccountId(context, id);
-      const made = { keys: context.keys, accountId, scopes, allowedAddresses };
+      const made = {
+        keys: context.keys,
+        accountId,
+        scopes,
+        allowedAddresses: addresses,
+        expiresDays:
+          expiresDays === undefined && kind === 'api_key'
+            ? findKeyDays(environmentName)
+            : readDays(expiresDays),
+      };
       const budget = readBudget(given);
       if (budget !== undefined && !scopes.includes('payouts:propose')) {
         throw new ConfigError('a budget is for a credential with the scope payouts:propose');

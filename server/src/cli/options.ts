@@ -162,6 +162,15 @@ export const addressList = option(
     .refine(isRangeList, { error: 'must be addresses or ranges, such as 10.0.0.0/8' })
     .transform(split),
 );
+/** A whole number of at least 0. */
+export function atMost(about: string, max: number) {
+  const schema = text
+    .refine((given) => /^(?:0|[1-9]\d{0,15})$/.test(given) && Number(given) <= max, {
+      error: `must be a whole number from 0 to ${max}`,
+    })
+    .transform(Number);
+  return option({ value: 'number', about }, schema);
+}
 export const from = instant('from this time on');
 export const to = instant('before this time');
 export const until = instant('until this time');

@@ -38,6 +38,7 @@ export const errorCatalogue = {
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   expectation_failed: { status: 417, title: 'The expectation is not supported' },
   idempotency_key_reused: { status: 422, title: 'The key was used for another request' },
+  open_quotes_exceeded: { status: 429, title: 'The account has too many open quotes' },
   rate_limited: { status: 429, title: 'Too many requests' },
   header_too_large: { status: 431, title: 'The header is too large' },
   internal_error: { status: 500, title: 'Internal error' },

@@ -9,12 +9,18 @@ export function newId(): string {
     // Its upper half is left for those that follow within the same millisecond.
     last.seq = takeRandom(4).readUInt32BE() >>> 1;
   } else {
-    last.seq += 1;
+    // By a random step, so that two ids of the same millisecond do not tell how many lie between.
+    last.seq += 1 + takeRandom(2).readUInt16BE();
+    if (last.seq > seqMax) {
+      last.msecs += 1;
+      last.seq = 0;
+    }
   }
   return v7({ random: takeRandom(16), ...last });
 }
 
 const last = { msecs: 0, seq: 0 };
+const seqMax = 0xffff_ffff;
 
 /** Random bytes by the page: asking the system for sixteen costs ten times the rest of an id. */
 const page = Buffer.alloc(4096);
@@ -27,6 +33,11 @@ function takeRandom(count: number): Buffer {
   }
   taken += count;
   return page.subarray(taken - count, taken);
+}
+
+/** 120 random bits as hexadecimal text. */
+export function newRandomText(): string {
+  return takeRandom(15).toString('hex');
 }
 
 /** A UUID that is a function of a name (version 5): the same for ever, on every machine. */

@@ -30,6 +30,7 @@ export const schemaSubjects = [
   'observations',
   'observation-effects',
   'batches',
+  'open-quotes',
   'batch-commits',
   'batch-inputs',
   'rails',

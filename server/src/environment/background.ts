@@ -11,6 +11,7 @@ import type { Rates } from '../fx/refresher.ts';
 import { signCheckpoints } from '../ledger/checkpoints.ts';
 import { expireNotices } from '../notices/notices.ts';
 import type { Notifier } from '../notices/notifier.ts';
+import { deleteEndedQuoteCounts } from '../payouts/open-quotes.ts';
 import type { Scheduler } from '../payouts/scheduler.ts';
 import { expireProposals } from '../proposals/proposals.ts';
 import { runPass } from '../rails/host/passes.ts';
@@ -156,6 +157,7 @@ function startChores(
   repeat('erasures', cleaningIdleMs, async () => void (await reapplyErasures(openErasures(base))));
   repeat('missing rails', cleaningIdleMs, () => reportMissingRails(db, railNames));
   repeat('expired tokens', cleaningIdleMs, () => deleteExpiredTokens(db.system));
+  repeat('expired quotes', cleaningIdleMs, () => deleteEndedQuoteCounts(db.system));
   repeat('expired notices', cleaningIdleMs, () => expireNotices(db.system));
   repeat(
     'expired proposals',

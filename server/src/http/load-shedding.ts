@@ -7,6 +7,8 @@ import { AppError } from '../core/errors.ts';
 import { createGate, type Gate } from './admission.ts';
 import { watchRest } from './body-pace.ts';
 import { describeProblem } from './problem.ts';
+import { newRequestId } from './request-id.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /**
  * Refuses requests that could not be answered in time, before any work is done for them. Each
@@ -188,16 +190,13 @@ function prepareRefusal(): (response: ServerResponse) => void {
   const placeholder = '{id}';
   const { status, contentType, headers, body } = describeProblem(overloadError, placeholder);
   const [before = '', after = ''] = body.split(placeholder);
-  const startedAt = process.hrtime.bigint().toString(36);
-  let count = 0;
   const fixed = Object.entries({
+    ...securityHeaders,
     ...headers,
     'content-type': contentType,
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
   }).flat();
   return (response) => {
-    const id = `req_shed${startedAt}${(count++).toString(36)}`;
+    const id = newRequestId();
     const length = before.length + id.length + after.length;
     response.writeHead(status, [...fixed, 'x-request-id', id, 'content-length', String(length)]);
     response.end(`${before}${id}${after}`);

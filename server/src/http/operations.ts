@@ -1,8 +1,9 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { AppError } from '../core/errors.ts';
 import { hashSecret } from '../core/ids.ts';
-import { nameRoute } from './server.ts';
+import { createAddressCheck } from './connections.ts';
+import { findAddress, nameRoute } from './server.ts';
 
 /** For operators: liveness, readiness, and metrics in the Prometheus text format. */
 
@@ -16,6 +17,8 @@ export type Metrics = {
 export type OperationsOptions = {
   metrics: Metrics;
   metricsToken: string | undefined;
+  /** Addresses and ranges that need no token where none is set. */
+  metricsAddresses: readonly string[];
   /** `faults` prevent requests from being served; `warnings` do not. */
   checkReady: () => Promise<{
     faults: readonly string[];
@@ -85,14 +88,33 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
     const degraded = warnings.length > 0 ? { degraded: warnings } : {};
     return reply.type('application/json').send(JSON.stringify({ status: 'ok', ...degraded }));
   });
+  const isAllowed = createAddressCheck(options.metricsAddresses);
   app.get('/metrics', async (request, reply) => {
-    const token = options.metricsToken;
-    const given = request.headers.authorization ?? '';
-    // Hashes are compared, so that the time reveals nothing.
-    if (token !== undefined && !hashSecret(given).equals(hashSecret(`Bearer ${token}`))) {
-      throw new AppError('unauthorized', 'Authorization must be Bearer with the metrics token');
-    }
+    checkMetricsReader(request, options.metricsToken, isAllowed);
     await options.refreshGauges();
     return reply.type(registry.contentType).send(await registry.metrics());
   });
+}
+
+/** @throws AppError unauthorized. */
+function checkMetricsReader(
+  request: FastifyRequest,
+  token: string | undefined,
+  isAllowed: (address: string) => boolean,
+): void {
+  const { authorization = '', ...headers } = request.headers;
+  if (token !== undefined) {
+    // Hashes are compared, so that the time reveals nothing.
+    if (hashSecret(authorization).equals(hashSecret(`Bearer ${token}`))) return;
+    throw new AppError('unauthorized', 'Authorization must be Bearer with the metrics token');
+  }
+  const peer = request.socket.remoteAddress ?? '';
+  // A proxy on this machine forwards the requests of anyone. A trusted one says whose they are.
+  const isForwarded =
+    request.ip === peer && ['x-forwarded-for', 'forwarded'].some((name) => name in headers);
+  if (!isForwarded && isAllowed(findAddress(request) ?? '')) return;
+  throw new AppError(
+    'unauthorized',
+    'Metrics need OUTLAY_METRICS_TOKEN, or an address in OUTLAY_METRICS_ADDRESSES',
+  );
 }

@@ -14,6 +14,12 @@ import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.
 import { createOutdatedError } from '../db/schema-version.ts';
 import { addBodyReader } from './body.ts';
 import { watchRest } from './body-pace.ts';
+import {
+  type ConnectionLimits,
+  type Connections,
+  createAddressCheck,
+  limitConnections,
+} from './connections.ts';
 import { describeError, nameError } from './error-log.ts';
 import {
   addLoadShedding,
@@ -23,7 +29,9 @@ import {
   shedBeforeParsing,
 } from './load-shedding.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
+import { newRequestId, readRequestId } from './request-id.ts';
 import type { BaseServices, Route } from './route.ts';
+import { securityHeaders, strictTransport } from './security-headers.ts';
 
 // An import would read all that `node:http` exports, and so load its WebSocket client (5 % of a start).
 const { createServer: createNodeServer } = process.getBuiltinModule('node:http');
@@ -43,6 +51,9 @@ export type ServerOptions<S extends BaseServices> = {
   logEvery: number;
   /** Addresses and ranges of reverse proxies whose X-Forwarded-* headers are trusted. */
   trustedProxies: readonly string[];
+  /** Whether clients reach the service by https, at a proxy. */
+  isHttps?: boolean;
+  connections?: ConnectionLimits;
   /** Without it no request is refused because of overload. */
   loadShedding?: LoadShedding;
   /** Whether a newer release has migrated the environment's database; called after a failure. */
@@ -51,6 +62,8 @@ export type ServerOptions<S extends BaseServices> = {
 
 export type HttpServer = {
   readonly app: FastifyInstance;
+  /** Undefined without limits on connections. */
+  readonly connections: Connections | undefined;
   /** From now on every new request is answered 503, and connections end. */
   startDrain(): void;
 };
@@ -68,7 +81,9 @@ export const bodyBytesMax = 256 * 1024;
 export function createServer<S extends BaseServices>(options: ServerOptions<S>): HttpServer {
   let isDraining = false;
   let requestCount = 0;
-  const startedAt = process.hrtime.bigint().toString(36);
+  const always =
+    options.isHttps === true ? { ...securityHeaders, ...strictTransport } : securityHeaders;
+  const isTrusted = createAddressCheck(options.trustedProxies);
   const app = fastify({
     bodyLimit: bodyBytesMax,
     serverFactory: (handle) => createHttpServer(handle, options, () => isDraining),
@@ -78,7 +93,10 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     logController: new LogController({ disableRequestLogging: true }),
     // A child logger for every request costs more than the line that it might write.
     childLoggerFactory: (logger) => logger,
-    genReqId: () => `req_${startedAt}${(requestCount++).toString(36)}`,
+    genReqId: (request) => {
+      requestCount += 1;
+      return readRequestId(request, isTrusted) ?? newRequestId();
+    },
     requestIdHeader: false,
     trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
     return503OnClosing: false,
@@ -97,7 +115,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
 
   // Hooks that run for every request call back: a promise for each would cost more than they do.
   app.addHook('onRequest', (request, reply, done) => {
-    void reply.header('x-request-id', request.id);
+    void reply.headers(always).header('x-request-id', request.id);
     request.environmentName = readEnvironment(request.raw, options.defaultEnvironment);
     if (isDraining) {
       void reply.header('connection', 'close');
@@ -117,6 +135,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   });
   return {
     app,
+    connections: options.connections && limitConnections(app.server as Server, options.connections),
     startDrain: () => {
       isDraining = true;
     },
@@ -287,10 +306,10 @@ function toPattern(route: { path: string; isVersioned: boolean }): RegExp {
 }
 
 export function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
-  void reply.code(answer.status).header('cache-control', 'no-store');
+  void reply.code(answer.status);
   if (answer.headers !== undefined) void reply.headers(answer.headers);
   if (answer.body === null) return reply.send();
-  void reply.header('content-type', answer.contentType).header('x-content-type-options', 'nosniff');
+  void reply.header('content-type', answer.contentType);
   return reply.send(answer.body);
 }
 
@@ -363,37 +382,37 @@ export function readHeaders(raw: IncomingMessage, name: string): string[] {
   return values;
 }
 
-let parserErrorCount = 0;
-
 /** Answers on the socket, since bytes that Node's parser refuses make no request. */
 function answerParserError(error: Error, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  parserErrorCount += 1;
   const fault =
     findHttpFault(error) ??
     ({ code: 'malformed_http', detail: 'The request is not HTTP' } as const);
-  const answer = describeProblem(
-    new AppError(fault.code, fault.detail),
-    `req_parser${parserErrorCount.toString(36)}`,
-  );
+  const requestId = newRequestId();
+  const answer = describeProblem(new AppError(fault.code, fault.detail), requestId);
   const { body } = answer;
+  const always = Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
-    `HTTP/1.1 ${answer.status} Refused\r\ncontent-type: ${problemType}\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${answer.status} Refused\r\ncontent-type: ${problemType}\r\n${always.join('')}` +
+      `x-request-id: ${requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
 }
 
 /** Problem answers for an unknown Expect and for CONNECT, which Node answers without a body. */
 function answerExpectations(server: Server): void {
   server.on('checkExpectation', (_request, response) => {
-    const answer = describeProblem(
-      new AppError('expectation_failed', 'Expect must be 100-continue'),
-      'req_expectation',
-    );
-    response.writeHead(answer.status, { 'content-type': answer.contentType, connection: 'close' });
+    const requestId = newRequestId();
+    const refusal = new AppError('expectation_failed', 'Expect must be 100-continue');
+    const answer = describeProblem(refusal, requestId);
+    response.writeHead(answer.status, {
+      ...securityHeaders,
+      'x-request-id': requestId,
+      'content-type': answer.contentType,
+      connection: 'close',
+    });
     response.end(answer.body);
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {

@@ -25,6 +25,7 @@ import {
   type PayoutRow,
   type QuoteContextQuery,
   type QuoteContextRow,
+  quoteRefused,
 } from './payouts.sql.ts';
 import type { QuoteStore } from './payouts.ts';
 import { findRecipientOfQuote } from './recipient-check.sql.ts';
@@ -75,7 +76,8 @@ export function createGroupQuote(db: Database, storeAnswers: StoreAnswers): Grou
       keyOf: ({ id }) => id,
       run: async (session, payouts, mayWait) => {
         const rows = await insertPayouts(session, payouts, mayWait);
-        return rows.map((row) => row ?? held);
+        // A refused one is handled alone, where it gets its answer.
+        return rows.map((row) => (row === quoteRefused ? undefined : (row ?? held)));
       },
     }),
   };

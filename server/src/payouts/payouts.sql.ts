@@ -4,6 +4,7 @@ import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
+import { refuseQuote } from './open-quotes.ts';
 import { openStatusList, payoutStatuses } from './payout-states.ts';
 import {
   describeNewSchedule,
@@ -165,10 +166,10 @@ const {
 const create = defineQuery({
   name: 'create_payouts',
   text: `
-    select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key
+    select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key, is_refused
     from create_payouts(
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31
+      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32
     )`,
   columns: {
     id: column.uuid,
@@ -178,6 +179,7 @@ const create = defineQuery({
     expires_at: column.instant,
     sealed,
     data_key: dataKey,
+    is_refused: column.boolean,
   },
 });
 
@@ -274,6 +276,8 @@ export type NewPayout = {
   destinationMinor: bigint;
   exchangeRate: string;
   midRate: string;
+  /** Cents of USD, for the limits on open quotes. */
+  usdMinor: bigint;
   roundingNano: bigint;
   rail: string;
   payerKey: string;
@@ -292,6 +296,9 @@ export type NewPayout = {
   schedule?: NewSchedule | undefined;
 };
 
+/** Of a quote whose account has too many open ones: it was not stored. */
+export const quoteRefused = Symbol('the account has too many open quotes');
+
 /**
  * Stores quotes in one transaction and returns their rows in the order of the quotes; undefined for
  * those whose account another transaction has, where it may not wait.
@@ -300,7 +307,7 @@ export async function insertPayouts(
   session: Session,
   payouts: readonly NewPayout[],
   mayWait: boolean,
-): Promise<(PayoutRow | undefined)[]> {
+): Promise<(PayoutRow | typeof quoteRefused | undefined)[]> {
   const list = <T>(read: (payout: NewPayout) => T): T[] => payouts.map(read);
   const text = (read: (payout: NewPayout) => string): string => textArray(payouts.map(read));
   const plain = (read: (payout: NewPayout) => string | bigint | number | boolean | null): string =>
@@ -336,6 +343,7 @@ export async function insertPayouts(
     plain((payout) => payout.lockSeconds),
     list((payout) => payout.estimatedAvailability),
     list((payout) => payout.schedule?.runsAt ?? null),
+    plain((payout) => payout.usdMinor),
     plainArray(entries.map(({ accountId }) => accountId)),
     plainArray(entries.map(({ id }) => id)),
     entries.map(({ hash }) => hash),
@@ -344,6 +352,7 @@ export async function insertPayouts(
   const decided = new Map(rows.map((row) => [row.id, row]));
   return payouts.map((payout) => {
     const row = decided.get(payout.id);
+    if (row?.is_refused === true) return quoteRefused;
     return row === undefined ? undefined : describeQuoted(payout, row);
   });
 }
@@ -351,7 +360,10 @@ export async function insertPayouts(
 /** What the database decides about a new payout. */
 type DecidedRow = RowOf<typeof create.columns>;
 
-function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
+function describeQuoted(
+  payout: NewPayout,
+  { is_refused: _isRefused, ...decided }: DecidedRow,
+): PayoutRow {
   return {
     ...decided,
     account_id: payout.accountId,
@@ -390,10 +402,15 @@ function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
   };
 }
 
-/** Stores a quote, in two statements where it is scheduled. */
+/**
+ * Stores a quote, in two statements where it is scheduled.
+ *
+ * @throws AppError open_quotes_exceeded.
+ */
 export async function insertPayout(session: Session, payout: NewPayout): Promise<PayoutRow> {
   const [row] = await insertPayouts(session, [payout], true);
   assert(row !== undefined, 'a payout that may wait for its account is stored');
+  if (row === quoteRefused) throw await refuseQuote(session, payout);
   const { schedule } = payout;
   if (schedule !== undefined) await insertSchedule(session, { ...payout, schedule });
   return row;

@@ -12,6 +12,7 @@ import { type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type CommitRow, commitPayoutRow } from './commit.sql.ts';
 import { stopTexts } from './obstacles.ts';
+import { valueInUsd } from './open-quotes.ts';
 import {
   findQuoteContexts,
   insertPayout,
@@ -81,7 +82,7 @@ export function openQuoteStore(session: Session): QuoteStore {
  * Quotes a payout and stores it as PENDING; it reserves nothing.
  *
  * @throws AppError invalid_request, source_and_destination_exclusive, not_found (user),
- * user_not_active, duplicate_transfer, rates_unavailable.
+ * user_not_active, duplicate_transfer, rates_unavailable, open_quotes_exceeded.
  */
 export async function createPayout(
   services: QuoteServices,
@@ -133,6 +134,7 @@ export async function createPayout(
     destinationMinor: quote.destinationMinor,
     exchangeRate: formatRate(quote.rate),
     midRate: formatRate(quote.midRate),
+    usdMinor: valueInUsd(services.rates(), wallet.currency, quote.sourceMinor),
     roundingNano: quote.roundingNano,
     rail: payer.railName,
     payerKey: payer.key,

@@ -258,6 +258,7 @@ export function describeQuote(owner: Owner): NewPayout {
     destinationMinor: 180_000n,
     exchangeRate: '18',
     midRate: '18.2',
+    usdMinor: 10_000n,
     roundingNano: 0n,
     rail: 'fake',
     payerKey: 'one',

@@ -6,6 +6,11 @@ create table accounts (
   created_at timestamptz not null,
   -- Whether a decision about a recipient's identity needs two persons.
   identity_two_persons boolean not null default false,
+  -- Limits on quotes that are neither committed nor expired: an open quote is an option on its rate
+  -- for which the client pays nothing. The value in whole USD.
+  open_quotes_max bigint not null default 10000 check (open_quotes_max >= 0),
+  open_quotes_usd_max bigint not null default 25000000
+    check (open_quotes_usd_max between 0 and 1000000000000),
   -- How receipts show the sender; '' for each where nothing is set.
   display_name text not null default '' check (length(display_name) <= 200),
   brand_color text not null default '' check (brand_color ~ '^(#[0-9a-f]{6})?$'),

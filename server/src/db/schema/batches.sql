@@ -43,6 +43,8 @@ create table batches (
   stored_details_count integer not null default 0 check (stored_details_count >= 0),
   -- The client's own; '' for none.
   name text not null default '' check (length(name) <= 100),
+  -- What the quoted batch is worth, in cents of USD, for the limits on open quotes.
+  usd_amount bigint not null default 0 check (usd_amount >= 0),
   primary key (account_id, id),
   constraint counts_add_up check (valid_count + invalid_count + repeated_count = row_count
     and committed_count + refused_count <= valid_count),
@@ -57,6 +59,8 @@ create unique index batches_request_key on batches (account_id, request_key)
 -- For the background work: batches to commit and unfinished uploads.
 create index batches_under_way on batches (status, updated_at)
   where status in ('RECEIVING', 'COMMITTING');
+-- For the limits on open quotes.
+create index batches_quoted on batches (account_id, expires_at) where status = 'QUOTED';
 alter table batches enable row level security;
 create policy own_account on batches using (account_id = current_account());
 grant select, insert, update, delete on batches to outlay_tenant;

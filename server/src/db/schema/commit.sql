@@ -42,7 +42,7 @@ create function judge_commits(
   source_currency text, source_amount bigint, fee bigint, destination_currency text,
   destination_amount bigint, rail text, delivery_type text, notify_user boolean,
   attr_set_id uuid, attr_version integer, result text, detail text, pickup_code text,
-  place bigint, wallet_balance bigint
+  place bigint, wallet_balance bigint, open_until timestamptz, usd_amount bigint
 )
   language sql stable as $$
   with stops as materialized (
@@ -81,7 +81,8 @@ create function judge_commits(
         when q.needs_verification and u.kyc_status <> 'approved' then 'verification'
         else ''
       end as detail,
-      case when s.payout_id = q.id then s.pickup_code else '' end as pickup_code
+      case when s.payout_id = q.id then s.pickup_code else '' end as pickup_code,
+      open_quote_end(q.created_at, q.expires_at) as open_until, q.usd_amount
     from unnest(p_accounts, p_users, p_payouts, p_keys) with ordinality
       as r (account_id, user_id, payout_id, key, ord)
     left join payout_quotes q
@@ -99,7 +100,8 @@ create function judge_commits(
       when count(*) over wallet = 1 then 'insufficient_funds'
       else 'alone' end,
     j.detail, j.pickup_code, row_number() over (partition by j.account_id order by j.ord),
-    (w.balance - sum(source_amount + fee) over (wallet order by j.ord))::bigint
+    (w.balance - sum(source_amount + fee) over (wallet order by j.ord))::bigint,
+    j.open_until, j.usd_amount
   from judged j
   left join ledger_accounts w on j.result is null and w.account_id = j.account_id
     and w.currency = j.source_currency and w.name = 'wallet'
@@ -134,25 +136,27 @@ begin
     insert into payout_states (account_id, payout_id, status, client_transfer_id, attr_set_id,
       attr_version, pickup_code, committed_at, updated_at)
     select account_id, payout_id, 'PROCESSING', client_transfer_id, attr_set_id, attr_version, code,
-      v_now, v_now
-    from chosen
+      v_now, v_now from chosen
   ), posted as (
     insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
       fee, destination_currency, destination_amount, rail, wallet_balance, created_at)
     select account_id, journal_id(v_time, place, gen_random_uuid()), 'commit', payout_id,
       source_currency, source_amount, fee, destination_currency, destination_amount, rail,
-      wallet_balance, v_now
-    from chosen
+      wallet_balance, v_now from chosen
   ), due as (
     insert into payout_dispatches (account_id, payout_id, rail, due_at)
     select account_id, payout_id, rail, v_now from chosen
+  ), closed as (
+    update open_quotes o set quote_count = quote_count - c.count, usd_amount = usd_amount - c.usd
+    from (select account_id, open_until as ends_at, count(*) as count, sum(usd_amount) as usd
+      from chosen group by 1, 2) c
+    where o.account_id = c.account_id and o.ends_at = c.ends_at
   ), keyed as (
     insert into idempotency_records (account_id, key, month, fingerprint, status, body, user_id,
       created_at)
     select account_id, p_keys[ord], month_of(v_now), p_fingerprints[ord], 200,
       convert_to(replace(p_answers[ord], '%', code), 'UTF8'),
-      case when code <> '' then user_id end, v_now
-    from chosen where p_keys[ord] is not null
+      case when code <> '' then user_id end, v_now from chosen where p_keys[ord] is not null
     on conflict (account_id, key, month) do update
       set fingerprint = excluded.fingerprint, body = excluded.body, user_id = excluded.user_id,
         created_at = excluded.created_at

@@ -16,6 +16,8 @@ create table payout_quotes (
   exchange_rate text not null,
   -- The market rate at which the quote was priced.
   mid_rate text not null,
+  -- What it is worth as an open quote, in cents of USD; 0: it is none, or its currency has no price.
+  usd_amount bigint not null default 0 check (usd_amount >= 0),
   -- Billionths of the minor unit of the destination that rounding added to the exchange position.
   rounding_nano bigint not null check (rounding_nano >= 0),
   rail text not null,
@@ -304,8 +306,17 @@ begin
 end
 $$;
 
+-- Until when a quote is counted: its expiry, rounded up to half a minute, or to half an hour where it is
+-- valid for long, so that an account has a hundred counts at most.
+create function open_quote_end(p_created_at timestamptz, p_expires_at timestamptz)
+  returns timestamptz
+  language sql immutable parallel safe
+  return case when p_expires_at - p_created_at <= interval '30 minutes'
+    then date_bin('30 seconds', p_expires_at, 'epoch') + interval '30 seconds'
+    else date_bin('30 minutes', p_expires_at, 'epoch') + interval '30 minutes' end;
+
 -- Stores quotes, indexes their metadata and writes their events. The arrays are parallel, but for the
--- three of metadata entries.
+-- three of metadata entries. `is_refused`: the account has too many open quotes, and nothing was stored.
 create function create_payouts(
   p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
   p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],
@@ -314,11 +325,11 @@ create function create_payouts(
   p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[],
   p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[],
   p_metadata text[], p_lock_seconds integer[], p_availabilities timestamptz[],
-  p_runs timestamptz[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[],
+  p_runs timestamptz[], p_usd_amounts bigint[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[],
   p_may_wait boolean
 ) returns table (
   id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
-  sealed bytea, data_key bytea
+  sealed bytea, data_key bytea, is_refused boolean
 )
   language plpgsql security definer set search_path = public, pg_temp
   set plan_cache_mode = force_generic_plan
@@ -326,52 +337,51 @@ create function create_payouts(
   as $$
 #variable_conflict use_column
 declare
-  v_now timestamptz;
-  v_locked uuid[];
+  v_judged record;
 begin
   perform require_own_account(account_id) from unnest(p_accounts) a (account_id);
-  v_locked := lock_accounts(p_accounts, p_may_wait);
-  v_now := environment_now();
-  perform write_payout_events(array_agg(account_id), array_agg(r.id), array_agg(text 'PENDING'),
-    array_agg(text ''), array_agg(null::uuid), v_now)
-  from unnest(p_accounts, p_ids) r (account_id, id) where account_id = any (v_locked);
+  v_judged := admit_quotes(p_accounts, p_ids, p_usd_amounts, p_lock_seconds, p_runs, p_may_wait);
   return query
   with request as materialized (
-    select r.*, u.data_key, pinned.set_id as attr_set_id, pinned.version as attr_version
+    select r.*, v_judged.at, u.data_key, pinned.set_id as attr_set_id, pinned.version as attr_version,
+      r.id in (select unnest(v_judged.refused)) as is_refused
     from unnest(p_accounts, p_ids, p_users, p_transfer_ids, p_source_tokens, p_source_currencies,
       p_source_amounts, p_fees, p_destination_tokens, p_destination_currencies,
       p_destination_amounts, p_rates, p_mid_rates, p_rounding_nanos, p_rails, p_payer_keys,
       p_payer_names, p_sets, p_delivery_types, p_countries, p_needs_attributes,
-      p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities, p_runs)
+      p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities, p_runs,
+      p_usd_amounts)
       as r (account_id, id, user_id, client_transfer_id, source_token, source_currency,
         source_amount, fee, destination_token, destination_currency, destination_amount,
         exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type,
-        country, needs_attributes, needs_verification, notify_user, metadata, seconds, available, runs_at)
+        country, needs_attributes, needs_verification, notify_user, metadata, seconds, available, runs_at,
+        usd_amount)
     join users u on u.account_id = r.account_id and u.id = r.user_id
     left join lateral find_attribute_set(r.account_id, r.user_id, r.destination_token,
       r.destination_currency, r.set_id) pinned on true
-    where r.account_id = any (v_locked)
+    where r.id in (select unnest(v_judged.admitted || v_judged.refused))
   ), stored as (
     insert into payout_quotes (account_id, id, user_id, client_transfer_id, source_token,
       source_currency, source_amount, fee, destination_token, destination_currency,
       destination_amount, exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name,
       attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
-      notify_user, metadata, created_at, expires_at, estimated_availability, runs_at)
+      notify_user, metadata, created_at, expires_at, estimated_availability, runs_at, usd_amount)
     select account_id, id, user_id, client_transfer_id, source_token, source_currency, source_amount,
       fee, destination_token, destination_currency, destination_amount, exchange_rate, mid_rate,
       rounding_nano, rail, payer_key, payer_name, attr_set_id, attr_version, delivery_type, country,
-      needs_attributes, needs_verification, notify_user, metadata, v_now,
-      date_trunc('second', v_now + seconds * interval '1 second'), available, runs_at
-    from request
+      needs_attributes, needs_verification, notify_user, metadata, at,
+      date_trunc('second', at + seconds * interval '1 second'), available, runs_at,
+      case when runs_at is null then usd_amount else 0 end
+    from request where not is_refused
   ), new_metadata as (
     insert into payout_metadata (account_id, entry_hash, payout_id)
     select distinct account_id, hash, payout_id
     from unnest(p_entry_accounts, p_entry_ids, p_entry_hashes) e (account_id, payout_id, hash)
-    where account_id = any (v_locked)
+    where payout_id in (select unnest(v_judged.admitted))
   )
-  select r.id, r.attr_set_id, r.attr_version, v_now,
-    date_trunc('second', v_now + r.seconds * interval '1 second'), with_version(v.version, v.sealed),
-    r.data_key
+  select r.id, r.attr_set_id, r.attr_version, r.at,
+    date_trunc('second', r.at + r.seconds * interval '1 second'), with_version(v.version, v.sealed),
+    r.data_key, r.is_refused
   from request r left join attribute_set_versions v
     on v.account_id = r.account_id and v.set_id = r.attr_set_id and v.version = r.attr_version;
 end

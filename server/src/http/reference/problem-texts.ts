@@ -197,6 +197,13 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     remedy: 'Use a new key for every new operation, and the old one only to repeat it unchanged.',
     example: 'The Idempotency-Key was used for another request',
   },
+  open_quotes_exceeded: {
+    cause:
+      'The account has as many open quotes as it may have, or quotes worth as much. A quote is open until it is committed or has expired; a quoted batch counts as one quote with the value of its valid rows. Nothing was stored.',
+    remedy:
+      'Commit quotes or let them expire: `Retry-After` is the time until the next ones do. Quote when the payout is about to be made. The operator can raise the limits of the account.',
+    example: 'The account may have 10000 open quotes and has 10000',
+  },
   rate_limited: {
     cause: 'Too many requests per second.',
     remedy: 'Wait for the time in `Retry-After`, then send more slowly.',

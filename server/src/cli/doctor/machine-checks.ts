@@ -18,6 +18,13 @@ export function checkNode(): Finding {
   return { isFine: major >= 24, text: `Node ${process.versions.node} (must be 24 or newer)` };
 }
 
+export function checkUser(config: Config, uid: number | undefined): Finding {
+  if (uid !== 0) return passed('the service does not run as root');
+  return listEnvironments(config).includes('live')
+    ? problem('live must not run as root: start it as a user of its own')
+    : passed('the service runs as root, which staging may; live may not');
+}
+
 export function checkFonts(): Finding {
   return passed(
     areScriptFontsInstalled()

@@ -3,7 +3,14 @@ import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
 import { type Finding, passed, problem } from './finding.ts';
-import { checkDataFolder, checkFonts, checkNode, checkPorts, checkUser } from './machine-checks.ts';
+import {
+  checkDataFolder,
+  checkDecoder,
+  checkFonts,
+  checkNode,
+  checkPorts,
+  checkUser,
+} from './machine-checks.ts';
 import { checkNotices, checkTemplates } from './notice-checks.ts';
 import { checkRailSetup } from './rail-checks.ts';
 import {
@@ -51,6 +58,7 @@ export async function examine(variables: Variables, options: DoctorOptions): Pro
     checkNode(),
     checkUser(config, options.uid),
     checkFonts(),
+    await checkDecoder(),
     ...checkNames(variables, listSecretNames(config)),
     ...checkDataFolder(config),
     ...(await checkPorts(config)),

@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { placeMasterKey } from '../../environment/key.ts';
+import { findConfinement } from '../../kyc/decoder-confinement.ts';
 import { areScriptFontsInstalled } from '../../receipts/optional-fonts.ts';
 import { type Finding, formatCause, passed, problem } from './finding.ts';
 
@@ -23,6 +24,15 @@ export function checkUser(config: Config, uid: number | undefined): Finding {
   return listEnvironments(config).includes('live')
     ? problem('live must not run as root: start it as a user of its own')
     : passed('the service runs as root, which staging may; live may not');
+}
+
+export async function checkDecoder(): Promise<Finding> {
+  const { lacks } = await findConfinement();
+  return passed(
+    lacks.length === 0
+      ? 'images are decoded by another user, without a network, with limits'
+      : `images are decoded in a process of their own, but without: ${lacks.join('; ')}`,
+  );
 }
 
 export function checkFonts(): Finding {

@@ -40,6 +40,13 @@ export const serverMain = join(import.meta.dirname, '../server/src/main.ts');
 
 const startMsMax = 60_000;
 
+/** Live refuses root, as whom tests may run; this starts the same service without the refusal. */
+const serviceAsRootMain = join(import.meta.dirname, 'service-as-root.ts');
+
+function isRootInLive({ OUTLAY_ENVIRONMENTS = '' }: Readonly<Record<string, string>>): boolean {
+  return process.getuid?.() === 0 && OUTLAY_ENVIRONMENTS.includes('live');
+}
+
 export type StartOptions = {
   /** Settings in addition to those that tests need. */
   settings?: Readonly<Record<string, string>>;
@@ -114,7 +121,8 @@ async function startOwnService(options: StartOptions): Promise<Service> {
   const isGiven = isEmbedded || options.settings?.['DATABASE_URL'] !== undefined;
   const database = isGiven ? undefined : await createDatabase();
   const settings = { ...database?.settings, ...options.settings };
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', serverMain], {
+  const main = isRootInLive(settings) ? serviceAsRootMain : serverMain;
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
     env: { ...testSettings(dataDirectory), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

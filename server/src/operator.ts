@@ -3,8 +3,9 @@ import { openContext } from './cli/context.ts';
 import { listSecretNames } from './cli/doctor/source-checks.ts';
 import { formatResult, readCommand } from './cli/program.ts';
 import { describeStart } from './cli/start-screen.ts';
-import { ConfigError, findUnknownSettings, readConfig } from './config.ts';
+import { type Config, ConfigError, findUnknownSettings, readConfig } from './config.ts';
 import { EmbeddedDatabaseError } from './db/embedded/error.ts';
+import { listEnvironments } from './environment/databases.ts';
 
 /** Commands of operators, the service itself among them, in this process. */
 
@@ -37,8 +38,17 @@ function isConnectionError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && connectionErrors.has(error.code);
 }
 
+/** A fault in a service that moves real money must not give away the whole machine. */
+function refuseRootInLive(config: Config): void {
+  if (process.getuid?.() !== 0 || !listEnvironments(config).includes('live')) return;
+  throw new ConfigError(
+    'live must not run as root: start it as a user of its own (docs/guides/deployment.md)',
+  );
+}
+
 async function serve(role: Role, { recovers }: { recovers: boolean }): Promise<void> {
   const config = readConfig(process.env);
+  refuseRootInLive(config);
   for (const line of findUnknownSettings(process.env, listSecretNames(config))) {
     printError(`outlay: ${line}`);
   }

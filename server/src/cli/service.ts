@@ -42,7 +42,7 @@ export const serviceCommands = [
         OUTLAY_ENVIRONMENTS: environment,
         OUTLAY_DEFAULT_ENVIRONMENT: environment,
       };
-      return runDoctor({ ...variables, ...selected }, { realNowMs });
+      return runDoctor({ ...variables, ...selected }, { realNowMs, uid: process.getuid?.() });
     },
   }),
   defineHostCommand({

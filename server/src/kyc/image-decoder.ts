@@ -1,7 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
+import { forkConfined } from './decoder-confinement.ts';
 import { type DecodeAnswer, type DecodeRequest, decodeTimeMaxMs } from './image-limits.ts';
 
 export type ImageDecoder = {
@@ -12,18 +13,12 @@ export type ImageDecoder = {
 /**
  * Runs the work with a decoder in a child process, which ends with it. A decoder takes hundreds of
  * megabytes that an allocator does not release, and reads untrusted files: in its own process neither
- * outlives the upload, and one that hangs can be killed.
+ * outlives the upload, and one that hangs can be killed. What the process may do: decoder-confinement.ts.
  */
 export async function withImageDecoder<Result>(
   work: (decoder: ImageDecoder) => Promise<Result>,
 ): Promise<Result> {
-  const child = fork(join(import.meta.dirname, 'image-worker.ts'), {
-    serialization: 'advanced',
-    execArgv: [],
-    // None of the service's settings; one heap, so that freed pages are reused.
-    env: { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
+  const child = await forkConfined(join(import.meta.dirname, 'image-worker.ts'));
   const ended = once(child, 'exit').catch(() => undefined);
   try {
     return await work({ decode: (bytes) => decodeIn(child, bytes) });

@@ -112,11 +112,11 @@ test('without the tenant role or its grants a service is not ready, and a restar
 test('a start that may not create the tenant role prints the statements to run', async () => {
   await run(
     'postgres',
-    'create role plain login',
+    `create role plain login password 'plain'`,
     'grant outlay_tenant to plain',
     'create database plain owner plain',
   );
-  const url = server.connectionUrl('plain').replace('outlay@', 'plain@');
+  const url = server.connectionUrl('plain').replace(/\/\/[^@]*@/, '//plain:plain@');
   await migrate({ url });
   for (const database of ['plain', 'healed']) await run(database, 'drop owned by outlay_tenant');
   await run('postgres', 'drop role outlay_tenant');

@@ -1,13 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,21 +82,20 @@ async function prepareDatabases(): Promise<void> {
   await run(
     'postgres',
     'create database bare',
-    'create role plain login',
+    `create role plain login password 'plain'`,
     `create role guarded login password 'right'`,
   );
-  const hba = join(folder, 'data/postgres/pg_hba.conf');
-  writeFileSync(hba, `local all guarded scram-sha-256\n${readFileSync(hba, 'utf8')}`);
-  await run('postgres', 'select pg_reload_conf()');
 }
 
-const urlOf = (database: string, role = 'outlay') =>
-  server.connectionUrl(database).replace('outlay@', `${role}@`);
+const urlOf = (database: string, role?: string) =>
+  role === undefined
+    ? server.connectionUrl(database)
+    : server.connectionUrl(database).replace(/\/\/[^@]*@/, `//${role}@`);
 
 type Changes = Record<string, string | undefined>;
 
-async function listProblems(changes: Changes = {}): Promise<string[]> {
-  const findings = await examine({ ...setup.variables, ...changes }, { realNowMs: Date.now });
+async function listProblems(changes: Changes = {}, uid = 1000): Promise<string[]> {
+  const findings = await examine({ ...setup.variables, ...changes }, { realNowMs: Date.now, uid });
   return findings.filter(({ isFine }) => !isFine).map(({ text }) => text);
 }
 
@@ -236,7 +227,7 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
   ],
   [
     'no right to create the extension',
-    () => ({ OUTLAY_LIVE_DATABASE_URL: urlOf('bare', 'plain') }),
+    () => ({ OUTLAY_LIVE_DATABASE_URL: urlOf('bare', 'plain:plain') }),
     /plain cannot create the extension pg_trgm: .* grant create on database bare to plain/,
   ],
   [
@@ -263,9 +254,15 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
 describe('the doctor', () => {
   it('finds no problem in a sound installation, and changes nothing', async () => {
     assert.deepEqual(await listProblems(), []);
-    const text = await runDoctor(setup.variables, { realNowMs: Date.now });
+    const text = await runDoctor(setup.variables, { realNowMs: Date.now, uid: 1000 });
     assert.match(text, /\n0 problems found\.$/);
     assert.notEqual(process.exitCode, 1);
+  });
+
+  it('finds that live runs as root', async () => {
+    assert.deepEqual(await listProblems({}, 0), [
+      'live must not run as root: start it as a user of its own',
+    ]);
   });
 
   for (const [what, breakIt, said] of broken) {
@@ -283,7 +280,7 @@ describe('the doctor', () => {
   });
 
   it('ends with exit code 1 and counts the problems', async () => {
-    const text = await runDoctor({ PORT: 'x', OUTLAY_NO: '1' }, { realNowMs: Date.now });
+    const text = await runDoctor({ PORT: 'x', OUTLAY_NO: '1' }, { realNowMs: Date.now, uid: 1000 });
     assert.equal(process.exitCode, 1);
     process.exitCode = 0;
     assert.deepEqual(

@@ -3,7 +3,14 @@ import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
 import { type Finding, passed, problem } from './finding.ts';
-import { checkDataFolder, checkFonts, checkNode, checkPorts } from './machine-checks.ts';
+import {
+  checkDataFolder,
+  checkDecoder,
+  checkFonts,
+  checkNode,
+  checkPorts,
+  checkUser,
+} from './machine-checks.ts';
 import { checkNotices, checkTemplates } from './notice-checks.ts';
 import { checkRailSetup } from './rail-checks.ts';
 import {
@@ -21,6 +28,8 @@ import {
 
 export type DoctorOptions = {
   realNowMs: () => number;
+  /** Of the user who runs the service; undefined where the system has no such numbers. */
+  uid: number | undefined;
   fetch?: typeof fetch;
 };
 
@@ -47,7 +56,9 @@ export async function examine(variables: Variables, options: DoctorOptions): Pro
   }
   const findings = [
     checkNode(),
+    checkUser(config, options.uid),
     checkFonts(),
+    await checkDecoder(),
     ...checkNames(variables, listSecretNames(config)),
     ...checkDataFolder(config),
     ...(await checkPorts(config)),

@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { placeMasterKey } from '../../environment/master-keys.ts';
+import { findConfinement } from '../../kyc/decoder-confinement.ts';
 import { areScriptFontsInstalled } from '../../receipts/optional-fonts.ts';
 import { type Finding, formatCause, passed, problem } from './finding.ts';
 
@@ -16,6 +17,22 @@ const answerMsMax = 2_000;
 export function checkNode(): Finding {
   const major = Number(process.versions.node.split('.', 1)[0]);
   return { isFine: major >= 24, text: `Node ${process.versions.node} (must be 24 or newer)` };
+}
+
+export function checkUser(config: Config, uid: number | undefined): Finding {
+  if (uid !== 0) return passed('the service does not run as root');
+  return listEnvironments(config).includes('live')
+    ? problem('live must not run as root: start it as a user of its own')
+    : passed('the service runs as root, which staging may; live may not');
+}
+
+export async function checkDecoder(): Promise<Finding> {
+  const { lacks } = await findConfinement();
+  return passed(
+    lacks.length === 0
+      ? 'images are decoded by another user, without a network, with limits'
+      : `images are decoded in a process of their own, but without: ${lacks.join('; ')}`,
+  );
 }
 
 export function checkFonts(): Finding {

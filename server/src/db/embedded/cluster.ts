@@ -11,15 +11,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EmbeddedDatabaseError, isSystemError } from './error.ts';
-import {
-  type Binaries,
-  canReach,
-  changeOwner,
-  chooseOwner,
-  type ProcessOwner,
-  prepareBinaries,
-} from './files.ts';
-import { identifyService, isServiceAlive } from './process.ts';
+import { type Binaries, canReach, changeOwner, prepareBinaries } from './files.ts';
+import { identifyService, isServiceAlive, waitUntilClusterIsFree } from './process.ts';
+import { chooseOwner, type ProcessOwner, planInitdb } from './server-user.ts';
 
 export interface Cluster {
   directory: string;
@@ -58,7 +52,10 @@ export async function prepareCluster(
     checkVersion(cluster);
     // A copy of the folder made by root belongs to root, and copies often lose the narrow mode.
     const { uid, mode } = statSync(directory);
-    if (owner !== undefined && uid !== owner.uid) changeOwner(owner, directory);
+    if (owner !== undefined && uid !== owner.uid) {
+      await waitUntilClusterIsFree(directory);
+      changeOwner(owner, directory);
+    }
     if ((mode & 0o077) !== 0) chmodSync(directory, 0o700);
   } else {
     report('Creating the database');
@@ -104,17 +101,23 @@ async function createCluster(cluster: Cluster, dataDirectory: string): Promise<v
 
 async function runInitdb({ binaries, owner }: Cluster, directory: string): Promise<void> {
   const place = placeIn(owner, directory);
-  const fixed = ['-U', SUPERUSER, '-A', 'trust', '-E', 'UTF8', '--data-checksums'];
+  // Nobody can log in before the password is set.
+  const fixed = ['-U', SUPERUSER, '-A', 'reject', '-E', 'UTF8', '--data-checksums'];
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-locale'];
   const settings = Object.entries(INITIAL_SETTINGS).flatMap(([name, value]) => [
     '--set',
     `${name}=${value}`,
   ]);
-  const child = spawn(
-    binaries.initdb,
-    ['-D', place.path, '--no-instructions', ...fixed, ...locale, ...settings],
-    { ...owner, cwd: place.cwd, env: ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe'] },
-  );
+  const words = ['-D', place.path, '--no-instructions', ...fixed, ...locale, ...settings];
+  const passwdFile = `${directory}.passwd`;
+  const plan = planInitdb(binaries.initdb, { owner, passwdFile });
+  if (plan.owner !== undefined) changeOwner(plan.owner, directory);
+  const child = spawn(plan.program, [...plan.words, ...words], {
+    ...plan.owner,
+    cwd: place.cwd,
+    env: ENVIRONMENT,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let complaints = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaints += text;
@@ -122,7 +125,9 @@ async function runInitdb({ binaries, owner }: Cluster, directory: string): Promi
   const status = await new Promise<number | null>((settle, fail) => {
     child.once('error', fail).once('close', settle);
   });
+  rmSync(passwdFile, { force: true });
   if (status !== 0) throw explainInitdb(complaints, dirname(directory));
+  changeOwner(owner, directory);
 }
 
 function explainInitdb(complaints: string, directory: string): EmbeddedDatabaseError {

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { prepareAccess, readPassword } from './access.ts';
 import { describeFullDisk, prepareCluster, SUPERUSER } from './cluster.ts';
 import { EmbeddedDatabaseError, isSystemError } from './error.ts';
 import { createSocketDirectory } from './files.ts';
@@ -25,9 +26,9 @@ export interface EmbeddedOptions {
 
 export interface EmbeddedServer {
   /**
-   * A URL for `pg` and every libpq program: `postgresql://outlay@localhost/<database>?host=<folder>`.
+   * A URL for `pg` and every libpq program: `postgresql://outlay:…@localhost/<database>?host=<folder>`.
    * The host in the query, a folder, wins over localhost, which only makes the URL parse everywhere.
-   * The role is the superuser, without a password, because only the owner can enter the folder.
+   * The role is the superuser.
    */
   connectionUrl(database: string): string;
   socketDirectory: string;
@@ -60,7 +61,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const socketDirectory = createSocketDirectory(cluster.owner);
     const start = { cluster, removed, report, socketDirectory };
     try {
-      return superviseServer(start, await startOnceFree(start));
+      const password = await prepareAccess(start, dataDirectory);
+      return superviseServer({ ...start, password }, await startOnceFree(start));
     } catch (error) {
       rmSync(socketDirectory, { recursive: true, force: true });
       throw error;
@@ -80,8 +82,9 @@ export type RunningServer = Pick<EmbeddedServer, 'connectionUrl' | 'failed' | 'c
 export function findRunningServer(dataDirectory: string): RunningServer | undefined {
   const socketDirectory = findServedSocket(join(resolve(dataDirectory), 'postgres'));
   if (socketDirectory === undefined) return undefined;
+  const password = readPassword(resolve(dataDirectory));
   return {
-    connectionUrl: (database) => formatUrl(socketDirectory, database),
+    connectionUrl: (database) => formatUrl({ socketDirectory, password }, database),
     failed: new Promise(() => undefined),
     close: async () => undefined,
   };
@@ -94,7 +97,10 @@ const RESTART_WAIT_MAX_MS = 5_000;
 const RESTARTS_MAX = 6;
 const LASTING_MS = 30_000;
 
-function superviseServer(start: ServerStart, first: StartedServer): EmbeddedServer {
+function superviseServer(
+  start: ServerStart & { password: string },
+  first: StartedServer,
+): EmbeddedServer {
   const { cluster, removed, socketDirectory } = start;
   let server = first;
   let isUnreferenced = false;
@@ -138,7 +144,7 @@ function superviseServer(start: ServerStart, first: StartedServer): EmbeddedServ
   };
   let closing: Promise<void> | undefined;
   return {
-    connectionUrl: (database) => formatUrl(socketDirectory, database),
+    connectionUrl: (database) => formatUrl(start, database),
     socketDirectory,
     get processId() {
       return server.child.pid ?? 0;
@@ -189,8 +195,11 @@ function unreference({ child, guard }: StartedServer): void {
   if (guard.stdin !== null && 'unref' in guard.stdin) (guard.stdin as { unref(): void }).unref();
 }
 
-function formatUrl(socketDirectory: string, database: string): string {
-  return `postgresql://${SUPERUSER}@localhost/${encodeURIComponent(database)}?host=${encodeURIComponent(socketDirectory)}`;
+type Login = { socketDirectory: string; password: string | undefined };
+
+function formatUrl({ socketDirectory, password }: Login, database: string): string {
+  const login = password === undefined ? SUPERUSER : `${SUPERUSER}:${password}`;
+  return `postgresql://${login}@localhost/${encodeURIComponent(database)}?host=${encodeURIComponent(socketDirectory)}`;
 }
 
 function explainSystemError(error: unknown, dataDirectory: string): unknown {

@@ -20,12 +20,7 @@ import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { EmbeddedDatabaseError } from './error.ts';
 import { SOCKET_DIRECTORY_PREFIX } from './process.ts';
-
-/** The user of the PostgreSQL process; undefined: the user of this process. */
-export interface ProcessOwner {
-  uid: number;
-  gid: number;
-}
+import type { ProcessOwner } from './server-user.ts';
 
 export interface Binaries {
   initdb: string;
@@ -33,31 +28,9 @@ export interface Binaries {
   major: string;
 }
 
-// The number nearly every Unix gives to nobody, for systems without a readable /etc/passwd.
-const NOBODY_ID = 65_534;
 // sockaddr_un holds 104 bytes on macOS and 108 on Linux, the final NUL included.
 const SOCKET_PATH_BYTES_MAX = 103;
 const SOCKET_FILE = '.s.PGSQL.5432.lock';
-
-/**
- * PostgreSQL refuses to run as root, so root starts it as the owner of the existing cluster, or as
- * nobody. No user is created on the host.
- */
-export function chooseOwner(clusterDirectory: string): ProcessOwner | undefined {
-  const ourUid = process.getuid?.();
-  const cluster = existsSync(clusterDirectory) ? lstatSync(clusterDirectory) : undefined;
-  if (ourUid !== 0) {
-    if (cluster !== undefined && cluster.uid !== ourUid) {
-      throw new EmbeddedDatabaseError(
-        `The database files in ${clusterDirectory} belong to user ${cluster.uid}, not to user ${ourUid} who starts Outlay. Start it as that user (or as root), or choose another folder with OUTLAY_DATA.`,
-      );
-    }
-    return undefined;
-  }
-  // Someone who ran Outlay without root before must be able to do so again, so files keep their owner.
-  if (cluster !== undefined && cluster.uid !== 0) return { uid: cluster.uid, gid: cluster.gid };
-  return findNobody();
-}
 
 /** Changes the owner of a folder and its contents; of links, not of their targets. */
 export function changeOwner(owner: ProcessOwner | undefined, directory: string): void {
@@ -128,16 +101,6 @@ export function createSocketDirectory(owner: ProcessOwner | undefined): string {
   throw new EmbeddedDatabaseError(
     'No folder for the database socket: /tmp cannot be written. Set TMPDIR to a folder with a short path.',
   );
-}
-
-function findNobody(): ProcessOwner {
-  const users = isAccessible('/etc/passwd', constants.R_OK)
-    ? readFileSync('/etc/passwd', 'utf8')
-    : '';
-  const [, uid = '', gid = ''] = /^nobody:[^:]*:(-?\d+):(-?\d+):/m.exec(users) ?? [];
-  if (uid === '') return { uid: NOBODY_ID, gid: NOBODY_ID };
-  // macOS writes -2 where the system calls want the same bits unsigned.
-  return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
 }
 
 function findPackage(): string {

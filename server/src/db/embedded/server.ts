@@ -38,6 +38,8 @@ export interface ServerStart {
   /** Folders that the guard removes when this process has ended. */
   removed: string[];
   socketDirectory: string;
+  /** A file of the cluster with other rules of login than pg_hba.conf. */
+  rulesFile?: string;
   report: (line: string) => void;
 }
 
@@ -111,6 +113,7 @@ function spawnServer(start: ServerStart): StartedServer {
     ...FIXED_SETTINGS,
     unix_socket_directories: socketDirectory,
     [SERVICE_SETTING]: identifyService(),
+    ...(start.rulesFile !== undefined && { hba_file: join(place.path, start.rulesFile) }),
   };
   const { log, logStartBytes } = openLog(cluster);
   // Sessions of their own (detached), so that Ctrl-C in a terminal reaches only this process, which

@@ -12,6 +12,7 @@ import { openTestNetwork, type TestNetwork } from '../../../testing/setups/netwo
 import { readRows } from '../../../testing/setups/read-rows.ts';
 import { createApp } from '../../app.ts';
 import { ConfigError, readConfig } from '../../config.ts';
+import { readPassword } from '../embedded/access.ts';
 import { ENVIRONMENT, placeIn, prepareCluster } from '../embedded/cluster.ts';
 import { startEmbedded } from '../embedded/embedded.ts';
 import { createSocketDirectory } from '../embedded/files.ts';
@@ -53,7 +54,7 @@ async function startUnsafeServer(setting: string): Promise<AsyncDisposable & { u
   const ended = new Promise((resolve) => child.once('exit', resolve));
   while (readPostmasterFile(cluster.directory)?.status !== 'ready') await sleep(20);
   return {
-    url: `postgresql://outlay@localhost/postgres?host=${encodeURIComponent(socketDirectory)}`,
+    url: `postgresql://outlay:${readPassword(dataDirectory)}@localhost/postgres?host=${encodeURIComponent(socketDirectory)}`,
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGQUIT');
       await ended;
@@ -113,7 +114,7 @@ async function startBouncer(mode: string, settings = ''): Promise<Bouncer> {
   const url = new URL(database.url);
   const listenPort = await findFreePort();
   const file = join(folder, 'pgbouncer.ini');
-  await writeFile(join(folder, 'users.txt'), `"${url.username}" ""\n`);
+  await writeFile(join(folder, 'users.txt'), `"${url.username}" "${url.password}"\n`);
   await writeFile(
     file,
     `[databases]\n* = host=${host} port=${port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n` +

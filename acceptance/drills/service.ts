@@ -24,7 +24,11 @@ export type DrilledService = {
 };
 
 /** Starts neither of the processes. */
-export async function prepareService(folder: string, url: string): Promise<DrilledService> {
+export async function prepareService(
+  folder: string,
+  url: string,
+  changes: Readonly<Record<string, string>> = {},
+): Promise<DrilledService> {
   const [port, workPort] = [await findFreePort(), await findFreePort()];
   const clockFile = join(folder, 'ahead-ms');
   writeFileSync(clockFile, '0');
@@ -43,6 +47,7 @@ export async function prepareService(folder: string, url: string): Promise<Drill
     OUTLAY_DATABASE_CONNECTIONS: '8',
     OUTLAY_LOG_LEVEL: 'warn',
     NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    ...changes,
   };
   const serve = createSlot({ name: 'serve', port, folder, settings, role: 'serve' });
   const work = createSlot({ name: 'work', port: workPort, folder, settings, role: 'work' });

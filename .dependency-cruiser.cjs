@@ -131,7 +131,7 @@ module.exports = {
         'Those of reliability kill processes, count in the database, and ask the counterparts of ' +
         'rails: they need some of their own.',
       severity: 'error',
-      from: { path: '^acceptance/', pathNot: '^acceptance/(reliability-|rails-trial/)' },
+      from: { path: '^acceptance/', pathNot: '^acceptance/(reliability-|rails-trial/|drills/)' },
       to: { path: '^server/' },
     },
     {

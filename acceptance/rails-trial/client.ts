@@ -49,6 +49,8 @@ export type LoadCounts = {
   /** Answers of 500 and more other than 503, with the first text. */
   failed: number;
   failure: string;
+  /** Answers of 503, after which the client asks again. */
+  unavailable: number;
   refused: number;
   refusal: string;
 };
@@ -60,6 +62,7 @@ export function createCounts(): LoadCounts {
     broken: 0,
     failed: 0,
     failure: '',
+    unavailable: 0,
     refused: 0,
     refusal: '',
   };
@@ -205,6 +208,7 @@ async function ask<T>(load: Load, call: (api: Api) => Promise<Reply<T>>): Promis
         if (reply.status === 200) return reply.body;
         last = `${reply.status} ${reply.text.slice(0, 500)}`;
         const isPassing = reply.status === 429 || reply.status === 503 || isUnderWay(reply);
+        if (reply.status === 503) counts.unavailable += 1;
         if (!isPassing && reply.status < 500) throw new RefusedRequest(last);
         if (!isPassing) {
           counts.failed += 1;

@@ -49,7 +49,7 @@ const troubles: PartnerOptions = {
 /** Of each payer. */
 const recipientsCount = 3;
 
-type PartnerPlan = {
+export type PartnerPlan = {
   readonly rail: string;
   readonly knobs: PartnerOptions;
   readonly payers: readonly PayerPlan[];
@@ -102,6 +102,14 @@ export const partnerNames: readonly string[] = plans.map(({ rail }) => rail);
 export async function openPartner(rail: string, places: CounterpartPlaces): Promise<Counterpart> {
   const plan = plans.find((one) => one.rail === rail);
   if (plan === undefined) throw new Error(`no partner is called ${rail}`);
+  return openPlannedPartner(plan, places);
+}
+
+export async function openPlannedPartner(
+  plan: PartnerPlan,
+  places: CounterpartPlaces,
+): Promise<Counterpart> {
+  const { rail } = plan;
   const partner = await startPartner(plan.knobs);
   const { keys } = partner;
   const secret = (name: string, key: string) => writeSecret(places.folder, { name, value: key });

@@ -9,7 +9,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { getCurrency } from '../../server/src/core/currency.ts';
 import { formatAmount } from '../../server/src/core/money.ts';
-import { derivePaymentId, encodeReference } from '../../server/src/rails/contract/references.ts';
 import { createTestDatabase, SERVER_URL_VARIABLE } from '../../server/testing/setups/database.ts';
 import { exact } from '../exact.ts';
 import { type CommitResult, describePayout, type Payout, payoutPath } from '../recipients.ts';
@@ -19,8 +18,9 @@ import { openBank } from './bank-files.ts';
 import { endPassLeases } from './books.ts';
 import { openEthereum } from './chains.ts';
 import { createTargets, type Target } from './client.ts';
-import type { BookedPayment, Counterpart } from './counterpart.ts';
+import type { Counterpart } from './counterpart.ts';
 import { openPartner } from './partners.ts';
+import { countPayments } from './payment-counts.ts';
 import { findFreePort } from './processes.ts';
 import { createSlot, openDemo, type Slot } from './service-slots.ts';
 
@@ -191,52 +191,16 @@ async function waitUntilListed(scene: Scene): Promise<Shown> {
   throw new Error(`the rails did not list their payments: ${JSON.stringify(shown?.rails)}`);
 }
 
-/** How often each transfer was paid, by the counterparts' own records. */
-async function countPayments(
-  scene: Scene,
-  accountId: string,
-  transfers: readonly Transfer[],
-): Promise<Map<string, number>> {
-  const counts = new Map(transfers.map(({ transferId }) => [transferId, 0]));
-  const byReference = new Map(
-    transfers.flatMap(({ transferId }) =>
-      [1, 2, 3].map((attempt) => {
-        const id = derivePaymentId({ accountId, clientTransferId: transferId, attempt });
-        return [encodeReference('digits', id), transferId];
-      }),
-    ),
-  );
-  const byAmount = new Map(
-    transfers.map(({ transferId, target, amountMinor }) => {
-      const { way, values } = target.destination;
-      const recipient = values['BankAccountNumber']?.toLowerCase();
-      return [`${recipient} ${way.currency} ${amountMinor}`, transferId];
-    }),
-  );
-  const find = ({ reference, recipient, currency, amountMinor }: BookedPayment) =>
-    reference === undefined
-      ? byAmount.get(`${recipient?.toLowerCase()} ${currency} ${amountMinor}`)
-      : byReference.get(reference.replaceAll('-', '').toLowerCase());
-  for (const counterpart of scene.counterparts) {
-    for (const payment of await counterpart.listBooked([])) {
-      if (payment.state === 'refused') continue;
-      const transferId = find(payment);
-      if (transferId !== undefined) counts.set(transferId, (counts.get(transferId) ?? 0) + 1);
-    }
-  }
-  return counts;
-}
-
 /** How many transfers were paid, once most of them are and no more come for a while. */
 async function waitUntilPaid(
-  scene: Scene,
+  { counterparts }: Scene,
   accountId: string,
   transfers: readonly Transfer[],
 ): Promise<number> {
   let paid = 0;
   for (let waitedMs = 0; waitedMs < paidMsMax; waitedMs += settleMs) {
     await sleep(settleMs);
-    const counts = await countPayments(scene, accountId, transfers);
+    const counts = await countPayments({ counterparts, accountId, transfers });
     const now = [...counts.values()].filter((count) => count > 0).length;
     if (now === paid && now > transfers.length / 2) break;
     paid = now;
@@ -329,9 +293,9 @@ test('a restore under load pays no recipient twice, although clients repeat ever
 
   for (const transfer of transfers) await repeat(api, transfer);
   await sleep(2 * settleMs);
-  const twice = [...(await countPayments(scene, accountId, transfers))].filter(
-    ([, count]) => count > 1,
-  );
+  const twice = [
+    ...(await countPayments({ counterparts: scene.counterparts, accountId, transfers })),
+  ].filter(([, count]) => count > 1);
   assert.deepEqual(twice, [], 'paid more than once');
   const books = openBooks(url);
   closers.push(books.close);

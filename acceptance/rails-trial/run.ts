@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase } from '../../server/testing/setups/database.ts';
-import { formatDecimal, subtract } from '../exact.ts';
 import { type Books, createRandom, openBooks } from '../reliability-kit.ts';
-import { Api, createAccount, fund, readBalance } from '../service.ts';
+import { Api, createAccount, fund } from '../service.ts';
 import { openAch, openBank } from './bank-files.ts';
-import { describePayout, endPassLeases, takeSnapshot } from './books.ts';
+import { describePayout, endPassLeases } from './books.ts';
 import { isLitecoindInstalled, openEthereum, openLitecoin } from './chains.ts';
 import { createCounts, createTargets, type Load, type LoadCounts, runClient } from './client.ts';
 import { openClock } from './clock.ts';
-import type { AskedPayout, Counterpart, CounterpartPlaces } from './counterpart.ts';
+import type { Counterpart, CounterpartPlaces } from './counterpart.ts';
+import { checkBooks, gatherEvidence } from './evidence.ts';
 import { openJournal } from './journal.ts';
-import { type Evidence, judge } from './judge.ts';
+import { judge } from './judge.ts';
 import { type KillCounts, killAtRandom } from './killer.ts';
 import { folderPrefix, readOptions, type TrialOptions } from './options.ts';
 import { openPartner, partnerNames } from './partners.ts';
@@ -136,7 +136,13 @@ async function run(setup: Setup): Promise<boolean> {
   say(`settling: ${counts.acknowledged} acknowledged`);
   const accountId = account.credentials.account;
   await settle({ books, accountId, clock, counterparts, say });
-  const evidence = await gather({ accountId, journal, scene, books });
+  const evidence = await gatherEvidence({
+    accountId,
+    entries: journal.entries,
+    counterparts,
+    books,
+    funded: fundsUsd,
+  });
   const judged = judge(evidence);
   const others = await checkBooks({ books, evidence, api: account.api });
   const verdict = { ...judged, violations: [...judged.violations, ...others] };
@@ -150,28 +156,6 @@ async function run(setup: Setup): Promise<boolean> {
   printLogs(slots);
   await printEvidence(books, verdict.violations);
   return verdict.violations.length === 0;
-}
-
-/** The proof of the ledger, and the balance that the client is answered. */
-async function checkBooks({
-  books,
-  evidence,
-  api,
-}: {
-  books: Books;
-  evidence: Evidence;
-  api: Api;
-}): Promise<string[]> {
-  const faults: string[] = [];
-  await books.assertSound().catch((error: unknown) => faults.push(`the ledger: ${String(error)}`));
-  const wallet = evidence.snapshot.balances.find(
-    ({ name, currency }) => name === 'wallet' && currency === 'USD',
-  );
-  const answered = subtract(await readBalance(api), '0');
-  const kept = formatDecimal({ digits: wallet?.balance ?? 0n, scale: 2 });
-  if (answered !== kept)
-    faults.push(`the client is answered ${answered} USD, the ledger has ${kept}`);
-  return faults;
 }
 
 function never(): never {
@@ -203,35 +187,6 @@ function killAll(
       if (service % 10 === 0) say(`${service} kills, ${counts.acknowledged} acknowledged`);
     },
   });
-}
-
-async function gather({
-  accountId,
-  journal,
-  scene,
-  books,
-}: {
-  accountId: string;
-  journal: ReturnType<typeof openJournal>;
-  scene: Scene;
-  books: Books;
-}): Promise<Evidence> {
-  const { entries } = journal;
-  const snapshot = await takeSnapshot(books, accountId);
-  const byTransfer = new Map(entries.map((entry) => [entry.transferId, entry]));
-  const booked: Evidence['booked'][number][] = [];
-  for (const { rail, listBooked } of scene.counterparts) {
-    const asked = snapshot.payouts.flatMap((payout): AskedPayout[] => {
-      const entry = payout.rail === rail ? byTransfer.get(payout.transferId) : undefined;
-      if (entry === undefined) return [];
-      const { destination, currency, amountMinor } = entry;
-      const [reference = payout.id] = payout.references;
-      return [{ reference, destination, currency, amountMinor }];
-    });
-    for (const payment of await listBooked(asked)) booked.push({ rail, payment });
-  }
-  const funded = { USD: BigInt(fundsUsd) * 100n };
-  return { entries, snapshot, booked, funded };
 }
 
 const explainedMax = 5;

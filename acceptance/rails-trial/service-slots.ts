@@ -25,13 +25,19 @@ export type SlotOptions = {
   readonly port: number;
   readonly folder: string;
   readonly settings: Readonly<Record<string, string>>;
+  /** What it does; both without it. */
+  readonly role?: 'serve' | 'work';
+  /** The entry point of another release than this one. */
+  readonly program?: string;
+  /** Further arguments, such as `--recover`. */
+  readonly args?: readonly string[];
 };
 
 /** So often in a row a start may fail until it is no accident. */
 const failuresMax = 5;
 
 export function createSlot(options: SlotOptions): Slot {
-  const { name, port, folder, settings } = options;
+  const { name, port, folder, settings, role = 'all', program = serverMain, args = [] } = options;
   const dataDirectory = join(folder, name);
   mkdirSync(dataDirectory, { recursive: true });
   const logFile = join(folder, `${name}.log`);
@@ -43,10 +49,14 @@ export function createSlot(options: SlotOptions): Slot {
     isReady = false;
     const beganMs = performance.now();
     const launched = startProcess({
-      args: [serverMain],
+      args: [program, role, ...args],
       logFile,
       isReady: (printed) => printed.includes('Outlay is ready'),
-      env: { ...testSettings(dataDirectory), ...settings, PORT: String(port) },
+      env: {
+        ...testSettings(dataDirectory),
+        ...settings,
+        [role === 'work' ? 'OUTLAY_WORK_PORT' : 'PORT']: String(port),
+      },
     });
     void launched.ready.then(
       () => {

@@ -41,8 +41,8 @@ export async function settle(settling: Settling): Promise<void> {
   await waitUntilStill(settling);
 }
 
-/** The clock moves only when nothing happens without it, so that no quote runs out for its haste. */
-async function settleMinutes(settling: Settling): Promise<void> {
+/** Ends when no payout of a fast rail is open. The clock moves only when nothing happens without it, so that no quote runs out for its haste. */
+export async function settleMinutes(settling: Settling): Promise<void> {
   const { books, accountId, clock } = settling;
   let before = '';
   let stillRounds = 0;

@@ -67,7 +67,8 @@ test('a process that stops is not ready at once, and serves until its delay is o
 test('a process whose database a newer release has migrated takes no more work', async () => {
   const { app, ask } = await start('all');
   assert.equal((await ask('/health/ready')).status, 200);
-  await run(`insert into migrations (version, name, hash) values (999999, 'newer', '')`);
+  await run(`insert into migrations (version, name, hash, works_beside)
+    values (999999, 'newer', '', 999999)`);
   try {
     const ready = await ask('/health/ready');
     assert.equal(ready.status, 503);
@@ -90,7 +91,8 @@ test('a failure of old code on a newer database is answered with 503, not 500', 
   assert.equal((await ask(balance)).status, 200);
   // Asked at once, before the next regular look at the version.
   await run(`do $$ begin
-    insert into migrations (version, name, hash) values (999999, 'newer', '');
+    insert into migrations (version, name, hash, works_beside)
+    values (999999, 'newer', '', 999999);
     alter table ledger_accounts rename to newer_accounts;
   end $$`);
   try {

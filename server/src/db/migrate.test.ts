@@ -9,7 +9,7 @@ import { freezeSchema, type Migration, migrate, readMigrations } from './migrate
 
 const folder = await mkdtemp(join(tmpdir(), 'outlay-migrations-'));
 after(() => rm(folder, { recursive: true }));
-const addName = `
+const addName = `-- works beside schema 0001
   alter table accounts add column legal_name text;
   update accounts set legal_name = upper(name);`;
 
@@ -91,6 +91,58 @@ test('a database of an unreleased schema is refused with instructions', async ()
 test('a database migrated by a newer release is refused', async () => {
   await using database = await createTestDatabase();
   const { url } = database;
-  await query(url, `insert into migrations (version, name, hash) values (2, 'newer', '')`);
+  await query(
+    url,
+    `insert into migrations (version, name, hash, works_beside) values (3, 'newer', '', 2)`,
+  );
   await assert.rejects(migrate({ url }), /migrated by a newer release: update the program/);
+});
+
+test('the previous release starts on a database whose migration works beside it', async () => {
+  await using database = await createTestDatabase({ isEmpty: true });
+  const { url } = database;
+  const migrations = await readWith(addName);
+  await migrate({ url, migrations });
+  await migrate({ url, migrations: migrations.slice(0, 1) });
+});
+
+test('a migration says beside which older schema it works', async () => {
+  const refusal = /0002_legal_name.sql must begin with "-- works beside schema NNNN"/;
+  await assert.rejects(readWith('alter table accounts add column legal_name text;'), refusal);
+  await assert.rejects(readWith('-- works beside schema 0003\nselect 1;'), refusal);
+});
+
+test('a migration waits for a lock only briefly, and is tried again', async () => {
+  await using database = await createTestDatabase({ isEmpty: true });
+  const { url } = database;
+  const migrations = await readWith(addName);
+  await migrate({ url, migrations: migrations.slice(0, 1) });
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('begin; select from accounts');
+  const migrating = migrate({ url, migrations });
+  // A request that queues behind the migration waits no longer than the migration itself does.
+  const waitsMs: number[] = [];
+  for (let request = 0; request < 20; request += 1) {
+    const startMs = performance.now();
+    await query(url, 'select count(*) from accounts');
+    waitsMs.push(performance.now() - startMs);
+  }
+  await holder.query('commit');
+  await holder.end();
+  await migrating;
+  assert.ok(Math.max(...waitsMs) < 2_500, `a request waited ${Math.max(...waitsMs)} ms`);
+  assert.equal((await query(url, 'select from migrations')).length, 2);
+});
+
+test('a migration that gets no lock fails, and names its tries', async () => {
+  await using database = await createTestDatabase({ isEmpty: true });
+  const { url } = database;
+  const migrations = await readWith(addName);
+  await migrate({ url, migrations: migrations.slice(0, 1) });
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('begin; select from accounts');
+  await assert.rejects(migrate({ url, migrations, triesMax: 2 }), /2 times: .* lock timeout/);
+  await holder.end();
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createOpener } from './postgres/connection.ts';
 import { readSchema } from './schema.ts';
@@ -12,7 +13,14 @@ import { readSchema } from './schema.ts';
  * is added. From then on a change is a new file `migrations/NNNN_name.sql` together with the change of
  * the schema files; a migration that has landed is never edited (its hash is stored and compared).
  */
-export type Migration = { version: number; name: string; text: string; hash: string };
+export type Migration = {
+  version: number;
+  name: string;
+  text: string;
+  hash: string;
+  /** The oldest schema whose processes go on working after this migration. */
+  worksBeside: number;
+};
 
 const migrationsFolder = join(import.meta.dirname, 'migrations');
 
@@ -31,9 +39,22 @@ export async function readMigrations(folder = migrationsFolder): Promise<Migrati
 
 const initialFile = '0001_initial.sql';
 
+const besidePattern = /^-- works beside schema (\d{4})$/m;
+
+/** @throws when a later migration does not say beside which older schema it works. */
 function describeMigration(file: string, text: string): Migration {
   const hash = createHash('sha256').update(text).digest('hex');
-  return { version: Number(file.slice(0, 4)), name: file.slice(5, -4), text, hash };
+  const version = Number(file.slice(0, 4));
+  const [line = ''] = text.split('\n', 1);
+  const worksBeside =
+    file === initialFile ? 1 : Number(besidePattern.exec(line)?.[1] ?? Number.NaN);
+  if (!(worksBeside >= 1 && worksBeside <= version)) {
+    throw new Error(
+      `${file} must begin with "-- works beside schema NNNN": the oldest schema whose processes go on ` +
+        'working after it; its own number if none does',
+    );
+  }
+  return { version, name: file.slice(5, -4), text, hash, worksBeside };
 }
 
 /**
@@ -58,29 +79,36 @@ export const unreleasedSchema =
  * Brings the database of `url` up to date. Several processes may call it at once: the first one
  * works, the others wait at the lock of the migrations table and find nothing left to do.
  *
- * @throws when a migration that ran here was edited since, or the database is ahead of this code.
+ * @throws when a migration that ran here was edited since, or a migration of a newer release does not
+ *   work beside this code.
  */
-export async function migrate(options: { url: string; migrations?: Migration[] }): Promise<void> {
+export async function migrate(options: {
+  url: string;
+  migrations?: Migration[];
+  triesMax?: number;
+}): Promise<void> {
   const migrations = options.migrations ?? (await readMigrations());
   const { client } = await createOpener(options.url).open({});
   try {
-    if (await isUpToDate(client, migrations)) return;
-    await requireOwner(client);
-    await createMigrationsTable(client);
-    for (const migration of migrations) {
+    const haveRun = await haveAllRun(client, migrations);
+    if (!haveRun) {
+      await requireOwner(client);
+      await createMigrationsTable(client);
+    }
+    for (const migration of haveRun ? [] : migrations) {
       const { version, name, hash } = migration;
-      if ((await runOnce(client, migration)) === hash) continue;
+      if ((await runWithTries(client, migration, options.triesMax)) === hash) continue;
       throw new Error(
         version === 1
           ? unreleasedSchema
           : `migration ${version} (${name}) was edited after it had run here`,
       );
     }
-    const { rows } = await client.query<{ version: number }>(
-      'select max(version) as version from migrations',
+    const { rows } = await client.query<{ works_beside: number }>(
+      'select max(works_beside) as works_beside from migrations',
     );
     const newest = migrations.at(-1)?.version ?? 0;
-    if ((rows[0]?.version ?? 0) > newest) {
+    if ((rows[0]?.works_beside ?? 0) > newest) {
       throw new Error('the database was migrated by a newer release: update the program');
     }
   } finally {
@@ -88,8 +116,8 @@ export async function migrate(options: { url: string; migrations?: Migration[] }
   }
 }
 
-/** Whether every migration has run here, and none else; a login that owns nothing may ask it. */
-async function isUpToDate(client: pg.Client, migrations: readonly Migration[]): Promise<boolean> {
+/** Whether every migration has run here, as it is; a login that owns nothing may ask it. */
+async function haveAllRun(client: pg.Client, migrations: readonly Migration[]): Promise<boolean> {
   const { rows: found } = await client.query<{ exists: boolean }>(
     `select to_regclass('migrations') is not null as exists`,
   );
@@ -97,8 +125,7 @@ async function isUpToDate(client: pg.Client, migrations: readonly Migration[]): 
   const { rows } = await client.query<{ hash: string }>(
     'select hash from migrations order by version',
   );
-  const hashes = migrations.map(({ hash }) => hash);
-  return rows.length === hashes.length && rows.every(({ hash }, index) => hash === hashes[index]);
+  return migrations.every(({ hash }, index) => rows[index]?.hash === hash);
 }
 
 /** @throws where the login may not change the schema. */
@@ -120,6 +147,7 @@ async function createMigrationsTable(client: pg.Client): Promise<void> {
         version integer primary key,
         name text not null,
         hash text not null,
+        works_beside integer not null,
         applied_at timestamptz not null default now()
       )`);
   } catch (error) {
@@ -129,9 +157,40 @@ async function createMigrationsTable(client: pg.Client): Promise<void> {
   }
 }
 
+/**
+ * While a migration waits for a table, every request for that table waits behind it. So it gives up
+ * soon, rolls back and is tried again: requests wait 2.5 seconds for a lock.
+ */
+const lockMsMax = 500;
+const triesByDefault = 60;
+const pauseMsMax = 3_000;
+/** lock_not_available, deadlock_detected. */
+const lockStates = new Set(['55P03', '40P01']);
+
+async function runWithTries(
+  client: pg.Client,
+  migration: Migration,
+  triesMax = triesByDefault,
+): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await runOnce(client, migration);
+    } catch (error) {
+      const { version, name } = migration;
+      const isLocked = error instanceof pg.DatabaseError && lockStates.has(error.code ?? '');
+      const many = isLocked ? ` ${tries} times` : '';
+      if (!isLocked || tries >= triesMax) {
+        const text = `migration ${version} (${name}) failed${many}: ${String(error)}`;
+        throw new Error(text, { cause: error });
+      }
+      await sleep(Math.min(pauseMsMax, 100 * 2 ** tries) * (0.5 + Math.random() / 2));
+    }
+  }
+}
+
 /** Runs a migration that has not run here, and returns the hash with which it ran. */
 async function runOnce(client: pg.Client, migration: Migration): Promise<string> {
-  const { version, name, text, hash } = migration;
+  const { version, name, text, hash, worksBeside } = migration;
   await client.query('begin');
   try {
     await client.query('lock table migrations in exclusive mode');
@@ -141,17 +200,18 @@ async function runOnce(client: pg.Client, migration: Migration): Promise<string>
     );
     const [ran] = rows;
     if (ran === undefined) {
+      // Not for the lock above: another process may be migrating.
+      if (version > 1) await client.query(`set local lock_timeout = ${lockMsMax}`);
       await client.query(text);
-      await client.query('insert into migrations (version, name, hash) values ($1, $2, $3)', [
-        version,
-        name,
-        hash,
-      ]);
+      await client.query(
+        'insert into migrations (version, name, hash, works_beside) values ($1, $2, $3, $4)',
+        [version, name, hash, worksBeside],
+      );
     }
     await client.query('commit');
     return ran?.hash ?? hash;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
-    throw new Error(`migration ${version} (${name}) failed: ${String(error)}`, { cause: error });
+    throw error;
   }
 }

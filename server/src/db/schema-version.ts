@@ -4,8 +4,9 @@ import type { Session } from './postgres/pool.ts';
 import { column, defineQuery, one } from './rows.ts';
 
 /**
- * Detects that a newer release has migrated the database. Its functions and columns may differ from
- * those that this release uses, so this process takes no more work from then on.
+ * Detects that a newer release has migrated the database beyond what this one works with. A migration
+ * says beside which older schemas it works; processes of those go on, so that releases can be replaced
+ * one process at a time. Older ones take no more work from then on.
  */
 
 export type SchemaVersion = {
@@ -17,8 +18,8 @@ export type SchemaVersion = {
 
 const selectVersion = defineQuery({
   name: 'select_schema_version',
-  text: 'select coalesce(max(version), 0) as version from migrations',
-  columns: { version: column.integer },
+  text: 'select coalesce(max(works_beside), 0) as works_beside from migrations',
+  columns: { works_beside: column.integer },
 });
 
 const checkEveryMs = 1_000;
@@ -32,8 +33,8 @@ export async function watchSchemaVersion(
   let checking: Promise<boolean> | undefined;
   const readVersion = async (): Promise<boolean> => {
     try {
-      const { version } = await one(session, selectVersion);
-      if (!isOutdated && version > known) {
+      const { works_beside: oldest } = await one(session, selectVersion);
+      if (!isOutdated && oldest > known) {
         isOutdated = true;
         onOutdated();
       }

@@ -269,6 +269,7 @@ export function isUnanswered(error: unknown): error is Error {
  */
 export function breaksConnection(error: unknown): error is Error {
   if (!(error instanceof pg.DatabaseError)) return isUnanswered(error);
+  if (isPlanOutdated(error)) return true;
   return error.severity === 'FATAL' || error.code === '25006';
 }
 
@@ -309,7 +310,16 @@ export async function retry<T>(attempt: () => Promise<T>): Promise<T> {
  */
 function isRetryable(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
-  return retryableStates.has(error.code ?? '') || error.routine === 'ExecFindPartition';
+  return (
+    retryableStates.has(error.code ?? '') ||
+    isPlanOutdated(error) ||
+    error.routine === 'ExecFindPartition'
+  );
+}
+
+/** A migration gave a table a column after this connection had prepared a statement that reads all. */
+function isPlanOutdated(error: pg.DatabaseError): boolean {
+  return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 }
 
 /** The SQLSTATE of a database error, or undefined for any other error. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { readSchema } from '../schema.ts';
+import { createOpener } from './connection.ts';
 
 /**
  * The roles in which the service works: `outlay_tenant` for one client, `outlay_service` for all. Roles
@@ -108,9 +109,7 @@ const usageStatement = `grant usage on schema public to ${tenantRole};`;
  * @throws TenantRoleError with the statements for an administrator if the connection's role may not.
  */
 export async function ensureTenantRole({ url }: { url: string }): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'outlay' });
-  client.on('error', () => undefined);
-  await client.connect();
+  const { client } = await createOpener(url).open({});
   try {
     const state = await inspectTenantRole(client);
     if (!state.exists || !state.isMember) await createRoles(client);

@@ -1,0 +1,4 @@
+#!/usr/bin/env bash
+# The primary is killed ten times under load: acceptance/drills/failover.ts. Wants Debian's patroni,
+# etcd-server and postgresql-15.
+exec "$(dirname "$0")/run-drill.sh" acceptance/drills/failover.ts

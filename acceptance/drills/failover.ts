@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openClock } from '../rails-trial/clock.ts';
+import { checkBooks, gatherEvidence } from '../rails-trial/evidence.ts';
+import { judge } from '../rails-trial/judge.ts';
+import { settleMinutes } from '../rails-trial/settle.ts';
+import { openBooks } from '../reliability-kit.ts';
+import { type DrillLoad, startLoad } from './load.ts';
+import { makeDrillFolder, say } from './machine.ts';
+import { type Cluster, openCluster, timing } from './patroni.ts';
+import {
+  type DrilledService,
+  type Funded,
+  fundedUsd,
+  openClient,
+  prepareService,
+  runOutlay,
+} from './service.ts';
+
+/**
+ * The primary of a Patroni cluster is killed ten times while clients pay. Nothing that was acknowledged
+ * may be lost, nothing paid twice by the partner's books, and the service is never restarted.
+ * `.ci/drills/failover.sh` runs it in a folder that it removes.
+ */
+
+const killsCount = 10;
+/** Of acknowledgements, before each kill. */
+const steadyCount = 20;
+const clientsCount = 6;
+const gapMsMax = 60_000;
+
+/** Resolves with how long it took from each kill to the next acknowledgement. */
+async function killPrimaries(cluster: Cluster, load: DrillLoad): Promise<number[]> {
+  const pausesMs: number[] = [];
+  for (let kill = 1; kill <= killsCount; kill += 1) {
+    await load.waitForMore(steadyCount);
+    const isWholeNode = kill % 2 === 0;
+    const name = await cluster.killPrimary(isWholeNode);
+    const killedMs = performance.now();
+    // Answers that were under way when the server died still arrive.
+    await sleep(200);
+    await load.waitForMore(1);
+    const pauseMs = performance.now() - killedMs;
+    pausesMs.push(pauseMs);
+    const what = isWholeNode ? 'PostgreSQL and Patroni' : 'PostgreSQL';
+    say(`kill ${kill}: ${what} of ${name}; acknowledged again after ${inSeconds(pauseMs)}`);
+    cluster.revive(name);
+    assert.notEqual(await cluster.waitUntilSynchronous(), name, 'the other node took over');
+  }
+  await load.waitForMore(steadyCount);
+  return pausesMs;
+}
+
+const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+type Scene = { service: DrilledService; client: Funded; load: DrillLoad; url: string };
+
+/** @throws unless the partner's books, the client's journal and the ledger agree. */
+async function assertPaidOnce({ service, client, load, url }: Scene): Promise<void> {
+  const { partner, clockFile } = service;
+  const { api, credentials } = client.account;
+  const books = openBooks(url);
+  const clock = await openClock(clockFile, () => api);
+  const accountId = credentials.account;
+  await settleMinutes({ books, accountId, clock, counterparts: [partner], say });
+  const evidence = await gatherEvidence({
+    accountId,
+    entries: load.journal.entries,
+    counterparts: [partner],
+    books,
+    funded: fundedUsd,
+  });
+  const { scores, violations } = judge(evidence);
+  const others = await checkBooks({ books, evidence, api });
+  await books.close();
+  for (const { committed, paid, held } of scores) {
+    say(`${committed} committed, ${paid} paid by the partner's books, ${held} held`);
+  }
+  assert.deepEqual([...violations, ...others], []);
+}
+
+async function main(): Promise<void> {
+  const folder = makeDrillFolder();
+  const cluster = await openCluster(folder);
+  say(`Patroni is up: ${JSON.stringify(timing)}, synchronous_mode on, two nodes`);
+  const service = await prepareService(folder, cluster.url);
+  const { serve, work } = service;
+  await serve.start();
+  await work.start();
+  const client = await openClient(service);
+  const load = startLoad({ ...client, folder, slots: () => [serve], clientsCount });
+  const pausesMs = await killPrimaries(cluster, load);
+  const gapMs = load.longestGapMs();
+  await load.stop();
+  const { acknowledged, broken, failed, failure } = load.counts;
+  say(`${acknowledged} acknowledged; settling`);
+  await assertPaidOnce({ service, client, load, url: cluster.url });
+  const verified = await runOutlay(service, ['ledger', 'verify']);
+  assert.equal(verified.exitCode, 0, verified.printed + verified.complaint);
+  for (const slot of [serve, work]) {
+    assert.ok(slot.isUp() && slot.startsMs.length === 1, `${slot.name} was restarted`);
+  }
+  assert.equal(failed, 0, `answers of an error other than 503: ${failure}`);
+  assert.equal(broken, 0, 'connections of clients to the service were broken');
+  assert.ok(gapMs < gapMsMax, `${inSeconds(gapMs)} without an acknowledgement`);
+  say(`${killsCount} kills of the primary: 0 of ${acknowledged} lost, 0 paid twice, ledger sound,`);
+  say('no process of the service restarted');
+  const [single, whole] = [0, 1].map((place) =>
+    Math.max(...pausesMs.filter((_, index) => index % 2 === place)),
+  );
+  say(`longest time without an acknowledgement: ${inSeconds(gapMs)}`);
+  say(
+    `  after a kill of PostgreSQL: ${inSeconds(single ?? 0)}; of the node: ${inSeconds(whole ?? 0)}`,
+  );
+  await service.close();
+  await cluster.close();
+}
+
+await main();

@@ -10,7 +10,7 @@ const source = '^server/src';
 /** Lowest first. A file may import its own rank and the ranks before it. */
 const ranks = [
   ['core/'],
-  ['db/', 'config(-values)?\\.ts$'],
+  ['db/', 'tracing/', 'config(-values|-telemetry)?\\.ts$'],
   ['http/', 'work/'],
   ['ledger/', 'accounts/', 'users/', 'rails/'],
   ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/'],

@@ -47,6 +47,8 @@ export type StartOptions = {
   dataDirectory?: string;
   /** Starts one even where the environment names a running one. */
   isOwn?: boolean;
+  /** Requests only; the default is `all`. */
+  role?: 'serve';
   /** Starts one on an embedded database of its own. */
   isEmbedded?: boolean;
 };
@@ -114,7 +116,9 @@ async function startOwnService(options: StartOptions): Promise<Service> {
   const isGiven = isEmbedded || options.settings?.['DATABASE_URL'] !== undefined;
   const database = isGiven ? undefined : await createDatabase();
   const settings = { ...database?.settings, ...options.settings };
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', serverMain], {
+  const { role = 'all' } = options;
+  const words = ['--disable-warning=ExperimentalWarning', serverMain, role];
+  const child = spawn(process.execPath, words, {
     env: { ...testSettings(dataDirectory), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

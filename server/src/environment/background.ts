@@ -12,6 +12,7 @@ import type { Notifier } from '../notices/notifier.ts';
 import type { Scheduler } from '../payouts/scheduler.ts';
 import { expireProposals } from '../proposals/proposals.ts';
 import { runPass } from '../rails/host/passes.ts';
+import { removeOldTraceContexts } from '../tracing/trace-contexts.ts';
 import type { Deliverer } from '../webhooks/deliverer.ts';
 import { openChain } from './chain.ts';
 import type { Foundation } from './foundation.ts';
@@ -156,6 +157,9 @@ function startChores(
     proposalsIdleMs,
     async () => (await expireProposals(db.system, 100)) > 0,
   );
+  if (base.tracing !== undefined) {
+    repeat('old traces', cleaningIdleMs, () => removeOldTraceContexts(db.system));
+  }
   repeat('abandoned batches', cleaningIdleMs, () => removeAbandoned({ db }));
   repeat('partitions', partitionsIdleMs, () => keepPartitions(db.system, retention));
   if (hasRateSources(config)) repeat('import rates', ratesIdleMs, () => rates.importAll());

@@ -4,7 +4,7 @@ import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
 
 const commit = defineQuery({
   name: 'commit_payouts',
-  text: `select ordinal, result, pickup_code from commit_payouts($1, $2, $3, $4, $5, $6, $7)`,
+  text: `select ordinal, result, pickup_code from commit_payouts($1, $2, $3, $4, $5, $6, $7, $8)`,
   columns: { ordinal: column.integer, result: column.text, pickup_code: column.text },
 });
 
@@ -14,6 +14,7 @@ export type GroupedCommit = {
   payoutId: string;
   /** The stored answer has % in place of the pickup code. */
   keyed: { key: string; fingerprint: Buffer; answer: string } | undefined;
+  traceparent: string | undefined;
 };
 
 /** By ordinal, from 1: `committed`, `held`, or the result of `judge_commits`. */
@@ -30,5 +31,8 @@ export async function commitPayoutRows(
     commits.map(({ keyed }) => keyed?.fingerprint ?? null),
     textArray(commits.map(({ keyed }) => keyed?.answer)),
     mayWait,
+    commits.some(({ traceparent }) => traceparent !== undefined)
+      ? textArray(commits.map(({ traceparent }) => traceparent))
+      : null,
   ]);
 }

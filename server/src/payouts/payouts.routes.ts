@@ -10,6 +10,8 @@ import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { decimalField, isRealDate, requireField, textField } from '../http/schema.ts';
 import type { CheckpointServices } from '../ledger/checkpoints.ts';
 import type { Rail } from '../rails/contract/contract.ts';
+import { storeTraceContext } from '../tracing/trace-contexts.ts';
+import { findRecorded } from '../tracing/tracing.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findCommitFacts, type PayoutId } from './commit-refusal.sql.ts';
 import { describeRefusal } from './commit-refusal.ts';
@@ -328,7 +330,11 @@ function commitRoute(): Route<PayoutServices> {
           tryGrouped: async ({ requestKey }) => {
             const session = env.db.tenant(accountId);
             if ((await listPayoutFaults(env, session, payout)) !== undefined) return undefined;
-            const text = await env.groupCommit.submit({ ...payout, requestKey });
+            const text = await env.groupCommit.submit({
+              ...payout,
+              requestKey,
+              traceparent: findRecorded(env.db.tracing)?.traceparent,
+            });
             if (text !== undefined) return { text };
             // Before the transaction of the refusal, because it may start a verification session.
             identityLink = await createIdentityLink(context, payout);
@@ -348,7 +354,7 @@ function commitRoute(): Route<PayoutServices> {
  * @throws AppError not_found.
  */
 export async function commitOrRefuse(
-  { env }: { env: Pick<PayoutServices, 'keys' | 'rails' | 'clock'> },
+  { env }: { env: Pick<PayoutServices, 'db' | 'keys' | 'rails' | 'clock'> },
   session: Session,
   { payout, identityLink }: { payout: PayoutId; identityLink: string },
 ): Promise<z.infer<typeof dryCommitAnswer>> {
@@ -357,7 +363,10 @@ export async function commitOrRefuse(
   const refused = await listPayoutFaults(env, session, payout);
   if (refused !== undefined) return refuseRecipient(payoutToken, refused);
   const result = await commitPayout({ session, accountId, userId }, payoutId);
-  if (result.status === 'success') return writeCommit(payoutToken, result);
+  if (result.status === 'success') {
+    await storeTraceContext(session, env.db.tracing, { accountId, subjectId: payoutId });
+    return writeCommit(payoutToken, result);
+  }
   const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
   const describing = { keys: env.keys, today, identityLink };
   const obstacle = await describeRefusal(describing, session, { ...result, payout });

@@ -106,7 +106,7 @@ $$;
 -- % in its text stands for the pickup code.
 create function commit_payouts(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_keys text[], p_fingerprints bytea[],
-  p_answers text[], p_may_wait boolean
+  p_answers text[], p_may_wait boolean, p_traces text[] default null
 ) returns table (ordinal integer, result text, detail text, pickup_code text)
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -140,6 +140,9 @@ begin
   ), due as (
     insert into payout_dispatches (account_id, payout_id, rail, due_at)
     select account_id, payout_id, rail, v_now from chosen
+  ), traced as (
+    insert into trace_contexts (account_id, subject_id, traceparent, created_at)
+    select account_id, payout_id, p_traces[ord], v_now from chosen where p_traces[ord] is not null
   ), keyed as (
     insert into idempotency_records (account_id, key, month, fingerprint, status, body, created_at)
     select account_id, p_keys[ord], month_of(v_now), p_fingerprints[ord], 200,
@@ -166,8 +169,7 @@ begin
   from answered a;
   perform write_payout_events(v_judged.accounts, v_judged.payouts, v_judged.statuses,
     v_judged.reasons, v_judged.recipients, v_now);
-  return query
-  select r.ord::integer, r.result, r.detail, r.code
+  return query select r.ord::integer, r.result, r.detail, r.code
   from unnest(v_judged.ords, v_judged.results, v_judged.details, v_judged.codes)
     r (ord, result, detail, code);
 end

@@ -62,6 +62,7 @@ const listsIdleMs = 3_600_000;
 /** Whether a list has changed costs one statement; another process may have imported it. */
 const rescreenIdleMs = 10_000;
 const cleaningIdleMs = 60_000;
+const fundsIdleMs = 60_000;
 /** The longest time from the expiry of a proposal to its event. */
 const proposalsIdleMs = 5_000;
 const partitionsIdleMs = 10 * 60_000;
@@ -131,13 +132,14 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   for (const { channel, sendDue } of parts.notifiers) {
     repeatUnlessRecovering(`notices ${channel}`, noticesIdleMs, () => sendDue(loops.signal));
   }
-  startChores(repeat, parts);
+  startChores(repeat, parts, loops.signal);
 }
 
 /** What neither pays nor reads payouts, so that it goes on during a recovery. */
 function startChores(
   repeat: Repeat,
   { base, payments, rates, deliverer, resumeClock }: BackgroundParts,
+  signal: AbortSignal,
 ): void {
   const { db, config, name } = base;
   const { railNames } = payments.dispatcher;
@@ -145,6 +147,9 @@ function startChores(
     eventMonths: config.OUTLAY_EVENT_MONTHS,
     webhookMonths: config.OUTLAY_WEBHOOK_MONTHS,
   };
+  for (const rail of payments.funds.railNames) {
+    repeat(`funds ${rail}`, fundsIdleMs, () => payments.funds.refresh(rail, signal));
+  }
   repeat('webhooks', webhooksIdleMs, deliverer.startDue);
   const chain = openChain(base);
   repeat('checkpoints', config.OUTLAY_CHECKPOINT_SECONDS * 1000, () => signCheckpoints(chain));

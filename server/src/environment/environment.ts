@@ -61,7 +61,7 @@ async function openParts(given: EnvironmentOptions) {
     (watch) => watch.stop(),
   );
   const onError = watchErrors(base, schema.check);
-  const loops = createLoops(onError);
+  const loops = createLoops(onError, base.steadyMs);
   const authenticator = createAuthenticator({ db, clock });
   const rates = await openRates(base);
   const recovery = createRecoveryState(db);
@@ -149,6 +149,9 @@ export async function openEnvironment(options: EnvironmentOptions) {
 
     rails: payments.rails,
     railNames: dispatcher.railNames,
+    healthOf: dispatcher.healthOf,
+    railFunds: payments.funds.list,
+    loopsSucceededAtMs: loops.succeededAtMs,
     callbackTargets: configured.callbackTargets,
     dispatcher,
     scheduler,

@@ -24,16 +24,17 @@ export function addTracing(app: FastifyInstance, tracing: Tracing): void {
       },
     });
     request.span = span;
-    tracing.within(span, done);
+    if (span.isRecorded) tracing.within(span, done);
+    else done();
   });
   // Events of the body belong to the connection, so the handler would run outside of the span.
   app.addHook('preHandler', (request, _reply, done) => {
-    if (request.span === undefined) done();
-    else tracing.within(request.span, done);
+    if (request.span?.isRecorded === true) tracing.within(request.span, done);
+    else done();
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { span } = request;
-    if (span !== undefined) {
+    if (span?.isRecorded === true) {
       span.set({ 'http.response.status_code': reply.statusCode });
       if (reply.statusCode >= 500) span.fail(String(reply.statusCode));
       span.end();

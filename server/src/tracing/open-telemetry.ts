@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
 import {
   type Context,
   type Link,
@@ -104,6 +105,28 @@ class RecordedSpan implements Span {
   }
 }
 
+/**
+ * The first span of a trace that is not recorded, which is most of them: it costs a random number. Its
+ * trace has an identifier only if a log line asks for it, and no other process hears of it.
+ */
+class UnrecordedSpan implements Span {
+  readonly isRecorded = false;
+  #traceId: string | undefined;
+
+  get traceId(): string {
+    this.#traceId ??= randomBytes(16).toString('hex');
+    return this.#traceId;
+  }
+
+  get traceparent(): string {
+    return `00-${this.traceId}-${randomBytes(8).toString('hex')}-00`;
+  }
+
+  set(): void {}
+  fail(): void {}
+  end(): void {}
+}
+
 export function openTracing(options: TracingOptions): Tracing {
   const provider = new TracerProvider({
     resource: resourceFromAttributes(options.resource),
@@ -119,8 +142,13 @@ export function openTracing(options: TracingOptions): Tracing {
   });
   const tracer = provider.getTracer('outlay');
   const storage = new AsyncLocalStorage<RecordedSpan | undefined>();
+  const rootShare = findRootShare(options);
   const begin = (start: SpanStart): Span => {
-    const parent = findContext(start.parent) ?? storage.getStore()?.context ?? ROOT_CONTEXT;
+    const known = findContext(start.parent) ?? storage.getStore()?.context;
+    if (known === undefined && rootShare < 1 && Math.random() >= rootShare) {
+      return new UnrecordedSpan();
+    }
+    const parent = known ?? ROOT_CONTEXT;
     const span = tracer.startSpan(
       start.name,
       {
@@ -135,7 +163,10 @@ export function openTracing(options: TracingOptions): Tracing {
   return {
     active: () => storage.getStore(),
     begin,
-    within: (span, work) => storage.run(span as RecordedSpan | undefined, work),
+    within: (span, work) => {
+      const next = span instanceof RecordedSpan ? span : undefined;
+      return next === storage.getStore() ? work() : storage.run(next, work);
+    },
     headers: () => {
       const active = storage.getStore();
       const headers: Record<string, string> = {};
@@ -148,9 +179,11 @@ export function openTracing(options: TracingOptions): Tracing {
 
 /** The context of a span, or of the headers that name one; malformed headers name none. */
 function findContext(of: Span | TraceHeaders | undefined): Context | undefined {
-  if (of === undefined) return undefined;
+  if (of === undefined || of instanceof UnrecordedSpan) return undefined;
   if (of instanceof RecordedSpan) return of.context;
-  const context = propagator.extract(ROOT_CONTEXT, of, readHeaders);
+  const headers = of as TraceHeaders;
+  if (headers.traceparent === undefined) return undefined;
+  const context = propagator.extract(ROOT_CONTEXT, headers, readHeaders);
   return trace.getSpanContext(context) === undefined ? undefined : context;
 }
 
@@ -161,12 +194,19 @@ function describeLink(of: Span | TraceHeaders): Link[] {
 }
 
 function createSampler({ sampler, samplerRatio }: TracingOptions): Sampler {
-  const root = sampler.endsWith('always_on')
-    ? new AlwaysOnSampler()
-    : sampler.endsWith('always_off')
-      ? new AlwaysOffSampler()
-      : new TraceIdRatioBasedSampler(samplerRatio);
-  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+  // `findRootShare` has decided before a span without a parent begins.
+  if (sampler.startsWith('parentbased_'))
+    return new ParentBasedSampler({ root: new AlwaysOnSampler() });
+  if (sampler === 'always_on') return new AlwaysOnSampler();
+  return sampler === 'always_off'
+    ? new AlwaysOffSampler()
+    : new TraceIdRatioBasedSampler(samplerRatio);
+}
+
+/** The share of traces that this service begins and records; 1 leaves it to the sampler. */
+function findRootShare({ sampler, samplerRatio }: TracingOptions): number {
+  if (sampler === 'parentbased_traceidratio') return samplerRatio;
+  return sampler.endsWith('always_off') ? 0 : 1;
 }
 
 /** Exports by OTLP, and reports what was lost, which the packages themselves do not. */

@@ -67,14 +67,20 @@ export function createGauges(options: GaugesOptions): Gauges {
   };
 }
 
+type NewGauge = (name: string, help: string, ...labelNames: string[]) => Gauge;
+
 function createAll(registry: Registry) {
-  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+  const gauge: NewGauge = (name, help, ...labelNames) =>
     new Gauge({
       name: `outlay_${name}`,
       help,
       labelNames: ['environment', ...labelNames],
       registers: [registry],
     });
+  return { ...createPayoutGauges(gauge), ...createServiceGauges(gauge) };
+}
+
+function createPayoutGauges(gauge: NewGauge) {
   return {
     due: gauge(
       'payouts_due',
@@ -116,6 +122,11 @@ function createAll(registry: Registry) {
       'ledger_unsigned_seconds',
       'How long the oldest change that no signed checkpoint covers has waited',
     ),
+  };
+}
+
+function createServiceGauges(gauge: NewGauge) {
+  return {
     loopAge: gauge(
       'loop_success_age_seconds',
       'Time since background work of this process last succeeded',

@@ -142,8 +142,12 @@ test('a scrape shows dispatch lag, background work, funds, health and cut-offs o
   const rail = createFakeRail(() => ({ outcome: 'retry', reason: 'unreachable' }));
   await money.quoteAndCommit(owner);
   await money.advance(120_000);
-  const { read } = open();
+  const { read, steady } = open();
   const gauges = await read();
+  const lag = gauges.get(`outlay_dispatch_lag_seconds{rail="${rail.name}"}`);
+  steady.ms += 9_000;
+  // Not read again yet: nothing says that the payout still waits.
+  assert.equal((await read()).get(`outlay_dispatch_lag_seconds{rail="${rail.name}"}`), lag);
   assert.ok((gauges.get(`outlay_dispatch_lag_seconds{rail="${rail.name}"}`) ?? 0) >= 120);
   assert.equal(gauges.get('outlay_dispatch_lag_seconds{rail="idle"}'), 0);
   assert.equal(gauges.get('outlay_loop_success_age_seconds{loop="dispatch"}'), 4);

@@ -282,9 +282,8 @@ function showSnapshot(
     gauges.unfinished.set({ environment, rail, status }, row.count);
     gauges.oldest.set({ environment, rail, status }, row.oldest_seconds + ageSeconds);
   }
-  for (const [rail, seconds] of lags) {
-    gauges.lag.set({ environment, rail }, seconds === 0 ? 0 : seconds + ageSeconds);
-  }
+  // As of the reading: with its age added, payouts that were sent meanwhile would seem to wait.
+  for (const [rail, seconds] of lags) gauges.lag.set({ environment, rail }, seconds);
   const { unsignedSeconds } = snapshot;
   gauges.unsigned.set({ environment }, unsignedSeconds === 0 ? 0 : unsignedSeconds + ageSeconds);
   for (const { kind, count, oldest_seconds: oldestSeconds } of snapshot.exceptions) {

@@ -9,9 +9,10 @@ import { readConfig } from '../server/src/config.ts';
  */
 
 const config = readConfig(process.env);
+const role = process.argv[2] === 'serve' ? 'serve' : 'all';
 const report = (line: string): void => void process.stderr.write(`outlay: ${line}\n`);
-const app = await createApp(config, { role: 'all', realNowMs: Date.now, report });
+const app = await createApp(config, { role, realNowMs: Date.now, report });
 const stop = (): void => void app.close().then(() => process.exit(0));
 process.on('SIGINT', stop);
 process.on('SIGTERM', stop);
-process.stdout.write(describeStart(config, { role: 'all', ...(await app.listen()) }));
+process.stdout.write(describeStart(config, { role, ...(await app.listen()) }));

@@ -54,6 +54,8 @@ export type StartOptions = {
   dataDirectory?: string;
   /** Starts one even where the environment names a running one. */
   isOwn?: boolean;
+  /** Requests only; the default is `all`. */
+  role?: 'serve';
   /** Starts one on an embedded database of its own. */
   isEmbedded?: boolean;
 };
@@ -122,7 +124,9 @@ async function startOwnService(options: StartOptions): Promise<Service> {
   const database = isGiven ? undefined : await createDatabase();
   const settings = { ...database?.settings, ...options.settings };
   const main = isRootInLive(settings) ? serviceAsRootMain : serverMain;
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
+  const { role = 'all' } = options;
+  const words = ['--disable-warning=ExperimentalWarning', main, role];
+  const child = spawn(process.execPath, words, {
     env: { ...testSettings(dataDirectory), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -4,14 +4,23 @@ import { join } from 'node:path';
 /** docs/benchmarks.md: each part of the suite writes its own section and leaves the others. */
 
 const file = join(import.meta.dirname, '../docs/benchmarks.md');
-const sections = ['peers', 'profile', 'large', 'batch', 'growth', 'events', 'webhooks'] as const;
+const sections = [
+  'peers',
+  'profile',
+  'large',
+  'batch',
+  'growth',
+  'events',
+  'webhooks',
+  'tracing',
+] as const;
 export type SectionName = (typeof sections)[number];
 
 const head = `# Benchmarks
 
 The suite in \`bench/\` writes this page; do not edit it. \`npm run bench\` measures Outlay beside other
-engines; \`npm run bench -- --profile\`, \`-- --large\`, \`-- --batch\`, \`-- --growth\`, \`-- --events\` and
-\`-- --webhooks\` write the sections after it (\`-- --overload\` prints the figures of
+engines; \`npm run bench -- --profile\`, \`-- --large\`, \`-- --batch\`, \`-- --growth\`, \`-- --events\`,
+\`-- --webhooks\` and \`-- --tracing\` write the sections after it (\`-- --overload\` prints the figures of
 [decision 12](decisions/0012-overload.md)). Load generator,
 service and database share one machine. Compare ratios within a run: absolute figures say little about
 another machine. [Decision 10](decisions/0010-group-commit.md) explains the targets that are not reached.

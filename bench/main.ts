@@ -8,7 +8,7 @@ import { type Found, type Measured, writeReport } from './report.ts';
  * npm run bench: ours and its peers beside each other, alternately in one run, as medians and
  * ratios. Load generator, services and database share the machine. BENCH_ROUNDS, BENCH_SECONDS and
  * BENCH_ONLY (beginnings of keys, see plan.ts) narrow it; --profile, --large, --batch, --growth,
- * --events, --webhooks and --overload run those parts.
+ * --events, --webhooks, --tracing and --overload run those parts.
  */
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
@@ -21,6 +21,7 @@ else if (process.argv.includes('--profile')) await (await import('./profile.ts')
 else if (process.argv.includes('--growth')) await (await import('./growth.ts')).runGrowth();
 else if (process.argv.includes('--overload')) await import('./overload.ts');
 else if (process.argv.includes('--events')) await (await import('./events.ts')).runEvents();
+else if (process.argv.includes('--tracing')) await (await import('./tracing.ts')).runTracing();
 else if (process.argv.includes('--webhooks')) {
   await (await import('./webhooks.ts')).runWebhooks();
 } else if (process.argv.includes('--batch')) await (await import('./batch.ts')).runBatch();

@@ -7,6 +7,7 @@ import { batchRoutes } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { AppError } from './core/errors.ts';
+import { createRepeatedLines } from './core/repeated-lines.ts';
 import { createOutdatedError } from './db/schema-version.ts';
 import { destinationRoutes } from './destinations/destinations.routes.ts';
 import { listEnvironments, openDatabases } from './environment/databases.ts';
@@ -25,6 +26,7 @@ import { addReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
 import { createServer, type HttpServer, setNotFound } from './http/server.ts';
+import { addTracing } from './http/tracing.ts';
 import { identityDecisionRoutes } from './kyc/decisions.routes.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
@@ -43,6 +45,8 @@ import { closeReceipts } from './receipts/receipt.ts';
 import { receiptKeyRoutes } from './receipts/receipt-key.routes.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { statementRoutes } from './statements/statements.routes.ts';
+import { startTracing } from './tracing/start.ts';
+import { nameFailure, type Tracing } from './tracing/tracing.ts';
 import { userRoutes } from './users/users.routes.ts';
 import { deliveryRoutes } from './webhooks/deliveries.routes.ts';
 import { webhookRoutes } from './webhooks/webhooks.routes.ts';
@@ -111,10 +115,12 @@ export function listRoutes(): Route<Environment>[] {
 
 export async function createApp(config: Config, options: AppOptions & Overrides): Promise<App> {
   const { role, realNowMs, recovers = false, report } = options;
-  const log = options.log ?? pino({ level: config.OUTLAY_LOG_LEVEL, base: null });
+  const log = options.log ?? createLog(config, () => tracing);
   const steadyMs = options.steadyMs ?? (() => performance.now());
   const metrics = createMetrics();
   await using parts = new AsyncDisposableStack();
+  const tracing = await openTracing(config, log);
+  parts.defer(() => tracing?.close());
   const names = listEnvironments(config);
   const databases = parts.use(await openDatabases(config, { names, report }));
   parts.defer(closeReceipts);
@@ -131,13 +137,14 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       steadyMs,
       realNowMs,
       fetch: options.fetch ?? fetch,
+      tracing,
       onRailAnswer: metrics.countRailAnswer,
       onWebhookDelivery: (result) => metrics.countWebhookDelivery(name, result),
       onNotice: (channel, result) => metrics.countNotice({ environment: name, channel, result }),
     });
   }
   const state = { isStarted: false, isStopping: false };
-  const base = { config, environments, log, metrics, steadyMs, realNowMs, state };
+  const base = { config, environments, log, metrics, steadyMs, realNowMs, state, tracing };
   const serving = role === 'work' ? undefined : createHttp(base);
   const server = serving ?? createWorkHttp(base);
   parts.defer(() => stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000));
@@ -162,6 +169,32 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
   };
 }
 
+/** Lines within a traced request carry its `trace_id`. */
+function createLog({ OUTLAY_LOG_LEVEL: level }: Config, find: () => Tracing | undefined): Logger {
+  const mixin = (): object => {
+    const span = find()?.active();
+    return span === undefined ? {} : { trace_id: span.traceId };
+  };
+  return pino({ level, base: null, mixin });
+}
+
+async function openTracing(config: Config, log: Logger): Promise<Tracing | undefined> {
+  const repeated = createRepeatedLines();
+  const tracing = await startTracing(config, (error) => {
+    repeated.occurred(nameFailure(error), (count) =>
+      log.warn({ code: nameFailure(error), count }, 'traces not exported'),
+    );
+  });
+  if (tracing === undefined) return undefined;
+  return {
+    ...tracing,
+    close: async () => {
+      await tracing.close();
+      repeated.close();
+    },
+  };
+}
+
 type HttpParts = {
   config: Config;
   environments: Readonly<Partial<Record<EnvironmentName, Environment>>>;
@@ -169,6 +202,7 @@ type HttpParts = {
   metrics: ReturnType<typeof createMetrics>;
   steadyMs: () => number;
   realNowMs: () => number;
+  tracing: Tracing | undefined;
   /** The service is ready in between; it answers before and after. */
   state: { isStarted: boolean; isStopping: boolean };
 };
@@ -195,6 +229,7 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
     isOutdated: async (name) => (await environments[name]?.lookWhetherOutdated()) === true,
   });
   const { app } = server;
+  if (parts.tracing !== undefined) addTracing(app, parts.tracing);
   refuseWhereOutdated(app, environments);
   app.addHook('preClose', async () => {
     await Promise.all(Object.values(environments).map(({ eventFeed }) => eventFeed.stop()));

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
+import { telemetrySettings } from './config-telemetry.ts';
 import {
   addressRanges,
   choice,
@@ -311,6 +312,7 @@ const settings = {
     'Seconds that open requests may take to end after that',
     '20',
   ),
+  ...telemetrySettings,
 } as const;
 
 type Settings = { [Name in keyof typeof settings]: z.output<(typeof settings)[Name]['schema']> };

@@ -250,6 +250,7 @@ export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): 
       findRecipients(db.tenant(accountId), accountId, queries),
     ),
     sets: createKeyedBatcher<NewSet, string>({
+      name: 'store attributes',
       db,
       storeAnswers,
       // The second of two equal sets of a user and destination finds the first.

@@ -13,6 +13,7 @@ import {
 } from '../http/route.ts';
 import { flag, momentQuery } from '../http/schema.ts';
 import { viewPostings } from '../payouts/dry-run-view.ts';
+import { storeTraceContext } from '../tracing/trace-contexts.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { batchStatuses, listBatchRows } from './batches.sql.ts';
 import { cancelBatch, commitBatch, getBatch } from './batches.ts';
@@ -263,6 +264,8 @@ function commitRoute(): Route<BatchServices> {
       const answer = await write(
         async (session) => {
           const result = await commitBatch(session, commit);
+          const { batchId: subjectId } = commit;
+          await storeTraceContext(session, env.db.tracing, { accountId, subjectId });
           const committed = writeBatchCommit(params.batch_token, result);
           if (!isDryRun) return committed;
           return { ...committed, dry_run: await viewPostings(session, principal) };

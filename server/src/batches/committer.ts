@@ -1,4 +1,6 @@
 import type { Database } from '../db/postgres/pool.ts';
+import { findTracePlaces } from '../tracing/trace-contexts.ts';
+import { runInSpan } from '../tracing/tracing.ts';
 import { removeBatch } from './batches.sql.ts';
 import {
   type ClaimRow,
@@ -34,11 +36,28 @@ export async function runCommits(services: CommitterServices): Promise<boolean> 
   const claim = await claimCommit(db.system, leaseMs);
   if (claim === undefined) return false;
   const endMs = steadyMs() + turnMs;
-  while (steadyMs() < endMs) {
-    if (!(await commitPortion(services, claim))) return true;
-  }
-  await putBackCommit(db.system, claim);
+  await traceTurn(db, claim, async () => {
+    while (steadyMs() < endMs) {
+      if (!(await commitPortion(services, claim))) return;
+    }
+    await putBackCommit(db.system, claim);
+  });
   return true;
+}
+
+/** In the trace of the request that committed the batch. */
+async function traceTurn(
+  { system, tracing }: Database,
+  { account_id: accountId, batch_id: subjectId }: ClaimRow,
+  work: () => Promise<void>,
+): Promise<void> {
+  const [place] = await findTracePlaces(system, tracing, [{ accountId, subjectId }]);
+  if (tracing === undefined || place === undefined) return work();
+  return runInSpan(
+    tracing,
+    { name: 'create payouts of a batch', kind: 'consumer', ...place },
+    work,
+  );
 }
 
 async function commitPortion(services: CommitterServices, claim: ClaimRow): Promise<boolean> {

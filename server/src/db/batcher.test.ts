@@ -19,6 +19,7 @@ const ask = <Row>(session: Session, text: string, values: readonly unknown[] = [
 test('a command of an unknown account is rejected, not retried for ever', async () => {
   let runs = 0;
   const batcher = createBatcher<string, string>({
+    name: 'test',
     db: money.db,
     accountOf: (account) => account,
     keyOf: () => newId(),
@@ -37,6 +38,7 @@ test('a lost connection settles every command in progress once, and the next one
   const db = connectDatabase({ url: money.url, connectionsMax: 2 });
   const account = newId();
   const batcher = createBatcher<string, string>({
+    name: 'test',
     db,
     accountOf: () => account,
     keyOf: (command) => command,

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { finishReading } from '../core/finish-reading.ts';
+import { findRecorded, runInSpan, type Span, type Tracing } from '../tracing/tracing.ts';
 import { findSqlState, type Session } from './postgres/connection.ts';
 import type { Database } from './postgres/pool.ts';
 
@@ -20,6 +21,8 @@ export const held = Symbol('held');
 export class RejectedItem extends Error {}
 
 export type BatcherOptions<Command, Result> = {
+  /** Of batches, in traces. */
+  name: string;
   db: Database;
   /**
    * Runs a batch in one transaction and returns one result per command, in their order. Unless it
@@ -55,6 +58,8 @@ type Waiting<Command, Result> = {
   readonly key: string;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
+  /** Of the request that waits for it. */
+  readonly span: Span | undefined;
 };
 
 export function createBatcher<Command, Result>(
@@ -67,7 +72,8 @@ export function createBatcher<Command, Result>(
     submit: async (command) => {
       const { promise, resolve, reject } = Promise.withResolvers<Result>();
       const account = options.accountOf(command);
-      const item: Item = { command, account, key: options.keyOf(command), resolve, reject };
+      const span = findRecorded(options.db.tracing);
+      const item: Item = { command, account, key: options.keyOf(command), resolve, reject, span };
       const lane = lanes[findLane(account, lanes.length)];
       if (lane === undefined || count >= waitingMax || !lane.add(item)) {
         throw new AppError('unavailable', 'Too many requests wait for the database. Retry later.', {
@@ -104,7 +110,7 @@ function createLaneQueue<Command, Result>(
   const settle = async (batch: readonly Item[], mayWait: boolean): Promise<void> => {
     const runBatch = (commands: readonly Command[]) =>
       options.run(mayWait ? options.db.waiting : session, commands, mayWait);
-    const outcomes = await runItems(runBatch, batch);
+    const outcomes = await traceBatch(options, batch, () => runItems(runBatch, batch));
     const heldItems: Item[] = [];
     for (const [index, one] of batch.entries()) {
       const outcome = outcomes[index];
@@ -181,6 +187,22 @@ function refuseWaiting<Command, Result>(
     if (outcome.kind !== 'failed' || findSqlState(outcome.error) !== lockNotAvailable) continue;
     for (const item of waiting.takeAll(first?.account ?? '')) item.reject(outcome.error);
   }
+}
+
+/**
+ * A batch is part of the trace of its first request, with links to the others. Its statements belong
+ * to no request that merely happened to start it.
+ */
+function traceBatch<T>(
+  { name, db: { tracing } }: { name: string; db: { tracing?: Tracing | undefined } },
+  batch: readonly { span: Span | undefined }[],
+  work: () => Promise<T>,
+): Promise<T> {
+  if (tracing === undefined) return work();
+  const [parent, ...links] = batch.flatMap(({ span }) => span ?? []);
+  if (parent === undefined) return tracing.within(undefined, work);
+  const attributes = { 'outlay.batch.size': batch.length };
+  return runInSpan(tracing, { name: `batch ${name}`, parent, links, attributes }, work);
 }
 
 /** The SQLSTATE of a lock timeout. */

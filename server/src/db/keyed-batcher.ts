@@ -31,6 +31,7 @@ export type KeyedBatcher<Command, Result> = Batcher<
 >;
 
 export function createKeyedBatcher<Command extends { accountId: string }, Result>(options: {
+  name: string;
   db: Database;
   storeAnswers: StoreAnswers;
   keyOf: (command: Command) => string;
@@ -40,8 +41,9 @@ export function createKeyedBatcher<Command extends { accountId: string }, Result
     mayWait: boolean,
   ) => Promise<readonly (Result | undefined | typeof held)[]>;
 }): KeyedBatcher<Command, Result> {
-  const { db, storeAnswers, keyOf, run } = options;
+  const { name, db, storeAnswers, keyOf, run } = options;
   return createBatcher<KeyedCommand<Command, Result>, Result | undefined>({
+    name,
     db,
     accountOf: ({ command }) => command.accountId,
     keyOf: ({ command }) => keyOf(command),

@@ -10,6 +10,7 @@ export const schemaSubjects = [
   'roles',
   'environment',
   'accounts',
+  'trace-contexts',
   'users',
   'attributes',
   'events',

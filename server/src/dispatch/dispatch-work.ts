@@ -8,6 +8,7 @@ import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
 import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
 import { type DispatchRow, listTriedPayers, passChecks, postponeDispatch } from './dispatch.sql.ts';
+import { traceRailCall } from './dispatch-traces.ts';
 import { describeTerms, failOver } from './failover.ts';
 import { formatReason, getBackOffMs, type NextStep, park, planNext } from './next-step.ts';
 import {
@@ -100,6 +101,7 @@ export type Parts = DispatchServices & {
 /** Applies answers of rails in batches. */
 export function createRecorder(db: Database): (observation: Observation) => Promise<boolean> {
   const group = createBatcher<Observation, ApplyResult | undefined>({
+    name: 'record observations',
     db,
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
@@ -221,7 +223,9 @@ async function callThrough(
   // The first query after the sending is no repetition.
   const call = runtime?.gate.begin(row.tries > 1);
   try {
-    answer = await callRail({ db, keys, callMsMax, nowMs: clock.nowMs, onError }, target, row);
+    const named = { rail: row.rail, mode: isCancelling ? 'cancel' : row.mode };
+    const services = { db, keys, callMsMax, nowMs: clock.nowMs, onError };
+    answer = await traceRailCall(db.tracing, named, () => callRail(services, target, row));
   } finally {
     if (call !== undefined) runtime?.gate.end(call, answer);
   }

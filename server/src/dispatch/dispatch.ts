@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../db/postgres/pool.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import { claimDispatches, countDue } from './dispatch.sql.ts';
+import { findDispatchPlaces, traceChecks, traceDispatch } from './dispatch-traces.ts';
 import {
   checkAll,
   createRecorder,
@@ -155,8 +156,13 @@ async function startClaims(
     mode === 'check' ? mode : 'ready',
   );
   const claimed = { ...parts, endMs };
-  const started = ready.map((row) => work(claimed, row));
-  return check.length === 0 ? started : [...started, checkAll(claimed, check)];
+  const places = await findDispatchPlaces(db, rows);
+  const started = ready.map((row) =>
+    traceDispatch(db, { row, place: places.get(row) }, () => work(claimed, row)),
+  );
+  if (check.length === 0) return started;
+  const checked = check.flatMap((row) => places.get(row) ?? []);
+  return [...started, traceChecks(db, checked, () => checkAll(claimed, check))];
 }
 
 /** Waits for the work of this process; returns whether more is due at rails that are not down. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { nameId } from '../core/ids.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
-import { decodeReference, encodeReference } from '../rails/contract/references.ts';
+import { decodeReference, encodeReference, nameObservation } from '../rails/contract/references.ts';
+import { findTracePlaces, noAccount, type TracePlace } from '../tracing/trace-contexts.ts';
+import { runInSpan } from '../tracing/tracing.ts';
 import { listTriedPayers } from './dispatch.sql.ts';
 import { isRowHeld } from './dispatch-work.ts';
 import { failOver } from './failover.ts';
@@ -34,8 +35,6 @@ export type NotificationServices = {
 };
 
 const claimedMax = 200;
-/** Makes the identifier of an observation from the name of its notification. */
-const namespace = '5b0a7c1e-4a0e-4b6f-9a73-0f3d1b1f6a55';
 const ranks = ['accepted', 'ready_for_pickup', 'paid', 'rejected', 'returned'];
 
 /** After so many failures a notification opens an exception. */
@@ -53,15 +52,61 @@ export async function applyNotifications(services: NotificationServices): Promis
       ranks.indexOf(a.outcome) - ranks.indexOf(b.outcome),
   );
   const pairs = await findPayouts(services, rows);
+  const places = await findPlaces(services, pairs);
   const byAccount = Map.groupBy(pairs, ({ payout }) => payout?.account_id);
   const queues = [...byAccount.values()];
   const workers = Array.from({ length: accountsAtOnce }, async () => {
     for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
-      for (const { notification, payout } of queue) await tryOne(services, notification, payout);
+      for (const pair of queue) await traceOne(services, places.get(pair), pair);
     }
   });
   await Promise.all(workers);
   return rows.length === claimedMax;
+}
+
+type Pair = {
+  readonly notification: NotificationRow;
+  readonly payout: NotifiedPayoutRow | undefined;
+};
+
+/** In the trace of the payout's commit, with a link to the callback; else in the callback's. */
+async function findPlaces({ db }: NotificationServices, pairs: readonly Pair[]) {
+  const { system, tracing } = db;
+  const places = new Map<Pair, TracePlace>();
+  if (tracing === undefined) return places;
+  const found = await findTracePlaces(
+    system,
+    tracing,
+    pairs.flatMap(({ notification: { rail, id }, payout }) => [
+      { accountId: noAccount, subjectId: nameObservation(rail, id) },
+      { accountId: payout?.account_id ?? noAccount, subjectId: payout?.payout_id ?? noAccount },
+    ]),
+  );
+  for (const [index, pair] of pairs.entries()) {
+    const [ofCallback, ofPayout] = found.slice(2 * index, 2 * index + 2);
+    const place = ofPayout ?? ofCallback;
+    if (place === undefined) continue;
+    const links = ofCallback !== undefined && 'parent' in ofCallback ? [ofCallback.parent] : [];
+    places.set(pair, 'parent' in place ? { ...place, links } : place);
+  }
+  return places;
+}
+
+function traceOne(
+  services: NotificationServices,
+  place: TracePlace | undefined,
+  { notification, payout }: Pair,
+): Promise<void> {
+  const { tracing } = services.db;
+  const work = () => tryOne(services, notification, payout);
+  if (tracing === undefined || place === undefined) return work();
+  const attributes = {
+    'outlay.rail': notification.rail,
+    'outlay.rail.outcome': notification.outcome,
+    'outlay.rail.channel': notification.channel,
+  };
+  const start = { name: 'apply report of a rail', kind: 'consumer', attributes } as const;
+  return runInSpan(tracing, { ...start, ...place }, work);
 }
 
 async function findPayouts({ db }: NotificationServices, rows: readonly NotificationRow[]) {
@@ -133,7 +178,7 @@ async function applyOne(
       accountId: payout.account_id,
       payoutId: payout.payout_id,
       rail: notification.rail,
-      observationId: nameId(`${notification.rail}/${notification.id}`, namespace),
+      observationId: nameObservation(notification.rail, notification.id),
       source: notification.channel,
       outcome: isDuplicate(notification) ? 'unknown' : notification.outcome,
       reason: formatReason(notification.reason),

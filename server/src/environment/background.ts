@@ -15,6 +15,7 @@ import { deleteEndedQuoteCounts } from '../payouts/open-quotes.ts';
 import type { Scheduler } from '../payouts/scheduler.ts';
 import { expireProposals } from '../proposals/proposals.ts';
 import { runPass } from '../rails/host/passes.ts';
+import { removeOldTraceContexts } from '../tracing/trace-contexts.ts';
 import type { Deliverer } from '../webhooks/deliverer.ts';
 import { openChain } from './chain.ts';
 import { openErasures } from './erasures.ts';
@@ -65,6 +66,7 @@ const listsIdleMs = 3_600_000;
 /** Whether a list has changed costs one statement; another process may have imported it. */
 const rescreenIdleMs = 10_000;
 const cleaningIdleMs = 60_000;
+const fundsIdleMs = 60_000;
 /** The longest time from the expiry of a proposal to its event. */
 const proposalsIdleMs = 5_000;
 const partitionsIdleMs = 10 * 60_000;
@@ -136,13 +138,14 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   for (const { channel, sendDue } of parts.notifiers) {
     repeatUnlessRecovering(`notices ${channel}`, noticesIdleMs, () => sendDue(loops.signal));
   }
-  startChores(repeat, parts);
+  startChores(repeat, parts, loops.signal);
 }
 
 /** What neither pays nor reads payouts, so that it goes on during a recovery. */
 function startChores(
   repeat: Repeat,
   { base, payments, rates, deliverer, resumeClock }: BackgroundParts,
+  signal: AbortSignal,
 ): void {
   const { db, config, name } = base;
   const { railNames } = payments.dispatcher;
@@ -150,6 +153,9 @@ function startChores(
     eventMonths: config.OUTLAY_EVENT_MONTHS,
     webhookMonths: config.OUTLAY_WEBHOOK_MONTHS,
   };
+  for (const rail of payments.funds.railNames) {
+    repeat(`funds ${rail}`, fundsIdleMs, () => payments.funds.refresh(rail, signal));
+  }
   repeat('webhooks', webhooksIdleMs, deliverer.startDue);
   const chain = openChain(base);
   repeat('checkpoints', config.OUTLAY_CHECKPOINT_SECONDS * 1000, () => signCheckpoints(chain));
@@ -164,6 +170,9 @@ function startChores(
     proposalsIdleMs,
     async () => (await expireProposals(db.system, 100)) > 0,
   );
+  if (base.tracing !== undefined) {
+    repeat('old traces', cleaningIdleMs, () => removeOldTraceContexts(db.system));
+  }
   repeat('abandoned batches', cleaningIdleMs, () => removeAbandoned({ db }));
   repeat('partitions', partitionsIdleMs, () => keepPartitions(db.system, retention));
   if (hasRateSources(config)) repeat('import rates', ratesIdleMs, () => rates.importAll());

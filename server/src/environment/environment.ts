@@ -64,7 +64,7 @@ async function openParts(given: EnvironmentOptions) {
   );
   const onError = watchErrors(base, schema.check);
   await restoreErasures(base);
-  const loops = createLoops(onError);
+  const loops = createLoops(onError, base.steadyMs);
   const authenticator = createAuthenticator({ db, clock, keys: base.keys });
   const rates = await openRates(base);
   const recovery = createRecoveryState(db);
@@ -152,6 +152,9 @@ export async function openEnvironment(options: EnvironmentOptions) {
 
     rails: payments.rails,
     railNames: dispatcher.railNames,
+    healthOf: dispatcher.healthOf,
+    railFunds: payments.funds.list,
+    loopsSucceededAtMs: loops.succeededAtMs,
     callbackTargets: configured.callbackTargets,
     dispatcher,
     scheduler,

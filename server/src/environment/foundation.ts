@@ -10,6 +10,7 @@ import { connectDatabase, type Database } from '../db/postgres/pool.ts';
 import { findServerFaults } from '../db/postgres/server-check.ts';
 import { ensureTenantRole, TenantRoleError } from '../db/postgres/tenant-role.ts';
 import { describeError, nameError } from '../http/error-log.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { openKeyRing } from './key.ts';
 
 /** The foundation of an environment: its migrated database, its keys and its clock. */
@@ -23,6 +24,8 @@ export type FoundationOptions = {
   /** The time of day, which the sandbox's clock may be ahead of. */
   readonly realNowMs: () => number;
   readonly fetch: typeof fetch;
+  /** Absent where no receiver of traces is configured, and for commands. */
+  readonly tracing?: Tracing | undefined;
 };
 
 export type Foundation = FoundationOptions &
@@ -45,6 +48,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const connected = connectDatabase({
     url,
     connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
+    tracing: options.tracing,
     onConnectionLost: createErrorLog({ log, repeated, level: 'warn' }, 'connection lost'),
   });
   const db = parts.adopt(connected, (database) => database.close());

@@ -9,21 +9,31 @@ export type Loops = {
   ): void;
   /** Cuts the wait of a loop short. Does nothing where the loop runs in another process only. */
   wake(name: string): void;
+  /** When the last run of each loop succeeded, by the steady clock; the start counts as one. */
+  succeededAtMs(): ReadonlyMap<string, number>;
   /** Aborted by `stop`: a pass over a long list must not keep the process from stopping. */
   readonly signal: AbortSignal;
   /** Resolves when no loop runs any more. */
   stop(): Promise<void>;
 };
 
-export function createLoops(onError: (error: unknown) => void): Loops {
+export function createLoops(onError: (error: unknown) => void, steadyMs: () => number): Loops {
   const loops = new Map<string, Loop>();
+  const succeeded = new Map<string, number>();
   const stopping = new AbortController();
   return {
     start: (name, { run, ...options }) => {
-      const loop = startLoop({ ...options, run: async () => (await run()) === true, onError });
+      const runOnce = async (): Promise<boolean> => {
+        const hasMore = (await run()) === true;
+        succeeded.set(name, steadyMs());
+        return hasMore;
+      };
+      succeeded.set(name, steadyMs());
+      const loop = startLoop({ ...options, run: runOnce, onError });
       loops.set(name, loop);
     },
     wake: (name) => loops.get(name)?.wake(),
+    succeededAtMs: () => succeeded,
     signal: stopping.signal,
     stop: async () => {
       stopping.abort();

@@ -11,6 +11,7 @@ import { createMeasurements, type Measurements } from '../dispatch/standings.ts'
 import type { MidRates } from '../fx/rate-book.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import type { PayerDeclaration } from '../rails/contract/declarations.ts';
+import { createFundsReadings } from '../rails/host/funds.ts';
 import { openConfiguredRails } from '../rails/host/open.ts';
 import { describeRailFaults } from '../rails/host/rail-config.ts';
 import { createSandboxRail } from '../rails/sandbox/rail.ts';
@@ -80,6 +81,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     onAnswer: options.onRailAnswer,
   });
   parts.defer(() => dispatcher.settle());
+  const funds = createFundsReadings(configured.rails);
   const preview = createPreview({ rules, router: dispatcher.router, onError });
   const rescreen = createRescreening({ ...rules, dispatcher, onError });
   const opened = parts.move();
@@ -90,6 +92,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     measurements,
     dispatcher,
     limits,
+    funds,
     preview,
     recovery: { db, rails: configured.rails, marker, onError },
     rescreen,

@@ -12,6 +12,7 @@ import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
 import { createOutdatedError } from '../db/schema-version.ts';
+import type { Span } from '../tracing/tracing.ts';
 import { addBodyReader } from './body.ts';
 import { watchRest } from './body-pace.ts';
 import {
@@ -71,6 +72,8 @@ export type HttpServer = {
 declare module 'fastify' {
   interface FastifyRequest {
     environmentName: EnvironmentName;
+    /** Where the request is traced. */
+    span?: Span | undefined;
     /** Set by a route that does not stand in the router under its own path; see `nameRoute`. */
     routeName: string | undefined;
   }
@@ -186,6 +189,7 @@ function logRequests(
     if (status < 400 && !isSampled()) return;
     const fields = {
       request_id: request.id,
+      ...(request.span && { trace_id: request.span.traceId }),
       environment: request.environmentName,
       method: request.method,
       route: nameRoute(request),
@@ -228,7 +232,8 @@ function answerErrors(
     if (answer.status === 408) void reply.header('connection', 'close');
     else if (!isDraining()) void reply.removeHeader('connection');
     if (answer.status >= 500 && error !== overloadError) {
-      const about = { request_id: request.id, error: describeError(error) };
+      const traced = request.span && { trace_id: request.span.traceId };
+      const about = { request_id: request.id, ...traced, error: describeError(error) };
       const isDefect = answer.status === 500;
       // Many requests fail together, and the place in the code says nothing about the cause.
       const logged = isDefect ? about : { ...about, error: { ...about.error, at: [] } };

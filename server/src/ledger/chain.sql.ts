@@ -317,6 +317,27 @@ export async function findKeptSince(session: Session): Promise<Date | null> {
   return (await one(session, keptSince)).kept_since;
 }
 
+const unsignedQuery = defineQuery({
+  name: 'measure_unsigned_links',
+  text: `
+    with signed as (
+      select coalesce(max(created_at), '-infinity') as at from chain_checkpoints
+    )
+    select coalesce(extract(epoch from environment_now() - min(created_at)), 0)::float8
+      as oldest_seconds
+    from (
+      select min(created_at) as created_at from ledger_links, signed where created_at > signed.at
+      union all
+      select min(created_at) from event_links, signed where created_at > signed.at
+    ) unsigned`,
+  columns: { oldest_seconds: column.float },
+});
+
+/** How long the oldest link that no checkpoint covers has waited, seconds; 0 where none waits. */
+export async function measureUnsigned(session: Session): Promise<number> {
+  return (await one(session, unsignedQuery)).oldest_seconds;
+}
+
 export const listMovedHeads = (session: Session) => many(session, movedHeads);
 
 export const findUnsignedHead = (session: Session, accountId: string) =>

@@ -14,6 +14,8 @@ import {
 } from './chain.sql.ts';
 import { type Checkpoint, type CheckpointStatement, nilAccount } from './chain.ts';
 
+export { measureUnsigned } from './chain.sql.ts';
+
 /**
  * Signs the heads of the chains, so that nobody can write a chain anew: the signing key is not in the
  * database. Each checkpoint is appended to a file before it is stored.

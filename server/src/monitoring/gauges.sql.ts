@@ -18,6 +18,8 @@ const unfinishedColumns = {
   /** Payouts that wait for another try. */
   backing_off: column.integer,
   oldest_seconds: column.float,
+  /** How long the first of those that are due has waited; 0 if none is. */
+  lag_seconds: column.float,
 };
 export type UnfinishedRow = RowOf<typeof unfinishedColumns>;
 
@@ -32,14 +34,14 @@ const unfinishedQuery = defineQuery({
     with now as materialized (
       select environment_now() as at
     ), open as (
-      select d.account_id, d.payout_id, d.rail, d.due_at <= now.at as is_due,
+      select d.account_id, d.payout_id, d.rail, d.due_at, d.due_at <= now.at as is_due,
         d.due_at > now.at and (d.faults > 0 or d.tries > 0 and not exists (
           select from attempts a
           where a.account_id = d.account_id and a.payout_id = d.payout_id
             and a.state in ('accepted', 'paid'))) as is_backing_off
       from payout_dispatches d cross join now
       union all
-      select e.account_id, e.payout_id, max(e.rail), false, false
+      select e.account_id, e.payout_id, max(e.rail), null, false, false
       from exceptions e
       where e.closed_at is null and e.payout_id is not null and not exists (
         select from payout_dispatches d
@@ -49,7 +51,9 @@ const unfinishedQuery = defineQuery({
     select open.rail, s.status, count(*)::integer as count,
       (count(*) filter (where is_due))::integer as due,
       (count(*) filter (where is_backing_off))::integer as backing_off,
-      extract(epoch from max(now.at) - min(s.committed_at))::float8 as oldest_seconds
+      extract(epoch from max(now.at) - min(s.committed_at))::float8 as oldest_seconds,
+      coalesce(extract(epoch from max(now.at) - min(open.due_at) filter (where is_due)),
+        0)::float8 as lag_seconds
     from open
     join payout_states s on s.account_id = open.account_id and s.payout_id = open.payout_id
     cross join now

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Registry } from 'prom-client';
-import { createRates } from '../../testing/setups/destinations.ts';
+import { createPayer, createRates } from '../../testing/setups/destinations.ts';
 import {
   createFakeRail,
   createMoneyTest,
@@ -11,6 +11,7 @@ import {
 import { connectDatabase } from '../db/postgres/pool.ts';
 import { compileCatalogue } from '../destinations/catalogue.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
+import { findNextCutOff } from './cut-offs.ts';
 import { createGauges } from './gauges.ts';
 
 let money: MoneyTest;
@@ -43,6 +44,10 @@ function open(db = money.db) {
         catalogue: compileCatalogue([]),
         rates: () => createRates({}),
         railNames: ['fake', 'idle'],
+        rails: [createFakeRail(() => ({ outcome: 'paid' }))],
+        healthOf: () => 'degraded',
+        railFunds: () => new Map([['chain', [{ currency: 'ETH', amount: '1.5' }]]]),
+        loopsSucceededAtMs: () => new Map([['dispatch', -4_000]]),
         newestRates: () => new Map([['ecb', money.clock.nowMs() - 60_000]]),
       },
     ],
@@ -131,4 +136,44 @@ test('a database that was never reached leaves only its own gauges absent', asyn
   assert.equal(gauges.has('outlay_payouts_due{rail="idle"}'), false);
   assert.ok(gauges.has('outlay_rates_age_seconds{source="ecb"}'));
   assert.ok(gauges.has('outlay_database_connections{pool="system",state="in_use"}'));
+});
+
+test('a scrape shows dispatch lag, background work, funds, health and cut-offs of rails', async () => {
+  const rail = createFakeRail(() => ({ outcome: 'retry', reason: 'unreachable' }));
+  await money.quoteAndCommit(owner);
+  await money.advance(120_000);
+  const { read, steady } = open();
+  const gauges = await read();
+  const lag = gauges.get(`outlay_dispatch_lag_seconds{rail="${rail.name}"}`);
+  steady.ms += 9_000;
+  // Not read again yet: nothing says that the payout still waits.
+  assert.equal((await read()).get(`outlay_dispatch_lag_seconds{rail="${rail.name}"}`), lag);
+  assert.ok((gauges.get(`outlay_dispatch_lag_seconds{rail="${rail.name}"}`) ?? 0) >= 120);
+  assert.equal(gauges.get('outlay_dispatch_lag_seconds{rail="idle"}'), 0);
+  assert.equal(gauges.get('outlay_loop_success_age_seconds{loop="dispatch"}'), 4);
+  assert.equal(gauges.get('outlay_rail_funds{rail="chain",currency="ETH"}'), 1.5);
+  assert.equal(gauges.get(`outlay_rail_health{rail="${rail.name}"}`), 0.5);
+  assert.ok((gauges.get('outlay_ledger_unsigned_seconds{environment="staging"}') ?? 0) >= 120);
+});
+
+test('the next cut-off is that of the next file, or the first of the payers', () => {
+  const payers = [
+    createPayer('late', { availability: cutOffAt('17:00') }),
+    createPayer('early', { availability: cutOffAt('15:30') }),
+    createPayer('none'),
+  ];
+  assert.equal(findNextCutOff({ payers }, nowMs), Date.parse('2026-11-20T15:30:00Z'));
+  const afterFive = Date.parse('2026-11-20T18:00:00Z');
+  // A Friday: the next banking day is Monday.
+  assert.equal(findNextCutOff({ payers }, afterFive), Date.parse('2026-11-23T15:30:00Z'));
+  assert.equal(findNextCutOff({ payers, findNextCutOff: () => 7 }, nowMs), 7);
+  assert.equal(findNextCutOff({ payers: [] }, nowMs), undefined);
+});
+
+const cutOffAt = (cutOff: string) => ({
+  timeZone: 'UTC',
+  calendar: null,
+  weekend: [0, 6],
+  cutOff,
+  delay: { businessDays: 1, arrival: '09:00' },
 });

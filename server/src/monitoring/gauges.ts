@@ -1,8 +1,12 @@
 import { Gauge, type Registry } from 'prom-client';
 import { freezeScopes } from '../controls/freezes.ts';
+import type { Health } from '../dispatch/gate.ts';
+import { measureUnsigned } from '../ledger/checkpoints.ts';
 import { measureNotices, type NoticeMeasureRow } from '../notices/notices.ts';
+import type { Rail, RailFunds } from '../rails/contract/contract.ts';
 import { readListsInForce } from '../screening/screening.ts';
 import { measureWebhooks, type WebhookMeasureRow } from '../webhooks/webhooks.ts';
+import { findNextCutOff } from './cut-offs.ts';
 import {
   countFreezes,
   countOpenExceptions,
@@ -22,6 +26,11 @@ import { listPairs, type ReadinessParts } from './readiness.ts';
 
 export type MeasuredEnvironment = ReadinessParts & {
   readonly railNames: readonly string[];
+  readonly rails: readonly Pick<Rail, 'name' | 'payers' | 'findNextCutOff'>[];
+  healthOf(rail: string): Health;
+  railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
+  /** When background work last succeeded, by loop and the steady clock. */
+  loopsSucceededAtMs(): ReadonlyMap<string, number>;
   /** The time of the newest quote of each source, milliseconds. */
   newestRates(): ReadonlyMap<string, number>;
 };
@@ -53,7 +62,7 @@ export function createGauges(options: GaugesOptions): Gauges {
       await Promise.all(readings.map((reading) => reading.refresh()));
       for (const gauge of Object.values(gauges)) gauge.reset();
       for (const { environment, last } of readings) {
-        showProcess(gauges, environment);
+        showProcess(gauges, environment, options.steadyMs());
         const snapshot = last();
         if (snapshot !== undefined) showSnapshot(gauges, environment, { snapshot, ...options });
       }
@@ -61,14 +70,20 @@ export function createGauges(options: GaugesOptions): Gauges {
   };
 }
 
+type NewGauge = (name: string, help: string, ...labelNames: string[]) => Gauge;
+
 function createAll(registry: Registry) {
-  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+  const gauge: NewGauge = (name, help, ...labelNames) =>
     new Gauge({
       name: `outlay_${name}`,
       help,
       labelNames: ['environment', ...labelNames],
       registers: [registry],
     });
+  return { ...createPayoutGauges(gauge), ...createServiceGauges(gauge) };
+}
+
+function createPayoutGauges(gauge: NewGauge) {
   return {
     due: gauge(
       'payouts_due',
@@ -95,6 +110,33 @@ function createAll(registry: Registry) {
     ),
     freezes: gauge('freezes_open', 'What operators have stopped', 'scope'),
     frozen: gauge('payouts_frozen', 'Payouts that wait for the end of a freeze', 'scope'),
+    lag: gauge('dispatch_lag_seconds', 'How long the first payout that is due has waited', 'rail'),
+    railHealth: gauge(
+      'rail_health',
+      'Circuit breaker of a rail in this process: 1 up, 0.5 degraded, 0 down',
+      'rail',
+    ),
+    cutOff: gauge('rail_next_cut_off_seconds', 'Time until the next cut-off of a rail', 'rail'),
+    funds: gauge(
+      'rail_funds',
+      'What is left to pay from at the counterparty of a rail, in units of the currency',
+      'rail',
+      'currency',
+    ),
+    unsigned: gauge(
+      'ledger_unsigned_seconds',
+      'How long the oldest change that no signed checkpoint covers has waited',
+    ),
+  };
+}
+
+function createServiceGauges(gauge: NewGauge) {
+  return {
+    loopAge: gauge(
+      'loop_success_age_seconds',
+      'Time since background work of this process last succeeded',
+      'loop',
+    ),
     rateAge: gauge('rates_age_seconds', 'Age of the newest rate of a source', 'source'),
     ratesUnusable: gauge('rates_unusable', 'Delivered currencies without a usable exchange rate'),
     listAge: gauge(
@@ -107,6 +149,10 @@ function createAll(registry: Registry) {
     webhookBacklog: gauge(
       'webhook_backlog_events',
       'Events that enabled webhook endpoints have not been sent yet',
+    ),
+    oldestWebhook: gauge(
+      'webhook_oldest_waiting_seconds',
+      'How long the oldest event for a webhook endpoint that does not fail has waited',
     ),
     notices: gauge('notices_waiting', 'Notices to recipients that were not sent yet', 'channel'),
     oldestNotice: gauge(
@@ -130,6 +176,7 @@ type Snapshot = {
   readonly freezes: readonly FreezeMeasureRow[];
   readonly webhooks: readonly WebhookMeasureRow[];
   readonly notices: readonly NoticeMeasureRow[];
+  readonly unsignedSeconds: number;
   readonly lists: readonly { list: string; checkedAtMs: number }[];
   readonly readAtMs: number;
 };
@@ -179,15 +226,37 @@ async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot,
     const { versions } = await readListsInForce(session);
     const webhooks = await measureWebhooks(session);
     const notices = await measureNotices(session);
-    return { unfinished, exceptions, freezes, webhooks, notices, lists: versions };
+    const unsignedSeconds = await measureUnsigned(session);
+    const measured = { unfinished, exceptions, freezes, webhooks, notices, unsignedSeconds };
+    return { ...measured, lists: versions };
   });
 }
 
+const healthValues: Readonly<Record<Health, number>> = { up: 1, degraded: 0.5, down: 0 };
+
 /** Gauges of this process. */
-function showProcess(gauges: AllGauges, environment: MeasuredEnvironment): void {
+function showProcess(
+  gauges: AllGauges,
+  environment: MeasuredEnvironment,
+  steadyNowMs: number,
+): void {
   const { name, clock, catalogue, db } = environment;
+  for (const [loop, atMs] of environment.loopsSucceededAtMs()) {
+    gauges.loopAge.set({ environment: name, loop }, (steadyNowMs - atMs) / 1000);
+  }
+  for (const rail of environment.rails) {
+    const labels = { environment: name, rail: rail.name };
+    gauges.railHealth.set(labels, healthValues[environment.healthOf(rail.name)]);
+    const cutOffMs = findNextCutOff(rail, clock.nowMs());
+    if (cutOffMs !== undefined) gauges.cutOff.set(labels, (cutOffMs - clock.nowMs()) / 1000);
+  }
   for (const [source, asOfMs] of environment.newestRates()) {
     gauges.rateAge.set({ environment: name, source }, (clock.nowMs() - asOfMs) / 1000);
+  }
+  for (const [rail, funds] of environment.railFunds()) {
+    for (const { currency, amount } of funds) {
+      gauges.funds.set({ environment: name, rail, currency }, Number(amount));
+    }
   }
   const book = environment.rates();
   const unusable = listPairs(catalogue).filter(({ code }) => !book.find('USD', code).ok);
@@ -208,14 +277,23 @@ function showSnapshot(
   const ageSeconds = (steadyMs() - snapshot.readAtMs) / 1000;
   gauges.readAge.set({ environment }, ageSeconds);
   // 0 instead of absent, so that alert rules can compare it.
-  for (const rail of railNames) gauges.due.set({ environment, rail }, 0);
+  for (const rail of railNames) {
+    gauges.due.set({ environment, rail }, 0);
+    gauges.lag.set({ environment, rail }, 0);
+  }
+  const lags = new Map<string, number>();
   for (const row of snapshot.unfinished) {
     const { rail, status } = row;
     gauges.due.inc({ environment, rail }, row.due + row.backing_off);
     gauges.backingOff.inc({ environment, rail }, row.backing_off);
+    lags.set(rail, Math.max(lags.get(rail) ?? 0, row.lag_seconds));
     gauges.unfinished.set({ environment, rail, status }, row.count);
     gauges.oldest.set({ environment, rail, status }, row.oldest_seconds + ageSeconds);
   }
+  // As of the reading: with its age added, payouts that were sent meanwhile would seem to wait.
+  for (const [rail, seconds] of lags) gauges.lag.set({ environment, rail }, seconds);
+  const { unsignedSeconds } = snapshot;
+  gauges.unsigned.set({ environment }, unsignedSeconds === 0 ? 0 : unsignedSeconds + ageSeconds);
   for (const { kind, count, oldest_seconds: oldestSeconds } of snapshot.exceptions) {
     gauges.exceptions.set({ environment, kind }, count);
     gauges.oldestException.set({ environment, kind }, oldestSeconds + ageSeconds);
@@ -252,5 +330,6 @@ function showWebhooks(
   const enabled = rows.find(({ status }) => status === 'ENABLED');
   gauges.webhookBacklog.set({ environment }, enabled?.backlog ?? 0);
   gauges.webhooksFailing.set({ environment }, enabled?.failing ?? 0);
+  gauges.oldestWebhook.set({ environment }, enabled?.oldest_seconds ?? 0);
   for (const { status, count } of rows) gauges.webhooks.set({ environment, status }, count);
 }

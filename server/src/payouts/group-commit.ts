@@ -42,12 +42,15 @@ export type CommitCommand = {
   payoutId: string;
   /** Stored with the answer, in the same transaction. */
   requestKey: { key: string; fingerprint: Buffer } | undefined;
+  /** Of the request, where it is traced; stored for those who send the payout. */
+  traceparent?: string | undefined;
 };
 
 export type GroupCommit = Batcher<CommitCommand, string | undefined>;
 
 export function createGroupCommit(db: Database, keys: KeyRing): GroupCommit {
   return createBatcher({
+    name: 'commit payouts',
     db,
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
@@ -71,6 +74,7 @@ export function createGroupQuote(db: Database, storeAnswers: StoreAnswers): Grou
       findQuoteContexts(db.tenant(accountId), accountId, queries),
     ),
     inserts: createKeyedBatcher({
+      name: 'create payouts',
       db,
       storeAnswers,
       keyOf: ({ id }) => id,
@@ -107,10 +111,11 @@ async function runCommits(
   commands: readonly CommitCommand[],
   mayWait: boolean,
 ): Promise<(string | undefined | typeof held)[]> {
-  const commits = commands.map(({ accountId, userId, payoutId, requestKey }) => ({
+  const commits = commands.map(({ accountId, userId, payoutId, requestKey, traceparent }) => ({
     accountId,
     userId,
     payoutId,
+    traceparent,
     keyed:
       requestKey === undefined
         ? undefined

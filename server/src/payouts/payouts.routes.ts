@@ -11,6 +11,8 @@ import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { decimalField, isRealDate, requireField, textField } from '../http/schema.ts';
 import type { CheckpointServices } from '../ledger/checkpoints.ts';
 import type { Rail } from '../rails/contract/contract.ts';
+import { storeTraceContext } from '../tracing/trace-contexts.ts';
+import { findRecorded } from '../tracing/tracing.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findCommitFacts, type PayoutId } from './commit-refusal.sql.ts';
 import { describeRefusal } from './commit-refusal.ts';
@@ -329,7 +331,11 @@ function commitRoute(): Route<PayoutServices> {
           tryGrouped: async ({ requestKey }) => {
             const session = env.db.tenant(accountId);
             if ((await listPayoutFaults(env, session, payout)) !== undefined) return undefined;
-            const text = await env.groupCommit.submit({ ...payout, requestKey });
+            const text = await env.groupCommit.submit({
+              ...payout,
+              requestKey,
+              traceparent: findRecorded(env.db.tracing)?.traceparent,
+            });
             if (text !== undefined) return { text };
             // Before the transaction of the refusal, because it may start a verification session.
             identityLink = await createIdentityLink(context, payout);
@@ -349,7 +355,7 @@ function commitRoute(): Route<PayoutServices> {
  * @throws AppError not_found.
  */
 export async function commitOrRefuse(
-  { env }: { env: Pick<PayoutServices, 'keys' | 'rails' | 'clock'> },
+  { env }: { env: Pick<PayoutServices, 'db' | 'keys' | 'rails' | 'clock'> },
   session: Session,
   { payout, identityLink }: { payout: PayoutId; identityLink: string },
 ): Promise<z.infer<typeof dryCommitAnswer>> {
@@ -361,6 +367,7 @@ export async function commitOrRefuse(
   if (result.status === 'success') {
     const { pickup_code: stored, data_key: dataKey } = result.row;
     const pickupCode = openPickupCode(env.keys, { ...payout, stored, dataKey });
+    await storeTraceContext(session, env.db.tracing, { accountId, subjectId: payoutId });
     return writeCommit(payoutToken, { ...result, pickupCode });
   }
   const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);

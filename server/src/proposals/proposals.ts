@@ -29,7 +29,7 @@ export { expireProposals } from './proposals.sql.ts';
 
 export type ProposalServices = Pick<
   PayoutServices,
-  'keys' | 'rails' | 'clock' | 'recovery' | 'wakeDispatch'
+  'db' | 'keys' | 'rails' | 'clock' | 'recovery' | 'wakeDispatch'
 >;
 
 type PayoutId = { readonly accountId: string; readonly userId: string; readonly payoutId: string };

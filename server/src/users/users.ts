@@ -92,6 +92,7 @@ export type UserGroup = KeyedBatcher<NewUser, Date>;
 
 export function createUserGroup(db: Database, storeAnswers: StoreAnswers): UserGroup {
   return createKeyedBatcher<NewUser, Date>({
+    name: 'create users',
     db,
     storeAnswers,
     keyOf: ({ id }) => id,

@@ -101,7 +101,8 @@ async function sendTest(services: DeliveryServices, test: Test): Promise<void> {
   const signers = await openSigners(services, { accountId, endpointId });
   const message = writeTestMessage({ id: test.id, endpointId, nowMs: startedAtMs });
   const target = services.sender.open(url);
-  const sendResult = await postMessage(services, { message, signers, target, signal });
+  const posting = { message, signers, target, signal, place: undefined };
+  const sendResult = await postMessage(services, posting);
   const result: DeliveryResult = sendResult.error === '' ? 'delivered' : 'failed';
   const delivery = describeDelivery(
     services,

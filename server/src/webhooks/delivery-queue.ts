@@ -1,3 +1,4 @@
+import type { TracePlace } from '../tracing/trace-contexts.ts';
 import type { RetryRow } from './deliveries.sql.ts';
 import type { Message } from './messages.ts';
 
@@ -13,6 +14,8 @@ export type QueuedDelivery = {
   readonly subjectId: string;
   /** Undefined for a stored one, whose event is read when it is sent. */
   readonly message: Message | undefined;
+  /** Of the payout that the event is about; of a stored one it is looked up when it is sent. */
+  readonly place: TracePlace | undefined;
   /** Failed tries so far. */
   tries: number;
   firstAtMs: number;
@@ -159,6 +162,7 @@ export function openRetry(row: RetryRow): QueuedDelivery {
     sequence: row.sequence,
     subjectId: row.subject_id,
     message: undefined,
+    place: undefined,
     tries: row.tries,
     firstAtMs: row.first_at.getTime(),
     dueAtMs: row.due_at.getTime(),

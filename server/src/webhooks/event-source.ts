@@ -1,6 +1,8 @@
 import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { type EventRow, readEvents } from '../events/events.ts';
+import { findTracePlaces } from '../tracing/trace-contexts.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import type { QueuedDelivery } from './delivery-queue.ts';
 import { matchesType } from './event-types.ts';
 import { type Message, type RenderEvents, writeMessages } from './messages.ts';
@@ -13,6 +15,7 @@ import { type Message, type RenderEvents, writeMessages } from './messages.ts';
 export type SourceOptions = {
   readonly accountId: string;
   readonly isReplay: boolean;
+  readonly tracing: Tracing | undefined;
   readonly renderEvents: RenderEvents;
   /** The last event that is done. */
   readonly cursor: bigint;
@@ -25,7 +28,7 @@ export type SourceOptions = {
 export type EventSource = ReturnType<typeof createEventSource>;
 
 export function createEventSource(options: SourceOptions) {
-  const { accountId, end, isReplay, renderEvents } = options;
+  const { accountId, end, isReplay, renderEvents, tracing } = options;
   let readUpTo = options.cursor;
   /** In the order of their sequences. */
   const open = new Map<bigint, QueuedDelivery>();
@@ -47,8 +50,10 @@ export function createEventSource(options: SourceOptions) {
         options.filters.every((types) => matchesType(type, types)),
       );
       const messages = await writeMessages(renderEvents, accountId, allowed);
+      const subjects = allowed.map((row) => ({ accountId, subjectId: row.subject_id }));
+      const places = await findTracePlaces(session, tracing, subjects);
       const items = allowed.map((row, index) =>
-        describeItem(row, { isReplay, message: messages[index], nowMs }),
+        describeItem(row, { isReplay, message: messages[index], place: places[index], nowMs }),
       );
       // Both at once: the cursor must not pass an event that is not open yet.
       for (const item of items) open.set(item.sequence, item);
@@ -100,13 +105,14 @@ export async function findMessage(
 
 function describeItem(
   row: EventRow,
-  more: { isReplay: boolean; message: Message | undefined; nowMs: number },
+  more: Pick<QueuedDelivery, 'isReplay' | 'message' | 'place'> & { nowMs: number },
 ): QueuedDelivery {
   return {
     isReplay: more.isReplay,
     sequence: row.sequence,
     subjectId: row.subject_id,
     message: more.message,
+    place: more.place,
     tries: 0,
     firstAtMs: more.nowMs,
     dueAtMs: 0,

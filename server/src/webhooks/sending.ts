@@ -1,5 +1,7 @@
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
+import type { TracePlace } from '../tracing/trace-contexts.ts';
+import { runInSpan } from '../tracing/tracing.ts';
 import {
   type DeliveryResult,
   type EndpointId,
@@ -53,15 +55,30 @@ export type Posting = {
   readonly signers: readonly Signer[];
   readonly target: Target;
   readonly signal: AbortSignal;
+  readonly place: TracePlace | undefined;
 };
 
 export function postMessage(
-  { realNowMs }: Pick<DeliveryServices, 'realNowMs'>,
-  { message, signers, target, signal }: Posting,
+  { db: { tracing }, realNowMs }: Pick<DeliveryServices, 'db' | 'realNowMs'>,
+  { message, signers, target, signal, place }: Posting,
 ): Promise<SendResult> {
   const timestampSeconds = Math.floor(realNowMs() / 1000);
   const headers = signMessage({ ...message, timestampSeconds }, signers);
-  return target.send({ headers, body: message.body }, signal);
+  const { body } = message;
+  if (tracing === undefined || place === undefined) return target.send({ headers, body }, signal);
+  const attributes = { 'outlay.event.type': message.type };
+  const start = { name: 'deliver webhook', kind: 'client', attributes } as const;
+  return runInSpan(tracing, { ...start, ...place }, async (span) => {
+    const result = await target.send(
+      { headers: { ...headers, ...tracing.headers() }, body },
+      signal,
+    );
+    if (result.answer !== undefined) {
+      span.set({ 'http.response.status_code': result.answer.statusCode });
+    }
+    if (result.error !== '') span.fail('not_delivered');
+    return result;
+  });
 }
 
 /** What the answer of an endpoint is sealed for. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../core/ids.ts';
+import { findTracePlaces, type TracePlace } from '../tracing/trace-contexts.ts';
 import {
   type ClaimRow,
   deleteRetries,
@@ -188,6 +189,7 @@ class Turn {
         signers: this.#signers,
         target: this.#target,
         signal: this.#signal,
+        place: item.isStored ? await this.#findPlace(item) : item.place,
       });
       const judged = this.#judge(item, sendResult, startedAtMs);
       const { id: messageId, type } = message;
@@ -204,6 +206,13 @@ class Turn {
       this.#startReady();
       this.#wake();
     }
+  }
+
+  async #findPlace({ subjectId }: QueuedDelivery): Promise<TracePlace | undefined> {
+    const { waiting, tracing } = this.#services.db;
+    const { accountId } = this.#id;
+    const [place] = await findTracePlaces(waiting, tracing, [{ accountId, subjectId }]);
+    return place;
   }
 
   #judge(
@@ -314,12 +323,13 @@ class Turn {
 
 function openSources(
   claim: ClaimRow,
-  { renderEvents }: Pick<DeliveryServices, 'renderEvents'>,
+  { renderEvents, db: { tracing } }: Pick<DeliveryServices, 'renderEvents' | 'db'>,
 ): { events: EventSource; replay: EventSource | undefined } {
   const { account_id: accountId, event_types: types } = claim;
   const { replay_cursor: replayCursor, replay_end: end, replay_types: replayTypes } = claim;
   const events = createEventSource({
     accountId,
+    tracing,
     renderEvents,
     isReplay: false,
     cursor: claim.cursor,
@@ -330,6 +340,7 @@ function openSources(
   const filters = [types, replayTypes];
   const replay = createEventSource({
     accountId,
+    tracing,
     renderEvents,
     isReplay: true,
     cursor: replayCursor,

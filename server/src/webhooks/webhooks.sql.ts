@@ -228,6 +228,8 @@ const measureColumns = {
   count: column.integer,
   failing: column.integer,
   backlog: column.float,
+  /** Since when the oldest event waits for an endpoint that does not fail; 0 where none waits. */
+  oldest_seconds: column.float,
 };
 export type WebhookMeasureRow = RowOf<typeof measureColumns>;
 
@@ -238,10 +240,17 @@ const measureQuery = defineQuery({
       select account_id, endpoint_id, count(*) as count from webhook_retries group by 1, 2)
     select e.status, count(*)::integer as count,
       (count(*) filter (where e.failing_since is not null))::integer as failing,
-      sum(a.event_sequence - e.cursor + coalesce(w.count, 0))::float8 as backlog
+      sum(a.event_sequence - e.cursor + coalesce(w.count, 0))::float8 as backlog,
+      coalesce(extract(epoch from environment_now() - min(next.created_at)), 0)::float8
+        as oldest_seconds
     from webhook_endpoints e
     join accounts a on a.id = e.account_id
     left join waiting w on w.account_id = e.account_id and w.endpoint_id = e.id
+    left join lateral (
+      select v.created_at from events v
+      where e.failing_since is null and v.account_id = e.account_id and v.sequence > e.cursor
+      order by v.sequence limit 1
+    ) next on true
     group by e.status`,
   columns: measureColumns,
 });

@@ -110,6 +110,7 @@ describe('a crowd on a held account leaves the others their connections', {
 
 test('commands of a held account wait for one lock timeout, however many batches they are', async () => {
   const batcher = createBatcher<{ account: string; key: string }, string>({
+    name: 'test',
     db,
     accountOf: ({ account }) => account,
     keyOf: ({ key }) => key,

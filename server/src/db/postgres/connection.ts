@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { findRecorded, runInSpan, type Tracing } from '../../tracing/tracing.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 
 /** Opens and uses connections to the database, for pools and lanes. */
@@ -92,6 +93,8 @@ export type Connection = {
   unanswered: number;
   /** When the last answer came, or the first statement after it was sent. */
   silentSinceMs: number;
+  /** Where statements of a recorded span begin one of their own. */
+  readonly tracing?: Tracing | undefined;
 };
 
 export type OpenOptions = {
@@ -115,7 +118,7 @@ export type Opener = {
   open(options: OpenOptions, withinMs?: number): Promise<Connection>;
 };
 
-export function createOpener(url: string): Opener {
+export function createOpener(url: string, tracing?: Tracing): Opener {
   const { hosts, mustBeWritable } = parseDatabaseUrl(url);
   let preferred = 0;
   return {
@@ -133,6 +136,7 @@ export function createOpener(url: string): Opener {
             ...options,
             timeoutMs,
             mustBeWritable,
+            tracing,
           });
           preferred = index;
           return connection;
@@ -155,9 +159,13 @@ export class ReadOnlyServer extends Error {
 
 async function openOne(
   connectionString: string,
-  options: OpenOptions & { timeoutMs: number; mustBeWritable: boolean },
+  options: OpenOptions & {
+    timeoutMs: number;
+    mustBeWritable: boolean;
+    tracing: Tracing | undefined;
+  },
 ): Promise<Connection> {
-  const { timeoutMs, statementMsMax } = options;
+  const { timeoutMs, statementMsMax, tracing } = options;
   const client = new pg.Client({
     connectionString,
     types,
@@ -173,7 +181,7 @@ async function openOne(
   try {
     await client.connect();
     const backend = await setUp(client, options);
-    return { client, backend, unanswered: 0, silentSinceMs: performance.now() };
+    return { client, backend, unanswered: 0, silentSinceMs: performance.now(), tracing };
   } catch (error) {
     destroy(client);
     throw error;
@@ -279,13 +287,22 @@ export async function run(
   values: readonly unknown[] = [],
 ): Promise<QueryAnswer> {
   const { name, text, answerMsMax: query_timeout } = statement;
-  return send(connection, {
+  const { tracing } = connection;
+  const query = {
     name,
     text,
     values: values as unknown[],
     ...(query_timeout === undefined ? {} : { query_timeout }),
-  });
+  };
+  if (tracing === undefined || name === '' || findRecorded(tracing) === undefined) {
+    return send(connection, query);
+  }
+  return runInSpan(tracing, { name, kind: 'client', attributes: ofDatabase }, () =>
+    send(connection, query),
+  );
 }
+
+const ofDatabase = { 'db.system.name': 'postgresql' };
 
 /**
  * SQLSTATEs after which the transaction can be repeated, because it was rolled back. 26000: the statement

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { Tracing } from '../../tracing/tracing.ts';
 import { createAccountQuota } from './account-quota.ts';
 import {
   backgroundMsMax,
@@ -39,6 +40,8 @@ export type Database = {
     options?: { accountId?: string },
   ): Promise<T>;
   tenantTransaction<T>(accountId: string, work: (session: Session) => Promise<T>): Promise<T>;
+  /** Whose spans statements belong to; modules that use the database begin theirs with it. */
+  readonly tracing?: Tracing | undefined;
   /** Present use of connections, by pool. */
   connections(): readonly PoolConnections[];
   /** Rejects unless requests and background work would reach a database that answers. */
@@ -53,6 +56,7 @@ export type DatabaseOptions = {
   connectionsMax: number;
   /** Called when an idle connection is lost; the next statement opens a new one. */
   onConnectionLost?: (error: Error) => void;
+  tracing?: Tracing | undefined;
 };
 
 const setAccount: Statement = {
@@ -123,6 +127,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
         withTenant(accountId, (connection) => run(connection, statement, values)),
       ),
     systemTransaction,
+    tracing: options.tracing,
     tenantTransaction: (accountId, work) =>
       withTenant(accountId, (connection) => transact(connection, work)),
     connections: () => [
@@ -142,7 +147,7 @@ const closeIdleEveryMs = 10_000;
 
 function openParts(options: DatabaseOptions): Parts {
   const { connectionsMax } = options;
-  const opener = createOpener(options.url);
+  const opener = createOpener(options.url, options.tracing);
   const onConnectionLost = options.onConnectionLost ?? (() => undefined);
   /** The cause of one dead connection most likely affects all. */
   const onDead = (): void => {

@@ -30,6 +30,14 @@ create function new_pickup_code() returns text
   return lpad((('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint
     % 100000000)::text, 8, '0');
 
+-- Whether an Idempotency-Key of the account has an answer.
+create function has_answer(p_account uuid, p_key text, p_now timestamptz) returns boolean
+  language sql stable
+  return exists (
+    select from idempotency_records
+    where account_id = p_account and key = p_key and month >= month_of(p_now - interval '30 days')
+      and created_at > p_now - interval '30 days');
+
 -- Judges commits. `result` is null for those that are in order, and else `success` (it was committed
 -- before), why it is refused, `scheduled` (in order, and for a later time), or `alone`: it has to be judged
 -- by itself, because another commit of the group has its client_transfer_id, its Idempotency-Key has an
@@ -66,11 +74,7 @@ create function judge_commits(
           or q.needs_verification and u.kyc_status <> 'approved' then 'addtl_attr_req'
         when q.runs_at is not null then 'scheduled'
         when row_number() over (partition by q.account_id, q.client_transfer_id order by r.ord) > 1
-          or r.key is not null and exists (
-            select from idempotency_records i
-            where i.account_id = r.account_id and i.key = r.key
-              and i.month >= month_of(p_now - interval '30 days')
-              and i.created_at > p_now - interval '30 days') then 'alone'
+          or r.key is not null and has_answer(r.account_id, r.key, p_now) then 'alone'
       end as result,
       case
         when s.payout_id = q.id then s.status_reason
@@ -114,11 +118,10 @@ $$;
 -- % in its text stands for the pickup code.
 create function commit_payouts(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_keys text[], p_fingerprints bytea[],
-  p_answers text[], p_may_wait boolean
+  p_answers text[], p_may_wait boolean, p_traces text[] default null
 ) returns table (ordinal integer, result text, detail text, pickup_code text)
   language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
+  set plan_cache_mode = force_generic_plan set jit = off
   as $$
 #variable_conflict use_column
 declare
@@ -151,6 +154,9 @@ begin
     from (select account_id, open_until as ends_at, count(*) as count, sum(usd_amount) as usd
       from chosen group by 1, 2) c
     where o.account_id = c.account_id and o.ends_at = c.ends_at
+  ), traced as (
+    insert into trace_contexts (account_id, subject_id, traceparent, created_at)
+    select account_id, payout_id, p_traces[ord], v_now from chosen where p_traces[ord] is not null
   ), keyed as (
     insert into idempotency_records (account_id, key, month, fingerprint, status, body, user_id,
       created_at)
@@ -165,8 +171,7 @@ begin
       case when c.notify_user then c.user_id end as recipient,
       case when j.account_id <> all (v_locked) then 'held'
         else coalesce(j.result, 'committed') end as result
-    from judged j left join chosen c using (ord)
-    order by j.ord
+    from judged j left join chosen c using (ord) order by j.ord
   )
   select array_agg(ord) as ords, array_agg(a.result) as results, array_agg(a.detail) as details,
     array_agg(code) as codes, array_agg(account_id) filter (where a.result = 'committed') as accounts,
@@ -174,14 +179,11 @@ begin
     array_agg(text 'PROCESSING') filter (where a.result = 'committed') as statuses,
     array_agg(text '') filter (where a.result = 'committed') as reasons,
     array_agg(recipient) filter (where a.result = 'committed') as recipients
-  into v_judged
-  from answered a;
+  into v_judged from answered a;
   perform write_payout_events(v_judged.accounts, v_judged.payouts, v_judged.statuses,
     v_judged.reasons, v_judged.recipients, v_now);
-  return query
-  select r.ord::integer, r.result, r.detail, r.code
-  from unnest(v_judged.ords, v_judged.results, v_judged.details, v_judged.codes)
-    r (ord, result, detail, code);
+  return query select r.ord::integer, r.result, r.detail, r.code from unnest(v_judged.ords,
+    v_judged.results, v_judged.details, v_judged.codes) r (ord, result, detail, code);
 end
 $$;
 

@@ -29,6 +29,9 @@ export type CallContext = {
   readonly signal: AbortSignal;
 };
 
+/** An amount in units of the currency, as decimal text. */
+export type RailFunds = { readonly currency: string; readonly amount: string };
+
 /** How much load a rail's counterparty can take; an operator may configure less. */
 export type Pace = {
   /** Concurrent calls of one process. */
@@ -73,6 +76,10 @@ export type RailCalls = {
   readonly usesScreening?: boolean;
   /** The longest pause between passes of `work`, milliseconds of real time. */
   readonly workIdleMs?: number;
+  /** What is left to pay from at the counterparty. Absent: it cannot be asked. */
+  readFunds?(context: CallContext): Promise<readonly RailFunds[]>;
+  /** When the next file or window closes, the environment's milliseconds; undefined: none does. */
+  findNextCutOff?(nowMs: number): number | undefined;
   /**
    * The payments since `sinceMs` (the environment's milliseconds) that the rail's counterparty, files
    * or chain show; called after a restore. It sends nothing, and may record what it learns so that no

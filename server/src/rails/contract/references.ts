@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { nameId } from '../../core/ids.ts';
 import type { ReferenceRule } from './instruction.ts';
 
 /**
@@ -32,6 +33,13 @@ export function chooseEncoding(railName: string, rule: ReferenceRule): Reference
     );
   }
   return found;
+}
+
+const observations = '5b0a7c1e-4a0e-4b6f-9a73-0f3d1b1f6a55';
+
+/** The identifier of an observation that a rail reports under a name of its own. */
+export function nameObservation(rail: string, id: string): string {
+  return nameId(`${rail}/${id}`, observations);
 }
 
 /** The same as `payment_reference` in SQL, dashed. `attempt`: 1, and one more after each refusal. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { formatUnits } from 'viem';
 import {
   confirmations,
   context,
@@ -66,6 +67,14 @@ describe('a rail of Ethereum', () => {
     assert.equal(last?.contract, run.token.toLowerCase());
     assert.equal(last.recipient, to.toLowerCase());
     assert.equal(last.units, 12_345_678n);
+  });
+
+  test('the funds are the balances of the account, in units of each currency', async () => {
+    const funds = await run.rail.readFunds?.(context);
+    const ether = funds?.find(({ currency }) => currency === 'ETH');
+    assert.equal(ether?.amount, formatUnits(await balanceOf(run), 18));
+    const usdc = funds?.find(({ currency }) => currency === 'USDC');
+    assert.ok(Number(usdc?.amount) > 12);
   });
 
   test('fifty concurrent payments are paid once each without a nonce gap', async () => {

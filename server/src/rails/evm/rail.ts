@@ -14,6 +14,7 @@ import { type Order, readInstruction } from './order.ts';
 import type { EvmParts } from './parts.ts';
 import { runPass } from './pass.ts';
 import { addressAttribute, openPayments, type Payment, recordsBehind } from './payment.ts';
+import { readFunds } from './read-funds.ts';
 import { type RecordState, readRecordState } from './record-check.ts';
 import { confirmRecovery, recover } from './recover.ts';
 import { findUnknownTransaction, openUnknownTransactions } from './unknown-transactions.ts';
@@ -43,6 +44,7 @@ async function create(config: EvmConfig, host: RailHost): Promise<RailCalls> {
     workIdleMs: config.pollSeconds * 1000,
     networks: listNetworks(config),
     check: (context) => listSetupProblems(parts, context),
+    readFunds: (context) => readFunds(parts, context),
     recover: (sinceMs, context) => recover(parts, sinceMs, context),
     findUnknownPayments: async (context) =>
       (await readRecordState(parts, context)) === 'behind'

@@ -1,6 +1,9 @@
 import { assert } from '../../core/errors.ts';
 import { type KeyRing, rowContext } from '../../core/sealing.ts';
 import type { Database } from '../../db/postgres/pool.ts';
+import { noAccount, storeTraceContext } from '../../tracing/trace-contexts.ts';
+import { traceFetch } from '../../tracing/trace-fetch.ts';
+import { findRecorded } from '../../tracing/tracing.ts';
 import type {
   InboundMessage,
   InboundProblem,
@@ -13,6 +16,7 @@ import type {
 } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { reasonTexts } from '../contract/reasons.ts';
+import { nameObservation } from '../contract/references.ts';
 import {
   countUnresolvedInbound,
   getRecord,
@@ -48,12 +52,16 @@ export function createHost(options: HostOptions): RailHost {
     ...(options.listAttributes && { listAttributes: options.listAttributes }),
     nowMs: options.nowMs,
     realNowMs: options.realNowMs,
-    fetch: options.fetch,
+    fetch: traceFetch(options.fetch, db.tracing),
     callbackUrl: options.callbackUrl,
     store: createStore(name, db, keys),
     wake: options.wake,
     log: (level, message, fields = {}) => options.log(level, message, { ...fields, rail: name }),
     receive: async (message) => {
+      for (const { id } of findRecorded(db.tracing) === undefined ? [] : message.observations) {
+        const subjectId = nameObservation(name, id);
+        await storeTraceContext(db.system, db.tracing, { accountId: noAccount, subjectId });
+      }
       const isNew = await insertMessage(
         db.system,
         {

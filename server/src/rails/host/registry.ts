@@ -153,6 +153,8 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.usesScreening !== undefined && { usesScreening: calls.usesScreening }),
     ...(calls.checkRecipient && { checkRecipient: calls.checkRecipient.bind(calls) }),
     ...(calls.check && { check: calls.check.bind(calls) }),
+    ...(calls.readFunds && { readFunds: calls.readFunds.bind(calls) }),
+    ...(calls.findNextCutOff && { findNextCutOff: calls.findNextCutOff.bind(calls) }),
     ...(calls.recover && { recover: calls.recover.bind(calls) }),
     ...(calls.findUnknownPayments && {
       findUnknownPayments: calls.findUnknownPayments.bind(calls),

@@ -46,6 +46,8 @@ export function createCalls(config: Config, host: RailHost): RailCalls {
       ),
     work: ({ signal }) => work(signal, { config, host, openExchange, book, files, inbox, guard }),
     workIdleMs: config.pollSeconds * 1_000,
+    findNextCutOff: (nowMs) =>
+      config.schedule.cutOffs.length === 0 ? undefined : findCutOff(config.schedule, nowMs),
     recover: async (sinceMs, { signal }) => {
       await using exchange = await openExchange(signal);
       const parts = { host, config, book, files, inbox };

@@ -8,6 +8,7 @@ import type {
 } from '../contract/contract.ts';
 import { FolderError, findFolderFault } from '../kit/folder.ts';
 import type { NextRecord } from '../kit/records.ts';
+import { findNextClosing } from './banking-days.ts';
 import { canBeWritten, closeFiles, findNextClose } from './closing.ts';
 import { type NachaConfig, nachaConfigSchema } from './config.ts';
 import { deliverFiles } from './delivery.ts';
@@ -54,6 +55,7 @@ async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCal
     cancel: (instruction) => cancel(context, instruction),
     work: (call) => work(context, incomplete, call),
     workIdleMs: config.pollSeconds * 1000,
+    findNextCutOff: (nowMs) => findNextClosing(config.windows, nowMs)?.closesAtMs,
     check: () => check(context),
     recover: (sinceMs) => recoverPayments(context, sinceMs),
   };

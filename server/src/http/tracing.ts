@@ -1,0 +1,52 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { TraceHeaders, Tracing } from '../tracing/tracing.ts';
+import { isExempt } from './load-shedding.ts';
+import { nameRoute } from './server.ts';
+
+/** A span for each request, which continues the trace that its `traceparent` names. */
+
+export function addTracing(app: FastifyInstance, tracing: Tracing): void {
+  app.decorateRequest('span', undefined);
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (isExempt(request.url)) {
+      done();
+      return;
+    }
+    const route = nameRoute(request);
+    const span = tracing.begin({
+      name: `${request.method} ${route}`,
+      kind: 'server',
+      parent: readTraceHeaders(request),
+      attributes: {
+        'http.request.method': request.method,
+        'http.route': route,
+        'outlay.environment': request.environmentName,
+      },
+    });
+    request.span = span;
+    if (span.isRecorded) tracing.within(span, done);
+    else done();
+  });
+  // Events of the body belong to the connection, so the handler would run outside of the span.
+  app.addHook('preHandler', (request, _reply, done) => {
+    if (request.span?.isRecorded === true) tracing.within(request.span, done);
+    else done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const { span } = request;
+    if (span?.isRecorded === true) {
+      span.set({ 'http.response.status_code': reply.statusCode });
+      if (reply.statusCode >= 500) span.fail(String(reply.statusCode));
+      span.end();
+    }
+    done();
+  });
+}
+
+function readTraceHeaders({ headers }: FastifyRequest): TraceHeaders {
+  const { traceparent, tracestate } = headers;
+  return {
+    ...(typeof traceparent === 'string' && { traceparent }),
+    ...(typeof tracestate === 'string' && { tracestate }),
+  };
+}

@@ -414,7 +414,7 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
   }
   throwFaults(faults);
   return {
-    values: Object.fromEntries(result.normalized) as AttributeValues,
+    values: Object.fromEntries(result.normalized),
     missing: result.missing,
   };
 }

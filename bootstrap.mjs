@@ -10,10 +10,10 @@ import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { findLockfileFaults } from './lockfile.mjs';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const runtime = join(root, 'runtime');
-const fonts = join(root, 'fonts');
 const modules = join(root, 'node_modules');
 /** Exists while npm works: npm takes a package that was unpacked in part for a whole one. */
 const unfinished = join(modules, '.outlay-unfinished');
@@ -33,10 +33,9 @@ try {
     () => installPackages(wantsDev),
   );
   if (wantsDev || process.argv.includes('--fonts')) {
-    await installOnce(areFontsInstalled, () =>
-      runNpm(['ci'], fonts, 'Installing the fonts of receipts'),
-    );
+    await installFolder(join(root, 'fonts'), 'Installing the fonts of receipts');
   }
+  if (wantsDev) await installFolder(join(root, 'anvil'), 'Installing the Ethereum node of tests');
   const isNewEnough = Number.parseInt(process.versions.node, 10) >= nodeMajorMin;
   const node = isNewEnough ? process.execPath : await provideNode();
   if (!wantsDev) warmCompileCache(node);
@@ -63,7 +62,7 @@ function warmCompileCache(node) {
 
 /** Compares the lockfile with npm's record of what it has installed. */
 function hasPackages(wantsDev) {
-  if (fs.existsSync(unfinished)) return false;
+  if (fs.existsSync(unfinished) || !fs.existsSync(join(root, 'package-lock.json'))) return false;
   const [wanted, present] = readLockfiles();
   return Object.entries(wanted).every(
     ([path, entry]) =>
@@ -72,14 +71,26 @@ function hasPackages(wantsDev) {
   );
 }
 
-/** npm writes its own lockfile last, so an interrupted installation has none. */
-function areFontsInstalled() {
-  const present = join(fonts, 'node_modules', '.package-lock.json');
-  if (!fs.existsSync(present)) return false;
-  const { packages } = readJson(present);
-  return Object.entries(readJson(join(fonts, 'package-lock.json')).packages).every(
-    ([path, { integrity }]) => path === '' || packages[path]?.integrity === integrity,
+/** A folder with packages of its own, which nothing else works in. */
+function installFolder(folder, title) {
+  return installOnce(
+    () => isFolderInstalled(folder),
+    () => {
+      requireWholeLockfile(folder);
+      return runNpm(['ci'], folder, title);
+    },
   );
+}
+
+/** npm writes its own lockfile last, so an interrupted installation has none. */
+function isFolderInstalled(folder) {
+  const wanted = Object.entries(readJson(join(folder, 'package-lock.json')).packages).filter(
+    ([path, entry]) => isNeeded(path, entry, true),
+  );
+  const present = join(folder, 'node_modules', '.package-lock.json');
+  if (!fs.existsSync(present)) return wanted.length === 0;
+  const { packages } = readJson(present);
+  return wanted.every(([path, { integrity }]) => packages[path]?.integrity === integrity);
 }
 
 /** Optional packages are one per kind of machine; where a C library decides, npm knows which. */
@@ -90,13 +101,26 @@ function isNeeded(path, { link, dev, devOptional, optional, os, cpu, libc }, wan
   return !optional || isForThisMachine;
 }
 
+/** @throws SetupError with every fault of the lockfile, before npm is asked for anything. */
+function requireWholeLockfile(folder) {
+  const faults = findLockfileFaults(folder);
+  if (faults.length === 0) return;
+  const shown = faults.slice(0, 8);
+  if (faults.length > shown.length) shown.push(`and ${faults.length - shown.length} more`);
+  throw new SetupError(
+    `Nothing was installed, because package-lock.json does not hold together:
+${shown.map((fault) => `  - ${fault}`).join('\n')}
+Restore the committed file: git checkout -- '*package-lock.json'`,
+  );
+}
+
 /**
- * `npm ci` would empty the folder, from which a service may be running, and refuses a lockfile that
- * lacks a package for some other kind of machine. `npm install --no-save` takes the versions and
- * hashes of the lockfile too, but fills gaps without a hash: that is refused here, before any of it
- * runs.
+ * The rules of `npm ci`, without its emptying of the folder, from which a service may be running: the
+ * lockfile has to say everything before npm runs, so that npm has nothing to add, and what npm has
+ * installed is compared with it afterwards.
  */
 async function installPackages(wantsDev) {
+  requireWholeLockfile(root);
   if (fs.existsSync(unfinished)) fs.rmSync(modules, { recursive: true });
   fs.mkdirSync(modules, { recursive: true });
   fs.writeFileSync(unfinished, '');
@@ -107,7 +131,9 @@ async function installPackages(wantsDev) {
     .filter(([path, { link, integrity }]) => !link && integrity !== wanted[path]?.integrity)
     .map(([path]) => path);
   if (unlocked.length > 0) {
-    throw new SetupError(`package-lock.json must have a hash for ${unlocked.join(', ')}`);
+    throw new SetupError(
+      `npm installed what package-lock.json does not have: ${unlocked.join(', ')}`,
+    );
   }
   fs.rmSync(unfinished);
   if (hasPackages(wantsDev)) return;
@@ -135,6 +161,7 @@ async function provideNode() {
   const isPresent = () =>
     fs.existsSync(node) && readJson(join(folder, 'package.json')).version === version;
   await installOnce(isPresent, async () => {
+    requireWholeLockfile(runtime);
     const title = `Getting Node ${version} for this folder`;
     await runNpm(['ci', '--include=optional'], runtime, title);
     if (spawnSync(node, ['--version']).status === 0) return;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, before, mock, test } from 'node:test';
 import { createContext } from '../cli/src/command.ts';
 import { payCommands } from '../cli/src/commands/pay.ts';
 import { createOutput } from '../cli/src/output.ts';
@@ -19,8 +19,11 @@ before(async () => {
   service = await startService();
   account = await createAccount(service, { USD: '100' });
   shell = openShell(service, account);
+  // Retries wait for a random part of their delay: here for none of it.
+  mock.method(Math, 'random', () => 0);
 });
 after(async () => {
+  mock.restoreAll();
   shell[Symbol.dispose]();
   await service.stop();
 });
@@ -129,8 +132,9 @@ test('in a terminal pay asks for recipient, way and details, again after a fault
     result: (value: unknown) => void written.push(value),
   };
   const { signal } = new AbortController();
+  const time = { nowMs: Date.now, sleep: () => assert.fail('nothing is repeated') };
   const context = {
-    ...createContext(terminal, { output, profileName: undefined, signal, nowMs: Date.now }),
+    ...createContext(terminal, { output, profileName: undefined, signal, ...time }),
     ask: {
       text: async ({
         message,

@@ -2,9 +2,13 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { findOperatorWords } from '../cli/src/admin/admin.ts';
+import { run } from '../cli/src/run.ts';
 import { type Account, type Service, testSettings } from './service.ts';
 
-/** Runs `outlay` as a user would: a process of its own, in a folder of its own. */
+/** Runs `outlay` in a folder of its own. */
 
 export const cliMain = join(import.meta.dirname, '../cli/src/main.ts');
 
@@ -20,14 +24,19 @@ export type Ran = {
 
 export type Shell = Disposable & {
   readonly folder: string;
-  run(
-    words: readonly string[],
-    options?: { input?: string; env?: Record<string, string> },
-  ): Promise<Ran>;
+  /** In this process, but for the commands of operators, which end the one that they run in. */
+  run(words: readonly string[], options?: Input): Promise<Ran>;
+  /** As a user would: in a process of its own. */
+  spawn(words: readonly string[], options?: Input): Promise<Ran>;
   read(file: string): string;
 };
 
-/** A shell whose profile is that of the account, by the variables of the environment. */
+type Input = { input?: string; env?: Record<string, string> };
+
+/**
+ * A shell whose profile is that of the account, by the variables of the environment. Until it is
+ * disposed of, this process works in the shell's folder.
+ */
 export function openShell(
   { baseUrl }: Pick<Service, 'baseUrl'>,
   { credentials: { api_key } }: Pick<Account, 'credentials'>,
@@ -39,32 +48,78 @@ export function openShell(
     OUTLAY_URL: baseUrl,
     OUTLAY_KEY: api_key,
   };
+  const folderBefore = process.cwd();
+  process.chdir(folder);
+  const complete = ({ input = '', env: changes = {} }: Input = {}): Required<Input> => ({
+    input,
+    env: { ...env, ...changes },
+  });
   return {
     folder,
     read: (file) => readFileSync(join(folder, file), 'utf8'),
-    run: (words, { input = '', env: changes = {} } = {}) =>
-      runCli(words, { cwd: folder, env: { ...env, ...changes }, input }),
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+    run: (words, options) =>
+      findOperatorWords(words) === undefined
+        ? runHere(words, complete(options))
+        : spawnCli(words, complete(options)),
+    spawn: (words, options) => spawnCli(words, complete(options)),
+    [Symbol.dispose]: () => {
+      process.chdir(folderBefore);
+      rmSync(folder, { recursive: true });
+    },
   };
 }
 
-type Process = { cwd: string; env: Record<string, string>; input: string };
+/** No pause of a command is for the sake of time. */
+const pauseMsMax = 10;
+
+async function runHere(words: readonly string[], { env, input }: Required<Input>): Promise<Ran> {
+  const [out, error] = [collect(), collect()];
+  const exitCode = await run(words, {
+    terminal: {
+      // Of a stream of a process, a command uses what every stream has.
+      out: out.stream as NodeJS.WriteStream,
+      error: error.stream as NodeJS.WriteStream,
+      input: Readable.from([input]) as NodeJS.ReadStream,
+      environment: env,
+    },
+    nowMs: Date.now,
+    sleep: (ms, signal) => pause(Math.min(ms, pauseMsMax), undefined, { signal }),
+  });
+  return describeRun({ exitCode: exitCode ?? null, out: out.text(), error: error.text() });
+}
+
+function collect(): { stream: Writable; text(): string } {
+  let written = '';
+  const stream = new Writable({
+    decodeStrings: false,
+    write: (chunk: string | Buffer, _encoding, done) => {
+      written += chunk.toString();
+      done();
+    },
+  });
+  return { stream, text: () => written };
+}
+
+function describeRun(ran: Pick<Ran, 'exitCode' | 'out' | 'error'>): Ran {
+  const parse = (text: string): never => JSON.parse(text) as never;
+  return {
+    ...ran,
+    json: () => parse(ran.out),
+    lines: () => ran.out.trim().split('\n').map(parse),
+  };
+}
 
 const runMsMax = 90_000;
 
-function runCli(words: readonly string[], { cwd, env, input }: Process): Promise<Ran> {
+function spawnCli(words: readonly string[], { env, input }: Required<Input>): Promise<Ran> {
   const parameters = ['--disable-warning=ExperimentalWarning', cliMain, ...words];
-  const child = spawn(process.execPath, parameters, { cwd, env, timeout: runMsMax });
+  const child = spawn(process.execPath, parameters, { env, timeout: runMsMax });
   child.stdin.end(input);
   let [out, error] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (error += text));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (exitCode) => {
-      const parse = (text: string): never => JSON.parse(text) as never;
-      const lines = (): never[] => out.trim().split('\n').map(parse);
-      resolve({ exitCode, out, error, json: () => parse(out), lines });
-    });
+    child.once('close', (exitCode) => resolve(describeRun({ exitCode, out, error })));
   });
 }

@@ -7,7 +7,7 @@ import { openShell, type Ran, type Shell } from './command-line-kit.ts';
 import { type Account, createAccount, type Service, startService } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
-/** The commands of clients, run as processes against a running service. */
+/** The commands of clients against a running service. */
 
 let service: Service;
 let account: Account;
@@ -78,9 +78,10 @@ test('pay goes from nothing to a receipt, and its reference is paid only once', 
 
 test('what does not go to a terminal has no colours, in continuous integration too', async () => {
   const env = { CI: 'true', TERM: 'xterm-256color' };
-  const list = await shell.run(['balances'], { env });
+  const list = await shell.spawn(['balances'], { env });
   assert.match(list.out, /USD/);
-  const unknown = await shell.run(['payout', 'show', 'nothing-like-this'], { env });
+  const unknown = await shell.spawn(['payout', 'show', 'nothing-like-this'], { env });
+  assert.deepEqual([list.exitCode, unknown.exitCode], [0, 1]);
   assert.match(unknown.error, /^outlay: /);
   assert.doesNotMatch(list.out + list.error + unknown.out + unknown.error, /\u001B/);
 });
@@ -269,11 +270,17 @@ test('events are read from a sequence on, and only those of a type', async () =>
   ]);
   const types = tail.lines<{ type: string }>().map(({ type }) => type);
   assert.deepEqual(types, ['payout.pending', 'payout.processing']);
-  const pending = shell.run(['events', 'tail', '--type', 'user.created', '--count', '1']);
-  // It begins with what is new; the recipient comes after it has begun.
-  await new Promise((resolve) => setTimeout(resolve, 4_000));
-  await done(['recipient', 'create', ...person('leo')]);
-  assert.match((await pending).out, /^\d+ .* user\.created {2}usr_/);
+  const created = ['events', 'tail', '--type', 'user.created', '--count', '1'];
+  const [, oldest = ''] = /^(\d+) /.exec((await done([...created, '--after', '0'])).out) ?? [];
+  const pending = done(created);
+  let isPending = true;
+  void pending.finally(() => (isPending = false));
+  // It begins with what is new: recipients are created until it has begun.
+  for (let count = 0; isPending; count += 1) {
+    await done(['recipient', 'create', ...person(`leo-${count}`)]);
+  }
+  const [, newer = ''] = /^(\d+) .* user\.created {2}usr_/.exec((await pending).out) ?? [];
+  assert.ok(Number(newer) > Number(oldest), `${newer} after ${oldest}`);
 });
 
 test('forwarded events carry the exact amounts of the log, and the reference verifier accepts them', async () => {
@@ -316,7 +323,9 @@ test('a profile is checked, stored for its owner alone, used, and removed', asyn
   const wrong = await shell.run(login, { env: bare, input: 'test_wrong\n' });
   assert.equal(wrong.exitCode, 4);
   const { api_key: key, client_id: id, client_secret: secret } = account.credentials;
-  await done(login, { env: bare, input: `${key}\n` });
+  // In a process of its own, because it reads standard input.
+  const entered = await shell.spawn(login, { env: bare, input: `${key}\n` });
+  assert.equal(entered.exitCode, 0, entered.error);
   const file = join(shell.folder, 'config/outlay/config.json');
   assert.equal(statSync(file).mode & 0o777, 0o600);
   await done(['login', '--name', 'other', '--url', service.baseUrl, '--client-id', id], {

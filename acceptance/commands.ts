@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { type Service, serverMain, testSettings } from './service.ts';
+import { runCommand as runHere } from '../server/src/operator.ts';
+import { type Service, testSettings } from './service.ts';
 
 /**
  * Creates the first operator of live.
@@ -16,17 +15,24 @@ export async function createLiveOwner(
 }
 
 /**
- * Runs a command of an operator beside a service that the tests started.
+ * Runs a command of an operator beside a service that the tests started, in the test's process.
  *
  * @returns what it prints, where that is JSON.
- * @throws Error with its output where it fails.
+ * @throws Error where it fails, with its output as `stdout` if it has one.
  */
 export async function runCommand(
   { dataDirectory = '', settings }: Pick<Service, 'dataDirectory' | 'settings'>,
   words: readonly string[],
 ): Promise<Record<string, string>> {
-  const { stdout } = await promisify(execFile)(process.execPath, [serverMain, ...words], {
-    env: { ...testSettings(dataDirectory), ...settings },
-  });
-  return stdout.trimStart().startsWith('{') ? (JSON.parse(stdout) as Record<string, string>) : {};
+  const exitCodeBefore = process.exitCode;
+  try {
+    const stdout = await runHere(words, { ...testSettings(dataDirectory), ...settings });
+    if (process.exitCode !== exitCodeBefore) {
+      const failure = `${words.join(' ')} ended with ${process.exitCode}`;
+      throw Object.assign(new Error(`${failure}\n${stdout}`), { stdout });
+    }
+    return stdout.trimStart().startsWith('{') ? (JSON.parse(stdout) as Record<string, string>) : {};
+  } finally {
+    process.exitCode = exitCodeBefore;
+  }
 }

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { findLockfileFaults } from '../lockfile.mjs';
 
 const root = join(import.meta.dirname, '..');
 
@@ -14,17 +23,115 @@ function readJson<T>(path: string): T {
   return JSON.parse(readFileSync(join(root, path), 'utf8')) as T;
 }
 
-test('the lockfiles name no registry, so that an installation uses the configured one', () => {
-  for (const path of [
-    'package-lock.json',
-    'runtime/package-lock.json',
-    'fonts/package-lock.json',
-  ]) {
-    const { packages } = readJson<Lockfile>(path);
-    const named = Object.entries(packages).filter(
-      ([, entry]) => entry.resolved !== undefined && entry.link !== true,
-    );
-    assert.deepEqual(named, []);
+type Scratch = {
+  readonly lockfile: { packages: Record<string, Record<string, unknown>> };
+  readonly manifest: { dependencies: Record<string, string> };
+  readonly folder: string;
+};
+
+const hash = `sha512-${'A'.repeat(86)}==`;
+
+/** Runs the bootstrap on a project of two packages, with an npm that only leaves a trace. */
+function bootstrapScratch(change: (scratch: Scratch) => void) {
+  const folder = mkdtempSync(join(tmpdir(), 'outlay-bootstrap-'));
+  const manifest = { name: 'scratch', dependencies: { outer: '1.0.0' } };
+  const packages = {
+    '': { ...manifest },
+    'node_modules/outer': { version: '1.0.0', integrity: hash, dependencies: { inner: '^2.0.0' } },
+    'node_modules/inner': { version: '2.1.0', integrity: hash },
+  };
+  const lockfile = { lockfileVersion: 3, packages };
+  const npm = join(folder, 'npm-cli.js');
+  const trace = join(folder, 'npm-was-called');
+  try {
+    for (const file of ['bootstrap.mjs', 'lockfile.mjs']) {
+      copyFileSync(join(root, file), join(folder, file));
+    }
+    writeFileSync(npm, `require('node:fs').writeFileSync(${JSON.stringify(trace)}, '');`);
+    const write = (): void => {
+      writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+      writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lockfile));
+    };
+    write();
+    change({ folder, manifest: structuredClone(manifest), lockfile: structuredClone(lockfile) });
+    const { status, stderr } = spawnSync(process.execPath, ['bootstrap.mjs'], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, npm_execpath: npm },
+    });
+    return { status, stderr, isNpmCalled: existsSync(trace) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** What was done to the lockfile, and what the bootstrap says about it. */
+const faults: [string, (scratch: Scratch) => void, RegExp][] = [
+  [
+    'a missing entry',
+    changeLockfile((packages) => delete packages['node_modules/inner']),
+    /inner has no entry, and node_modules\/outer needs it/,
+  ],
+  [
+    'a missing hash',
+    changeLockfile((packages) => delete packages['node_modules/inner']?.['integrity']),
+    /node_modules\/inner has no SHA-512 hash/,
+  ],
+  [
+    'a weak hash',
+    changeLockfile((packages) => set(packages['node_modules/inner'], 'integrity', 'sha1-AAAA')),
+    /node_modules\/inner has no SHA-512 hash/,
+  ],
+  [
+    'an address of its own',
+    changeLockfile((packages) =>
+      set(packages['node_modules/inner'], 'resolved', 'https://other.example/inner.tgz'),
+    ),
+    /node_modules\/inner names an address of its own: https:\/\/other\.example/,
+  ],
+  [
+    'another version than package.json',
+    ({ folder, manifest }) => {
+      manifest.dependencies['outer'] = '1.0.1';
+      writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+    },
+    /package\.json declares other dependencies than the lockfile/,
+  ],
+  ['no lockfile', ({ folder }) => rmSync(join(folder, 'package-lock.json')), /the file is missing/],
+];
+
+function changeLockfile(change: (packages: Scratch['lockfile']['packages']) => void) {
+  return ({ folder, lockfile }: Scratch): void => {
+    change(lockfile.packages);
+    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lockfile));
+  };
+}
+
+function set(entry: Record<string, unknown> | undefined, name: string, value: unknown): void {
+  assert.ok(entry !== undefined);
+  entry[name] = value;
+}
+
+for (const [name, change, expected] of faults) {
+  test(`the bootstrap refuses a lockfile before npm runs: ${name}`, () => {
+    const { status, stderr, isNpmCalled } = bootstrapScratch(change);
+    assert.equal(isNpmCalled, false, stderr);
+    assert.equal(status, 1);
+    assert.match(stderr, /^outlay: Nothing was installed/);
+    assert.match(stderr, expected);
+  });
+}
+
+test('the bootstrap hands a lockfile that is whole to npm, and compares what came of it', () => {
+  const { status, stderr, isNpmCalled } = bootstrapScratch(() => undefined);
+  assert.equal(isNpmCalled, true);
+  assert.equal(status, 1);
+  assert.match(stderr, /npm left packages out/);
+});
+
+test('the lockfiles are whole, for every kind of machine, and name no registry', () => {
+  for (const folder of ['.', 'runtime', 'fonts', 'anvil']) {
+    assert.deepEqual(findLockfileFaults(join(root, folder)), [], folder);
   }
 });
 

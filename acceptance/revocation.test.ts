@@ -38,7 +38,7 @@ function send(path: string, account: Account, fields: Record<string, string>) {
   const { authorization: _none, ...rest } = headers;
   return service.demo.call<TokenAnswer>('POST', path, {
     body,
-    headers: { ...rest, authorization: [] as unknown as string },
+    headers: { ...rest, authorization: [] },
   });
 }
 

@@ -1,4 +1,5 @@
 import { writeSection } from './document.ts';
+import { help, readPart } from './options.ts';
 import { openPlace } from './place.ts';
 import { createPlan, type Plan } from './plan.ts';
 import { createMeter } from './processor.ts';
@@ -6,9 +7,7 @@ import { type Found, type Measured, writeReport } from './report.ts';
 
 /**
  * npm run bench: ours and its peers beside each other, alternately in one run, as medians and
- * ratios. Load generator, services and database share the machine. BENCH_ROUNDS, BENCH_SECONDS and
- * BENCH_ONLY (beginnings of keys, see plan.ts) narrow it; --profile, --large, --batch, --growth,
- * --events, --webhooks, --tracing and --overload run those parts.
+ * ratios. Load generator, services and database share the machine. options.ts has its other parts.
  */
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
@@ -16,16 +15,33 @@ const seconds = Number(process.env['BENCH_SECONDS'] ?? 3);
 const warmUpSeconds = Math.min(0.5, seconds);
 const only = (process.env['BENCH_ONLY'] ?? '').split(',').filter((part) => part !== '');
 
-if (process.argv.includes('--large')) await (await import('./large.ts')).runLarge();
-else if (process.argv.includes('--profile')) await (await import('./profile.ts')).runProfile();
-else if (process.argv.includes('--growth')) await (await import('./growth.ts')).runGrowth();
-else if (process.argv.includes('--overload')) await import('./overload.ts');
-else if (process.argv.includes('--events')) await (await import('./events.ts')).runEvents();
-else if (process.argv.includes('--tracing')) await (await import('./tracing.ts')).runTracing();
-else if (process.argv.includes('--webhooks')) {
-  await (await import('./webhooks.ts')).runWebhooks();
-} else if (process.argv.includes('--batch')) await (await import('./batch.ts')).runBatch();
-else await runPlan(createPlan(only));
+/** Loaded when it is chosen. */
+const runPart = {
+  peers: () => runPlan(createPlan(only)),
+  large: async () => (await import('./large.ts')).runLarge(),
+  profile: async () => (await import('./profile.ts')).runProfile(),
+  growth: async () => (await import('./growth.ts')).runGrowth(),
+  overload: async () => void (await import('./overload.ts')),
+  events: async () => (await import('./events.ts')).runEvents(),
+  webhooks: async () => (await import('./webhooks.ts')).runWebhooks(),
+  tracing: async () => (await import('./tracing.ts')).runTracing(),
+  batch: async () => (await import('./batch.ts')).runBatch(),
+};
+
+const part = readChosenPart();
+if (part !== undefined) await runPart[part]();
+
+function readChosenPart(): keyof typeof runPart | undefined {
+  try {
+    const chosen = readPart(process.argv.slice(2));
+    if (chosen !== 'help') return chosen;
+    process.stdout.write(help);
+  } catch (error) {
+    process.stderr.write(`${String(error)}\n\n${help}`);
+    process.exitCode = 2;
+  }
+  return undefined;
+}
 
 async function runPlan(plan: Plan): Promise<void> {
   const place = await openPlace();

@@ -1,4 +1,4 @@
-import type { AttributeType, Field } from '../server/src/attributes/field.ts';
+import type { Field } from '../server/src/attributes/field.ts';
 import { type Corridor, getFields } from '../server/src/attributes/requirements.ts';
 import {
   makeSampleSet,
@@ -112,7 +112,7 @@ function makeRow(plan: Plan): MagicRow {
     destinations: [plan.destination],
     deliveryTypes: plan.deliveryTypes,
     type: plan.type,
-    companions: Object.fromEntries(companions) as Partial<Record<AttributeType, string>>,
+    companions: Object.fromEntries(companions),
     values,
   };
 }

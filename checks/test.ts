@@ -13,27 +13,28 @@ import { join } from 'node:path';
 
 /**
  * What `npm test` runs: every test file, or with words those whose path contains one of them
- * (`npm test -- payouts`). A file named `*.external.test.ts` runs only when a word says `external`.
+ * (`npm test -- payouts`). A file named `*.external.test.ts` runs only when a word says `external`,
+ * and one named `*.long.test.ts` only when a word says `long`.
  */
 const root = join(import.meta.dirname, '..');
 const folders = ['server/{src,testing}', 'acceptance', 'bench', 'checks', 'sdk/src', 'cli/src'];
 const words = process.argv.slice(2);
-const withExternal = words.some((word) => word.includes('external'));
+const leftOut = ['external', 'long'].filter((kind) => !words.some((word) => word.includes(kind)));
 const files = globSync(
   folders.map((folder) => `${folder}/**/*.test.ts`),
   { cwd: root },
 )
-  .filter((file) => withExternal || !file.endsWith('.external.test.ts'))
+  .filter((file) => leftOut.every((kind) => !file.endsWith(`.${kind}.test.ts`)))
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
 
 if (files.length === 0) {
   process.stderr.write(`No test file has ${words.join(' or ')} in its path.\n`);
   process.exit(1);
 }
-// Tests spend a part of their time on waiting for the database.
-const groupsAtOnce = availableParallelism() + 1;
-/** Half of a file's time was loading what its neighbours load too. Few enough that groups end together. */
-const filesInGroup = 10;
+// Tests spend a part of their time on waiting, for the database and for answers that do not come.
+const groupsAtOnce = availableParallelism() + 2;
+/** A process takes 3.5 s of processor time to load the program. Few enough that groups end together. */
+const filesInGroup = 20;
 const memoryMount = '/dev/shm';
 const folder = openFolder();
 const child = spawn(

@@ -6,12 +6,17 @@ import { chooseProfile, type Profile } from './profiles.ts';
 
 /** What a command is, and what it gets to work with. */
 
-export type Context = {
+export type Time = {
+  readonly nowMs: () => number;
+  /** @throws AbortError when the signal is aborted. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+};
+
+export type Context = Time & {
   readonly terminal: Terminal;
   readonly output: Output;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
-  readonly nowMs: () => number;
   readonly ask: Questions;
   /** @throws Failure where no profile is found. */
   profile(): Profile;
@@ -73,7 +78,7 @@ export function createContext(
     output,
     profileName,
     ...rest
-  }: { output: Output; profileName: string | undefined; signal: AbortSignal; nowMs: () => number },
+  }: { output: Output; profileName: string | undefined; signal: AbortSignal } & Time,
 ): Context {
   const profile = (): Profile => chooseProfile(terminal.environment, profileName);
   return {

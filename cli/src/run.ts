@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { findOperatorWords, runOperator } from './admin/admin.ts';
-import { createContext } from './command.ts';
+import { createContext, type Time } from './command.ts';
 import { suggestWords } from './completion.ts';
 import { describeFailure, type ExitCode, exitCodes, Failure, UsageError } from './failure.ts';
 import { createOutput, type Output, type Terminal } from './output.ts';
@@ -10,7 +10,7 @@ import { printable } from './table.ts';
 /** Runs the command that the words name, and returns the exit code. */
 export async function run(
   words: readonly string[],
-  { terminal, nowMs }: { terminal: Terminal; nowMs: () => number },
+  { terminal, ...time }: { terminal: Terminal } & Time,
 ): Promise<ExitCode | undefined> {
   if (words[0] === 'complete' && words[1] === '--') {
     for (const word of suggestWords(createProgram(), words.slice(2)))
@@ -20,7 +20,8 @@ export async function run(
   // Until the words are read, only they tell what is wanted.
   let output = createOutput(terminal, words.includes('--json'));
   const interruption = new AbortController();
-  process.once('SIGINT', () => interruption.abort());
+  const interrupt = (): void => interruption.abort();
+  process.once('SIGINT', interrupt);
   try {
     // Operators' commands are read by their own program, and set the exit code themselves.
     const operatorWords = findOperatorWords(words);
@@ -33,12 +34,14 @@ export async function run(
     const { command, values, isJson, profileName } = invocation;
     output = createOutput(terminal, isJson);
     const { signal } = interruption;
-    await command.run(createContext(terminal, { output, profileName, signal, nowMs }), values);
+    await command.run(createContext(terminal, { output, profileName, signal, ...time }), values);
     return exitCodes.done;
   } catch (error) {
     // What a command says about its interruption goes before the mere fact.
     if (interruption.signal.aborted && !(error instanceof Failure)) return exitCodes.interrupted;
     return report(error, output);
+  } finally {
+    process.off('SIGINT', interrupt);
   }
 }
 

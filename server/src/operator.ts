@@ -74,15 +74,19 @@ async function serve(role: Role, { recovers }: { recovers: boolean }): Promise<v
 
 /** Runs the command that the words name. One that cannot be run ends the process with its exit code. */
 export async function runOperator(words: readonly string[]): Promise<void> {
-  await runCommand(words).catch(fail);
+  process.stdout.write(await runCommand(words, process.env).catch(fail));
 }
 
-async function runCommand(words: readonly string[]): Promise<void> {
+/** Returns what the command prints at its end. */
+export async function runCommand(
+  words: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
   const result = await readCommand(words)?.run({
-    variables: process.env,
+    variables,
     realNowMs: Date.now,
-    openContext: (name) => openContext(readConfig(process.env), { name, realNowMs: Date.now }),
+    openContext: (name) => openContext(readConfig(variables), { name, realNowMs: Date.now }),
     serve,
   });
-  if (result !== undefined) process.stdout.write(formatResult(result));
+  return result === undefined ? '' : formatResult(result);
 }

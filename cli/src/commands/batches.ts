@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnswerOf, Client } from '../../../sdk/src/index.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
@@ -208,7 +207,7 @@ const pollMs = 500;
 
 /** With a bar on a terminal, until every row is a payout or refused. */
 async function followBatch(
-  { output, signal }: Context,
+  { output, signal, sleep }: Context,
   client: Client,
   { batch_token, rows }: Batch,
 ): Promise<Batch> {
@@ -218,7 +217,7 @@ async function followBatch(
       const batch = await client.getBatch({ batch_token }, { signal });
       bar?.update(batch.rows.committed + batch.rows.refused);
       if (batch.status !== 'COMMITTING') return batch;
-      await sleep(pollMs, undefined, { signal });
+      await sleep(pollMs, signal);
     }
   } finally {
     bar?.stop();

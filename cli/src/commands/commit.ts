@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AnswerOf,
   type CallOptions,
@@ -24,7 +23,7 @@ const roundPauseMs = 2_000;
 
 /** @throws Failure `outcome_unknown` where no answer arrives at all. */
 export function commitPayout(
-  context: Pick<Context, 'output' | 'signal'>,
+  context: Pick<Context, 'output' | 'signal' | 'sleep'>,
   client: Client,
   { idempotencyKey, dryRun = false, ...address }: CommitOrder,
 ): Promise<Committed> {
@@ -52,7 +51,7 @@ type Commit<Answer> = {
  * @throws Failure `outcome_unknown` where none comes at all.
  */
 export async function repeatSafely<Answer>(
-  { output, signal }: Pick<Context, 'output' | 'signal'>,
+  { output, signal, sleep }: Pick<Context, 'output' | 'signal' | 'sleep'>,
   commit: Commit<Answer>,
 ): Promise<Answer> {
   let { key } = commit;
@@ -66,7 +65,7 @@ export async function repeatSafely<Answer>(
         throw unknownOutcome(commit, { key, last: error as Error });
       }
       output.note('No answer to the commit. Repeating it with the same key: it pays once at most.');
-      await sleep(roundPauseMs, undefined, { signal }).catch(() => undefined);
+      await sleep(roundPauseMs, signal).catch(() => undefined);
     }
   }
 }

@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ArgumentsOf, type Event, NotFoundError, writeJson } from '../../../sdk/src/index.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
@@ -121,7 +120,7 @@ const testMsMax = 20_000;
 
 /** Waits until the log has the test's delivery: as soon as the endpoint has answered. */
 async function testWebhook(
-  { connect, output, signal, nowMs }: Context,
+  { connect, output, signal, nowMs, sleep }: Context,
   { webhook: webhook_token }: { webhook: string },
 ): Promise<void> {
   const client = connect();
@@ -147,7 +146,7 @@ async function testWebhook(
         code: 'outcome_unknown',
       });
     }
-    await sleep(testPollMs, undefined, { signal });
+    await sleep(testPollMs, signal);
   }
 }
 

@@ -132,6 +132,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/user/{user_token}/erasure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase the personal data of a recipient
+         * @description Destroys the key of the recipient, and with it every copy of the personal data. This cannot be undone. Payouts, balances and statements stay. Repeating it answers the same.
+         */
+        post: operations["eraseUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/{user_token}/kyc/id": {
         parameters: {
             query?: never;
@@ -1218,6 +1238,60 @@ export interface components {
             /** @description The granted scopes, separated by spaces */
             scope: string;
         };
+        AccountEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "account.frozen" | "account.unfrozen";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["AccountEventData"];
+        };
+        /** @description What the operator stopped for the account */
+        AccountEventData: {
+            /** @description Since when commits are refused and nothing is sent, UTC */
+            frozen_on: string;
+            /** @description UTC, without offset; "" while it is frozen */
+            unfrozen_on: string;
+        };
+        AccountEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "account.frozen" | "account.unfrozen";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["AccountEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
+        };
         Attribute: {
             /** @description The attribute, to store a value for it */
             token: string;
@@ -1379,7 +1453,7 @@ export interface components {
              * @description What happened
              * @enum {string}
              */
-            type: "balance.funded";
+            type: "balance.funded" | "balance.adjusted";
             /** @description Begins with 1 and has no gaps within the account */
             sequence: number;
             /** @description UTC, without offset */
@@ -1410,7 +1484,7 @@ export interface components {
              * @description What happened
              * @enum {string}
              */
-            type: "balance.funded";
+            type: "balance.funded" | "balance.adjusted";
             /** @description Begins with 1 and has no gaps within the account */
             sequence: number;
             /**
@@ -1645,7 +1719,7 @@ export interface components {
             available: Decimal;
         };
         /** @enum {string} */
-        BatchRefusal: "ex_rate_expired" | "invalid_rows" | "insufficient_funds" | "nothing_to_pay" | "not_quoted";
+        BatchRefusal: "account_frozen" | "commits_stopped" | "ex_rate_expired" | "invalid_rows" | "insufficient_funds" | "nothing_to_pay" | "not_quoted";
         BatchRow: {
             /** @description 1 is the first row of data */
             row: number;
@@ -2026,15 +2100,26 @@ export interface components {
             balances: components["schemas"]["BalanceChange"][];
             /** @description The payer, and those that could take over from it; empty if it is offered no more */
             route: components["schemas"]["RouteCandidate"][];
-            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now */
-            holds: ("review" | "rail_unavailable" | "checks_unavailable")[];
+            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, the checks cannot run now, or the operator has stopped sending */
+            holds: ("review" | "rail_unavailable" | "checks_unavailable" | "sending_stopped" | "account_frozen" | "corridor_frozen" | "rail_frozen")[];
             /** @description What each limit on the number or sum of payouts would have left after this one */
             limits: components["schemas"]["LimitHeadroom"][];
         };
+        Erasure: {
+            /** @description The recipient */
+            user_token: string;
+            /**
+             * @description The present status
+             * @enum {string}
+             */
+            status: "DEACTIVE";
+            /** @description UTC, without offset */
+            erased_at: string;
+        };
         /** @description A change, in the order in which the changes of the account happened */
-        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["WebhookEvent"] | components["schemas"]["WebhookDeliveryEvent"];
+        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["AccountEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["WebhookEvent"] | components["schemas"]["WebhookDeliveryEvent"];
         /** @description An event of the account, with the object as it was after the change */
-        EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
+        EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["AccountEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
         /** @enum {string} */
         ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "review";
         /** @enum {string} */
@@ -2152,7 +2237,7 @@ export interface components {
              * @description What moved the money
              * @enum {string}
              */
-            type: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+            type: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
             /** @description Positive when the balance increased */
             amount: Decimal;
             /** @description The balance after this entry */
@@ -2211,7 +2296,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description How deliveries are signed
              * @default hmac-sha256
@@ -2237,7 +2322,7 @@ export interface components {
             detail: string;
         };
         /** @enum {string} */
-        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "recovering";
+        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
         PathLink: {
             /** @description The number of a link, or the sequence of its last event */
             place: string;
@@ -2785,7 +2870,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "parameters_exclusive" | "pattern_mismatch" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "row_too_long" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "row_too_long" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -2956,8 +3041,8 @@ export interface components {
             balances: components["schemas"]["BalanceChange"][];
             /** @description The payer, and those that could take over from it; empty if it is offered no more */
             route: components["schemas"]["RouteCandidate"][];
-            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now */
-            holds: ("review" | "rail_unavailable" | "checks_unavailable")[];
+            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, the checks cannot run now, or the operator has stopped sending */
+            holds: ("review" | "rail_unavailable" | "checks_unavailable" | "sending_stopped" | "account_frozen" | "corridor_frozen" | "rail_frozen")[];
             /** @description What each limit on the number or sum of payouts would have left after this one */
             limits: components["schemas"]["LimitHeadroom"][];
             /** @description What its commit would answer now */
@@ -2976,7 +3061,7 @@ export interface components {
             fee?: Decimal;
         };
         /** @enum {string} */
-        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
         RevocationRequest: {
             /** @description An access token of the client, or an API key of its account */
             token: string;
@@ -3175,7 +3260,7 @@ export interface components {
              * @description The kind of journal that posted it
              * @enum {string}
              */
-            type: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+            type: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
             /** @description The ledger account of the opposite posting: `fees` where the entry is a fee */
             counterpart: string;
             /**
@@ -3292,6 +3377,8 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             };
+            /** @description UTC, without offset. Of an erased user only: its other texts are "" then */
+            erased_at?: string;
         };
         UserChanges: {
             /** @description Your own identifier of the user; unique in the account */
@@ -3336,7 +3423,7 @@ export interface components {
              * @description What happened
              * @enum {string}
              */
-            type: "user.created" | "user.updated";
+            type: "user.created" | "user.updated" | "user.erased";
             /** @description Begins with 1 and has no gaps within the account */
             sequence: number;
             /** @description UTC, without offset */
@@ -3400,13 +3487,15 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+            /** @description UTC, without offset. Of an erased user only: its other texts are "" then */
+            erased_at?: string;
         };
         UserEventMessage: {
             /**
              * @description What happened
              * @enum {string}
              */
-            type: "user.created" | "user.updated";
+            type: "user.created" | "user.updated" | "user.erased";
             /** @description Begins with 1 and has no gaps within the account */
             sequence: number;
             /**
@@ -3609,7 +3698,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
         };
         WebhookDelivery: {
             /** @description One request to the endpoint */
@@ -3822,7 +3911,7 @@ export interface components {
              * @description Of the types of the webhook; default: all
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description Counts the events, and sends nothing
              * @default false
@@ -3955,7 +4044,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `clock_backwards`. */
+        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `legal_hold`, `payouts_open`, `clock_backwards`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4105,7 +4194,7 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
                 /** @description Only entries of this type */
-                type?: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+                type?: "fund" | "adjust_credit" | "adjust_debit" | "commit" | "refund" | "return" | "reserve" | "release";
                 /** @description Posted then or later, UTC */
                 from?: string;
                 /** @description Posted by then, the day or second included */
@@ -4115,7 +4204,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20372-7c03-7347-aaf8-f82d6193f5e1
+                 * @example 01a20445-e461-7275-9c2a-e53b789aef6a
                  */
                 balance_token: string;
             };
@@ -4157,7 +4246,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20372-7c03-7347-aaf8-f82d6193f5e1
+                 * @example 01a20445-e461-7275-9c2a-e53b789aef6a
                  */
                 balance_token: string;
             };
@@ -4294,7 +4383,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4324,7 +4413,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4349,6 +4438,34 @@ export interface operations {
             };
         };
     };
+    eraseUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The recipient */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+        };
+    };
     listVerificationSessions: {
         parameters: {
             query?: {
@@ -4361,7 +4478,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4392,7 +4509,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4452,7 +4569,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4609,7 +4726,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
@@ -4649,7 +4766,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
@@ -4691,7 +4808,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
@@ -4753,7 +4870,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4786,7 +4903,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -4832,12 +4949,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -4870,12 +4987,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -4912,12 +5029,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -4972,12 +5089,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -5007,12 +5124,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-8223-71a3-b005-df3bd3505586
+                 * @example payout_01a20445-f4f3-715e-b1a1-287473a13ae7
                  */
                 payout_token: string;
             };
@@ -5130,7 +5247,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -5225,12 +5342,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-879c-7149-b6e9-d7a22c32866c
+                 * @example payout_01a20446-0354-7332-bee7-2a30a71364e9
                  */
                 payout_token: string;
             };
@@ -5294,7 +5411,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
                  */
                 proposal_token: string;
             };
@@ -5324,7 +5441,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
                  */
                 proposal_token: string;
             };
@@ -5355,7 +5472,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
                  */
                 proposal_token: string;
             };
@@ -5402,7 +5519,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };
@@ -5474,12 +5591,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -5613,7 +5730,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5645,7 +5762,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5692,7 +5809,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5720,7 +5837,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5751,7 +5868,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
+                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
                  */
                 batch_token: string;
             };
@@ -5782,7 +5899,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20372-8936-77e0-bd7a-1ba272c5dc22
+                 * @example batch_01a20446-0756-7150-909b-d02dff1e5899
                  */
                 batch_token: string;
             };
@@ -5814,7 +5931,7 @@ export interface operations {
                 /** @description Seconds to wait for an event where there is none yet. Not for a stream */
                 wait?: number;
                 /** @description Only events of this type. Excludes wait */
-                type?: "user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
+                type?: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
                 /** @description Only events of this object, by its token. Excludes wait */
                 object?: string;
             };
@@ -5920,7 +6037,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -5950,7 +6067,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -5985,7 +6102,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6020,7 +6137,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6051,7 +6168,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6082,7 +6199,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6113,7 +6230,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6144,7 +6261,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6190,7 +6307,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
             };
@@ -6218,12 +6335,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
+                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20372-8817-77d7-9109-83c7ca398381
+                 * @example delivery_01a20446-0488-7689-a2e1-55b369f75c5d
                  */
                 delivery_token: string;
             };
@@ -6361,7 +6478,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
                  */
                 payout_token: string;
             };
@@ -6396,7 +6513,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 * @example usr_01a20445-f05e-75da-a692-472bece57279
                  */
                 user_token: string;
             };

@@ -423,7 +423,7 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
   }
   throwFaults(faults);
   return {
-    values: Object.fromEntries(result.normalized) as AttributeValues,
+    values: Object.fromEntries(result.normalized),
     missing: result.missing,
   };
 }

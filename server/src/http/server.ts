@@ -138,7 +138,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   });
   return {
     app,
-    connections: options.connections && limitConnections(app.server as Server, options.connections),
+    connections: options.connections && limitConnections(app.server, options.connections),
     startDrain: () => {
       isDraining = true;
     },

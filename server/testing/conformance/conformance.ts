@@ -17,7 +17,7 @@ import { closeGround, openTestRun, railName, type TestRunOptions } from './test-
  * payment for each instruction, with the outcome that the counterparty's own record has.
  *
  * With OUTLAY_TEST_LONG=1 every kind of crash is tried at each step; otherwise they take turns at
- * every third step, except around the booking.
+ * every sixth step, except around the booking.
  *
  * A subject (described in subject.ts) looks like this:
  *

@@ -55,14 +55,14 @@ export type Anvil = {
   close(): Promise<void>;
 };
 
+/** Installed apart from the other packages, because it exists for one kind of machine. */
 const require = createRequire(import.meta.url);
 
-/** The program itself and not the script around it, so that it can be killed. */
+const packages = createRequire(join(import.meta.dirname, '../../../../anvil/package.json'));
+
 function findProgram(): string {
   const cpu = process.arch === 'x64' ? 'amd64' : process.arch;
-  const suffix = process.platform === 'win32' ? '.exe' : '';
-  const fromWrapper = createRequire(require.resolve('@foundry-rs/anvil/package.json'));
-  return fromWrapper.resolve(`@foundry-rs/anvil-${process.platform}-${cpu}/bin/anvil${suffix}`);
+  return packages.resolve(`@foundry-rs/anvil-${process.platform}-${cpu}/bin/anvil`);
 }
 
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {

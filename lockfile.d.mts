@@ -1,0 +1,1 @@
+export function findLockfileFaults(folder: string): string[];

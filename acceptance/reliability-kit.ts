@@ -8,6 +8,7 @@ import { verifyChains } from '../server/src/ledger/chain-source.ts';
 import { verifyLedger } from '../server/src/ledger/ledger.ts';
 import { listMagicValues, type MagicOutcome } from '../server/src/rails/sandbox/magic.ts';
 import { createTestDatabase } from '../server/testing/setups/database.ts';
+import { openOwner } from '../server/testing/setups/owner-session.ts';
 import { readRows } from '../server/testing/setups/read-rows.ts';
 import { type Account, type Api, type Service, startService } from './service.ts';
 
@@ -45,15 +46,18 @@ export type Books = {
 
 export function openBooks(url: string): Books {
   const db: Database = connectDatabase({ url, connectionsMax: 2 });
+  const owner = openOwner(url);
   return {
-    rows: (text, values = []) => readRows(db.system, { name: '', text }, values),
+    rows: (text, values = []) => readRows(owner.session, { name: '', text }, values),
     assertSound: async () => {
       const { isSound, ...proof } = await verifyLedger(db);
       if (!isSound) throw new Error(JSON.stringify(proof).slice(0, 2000));
       const { findings } = await verifyChains(db);
       if (findings.length > 0) throw new Error(JSON.stringify(findings).slice(0, 2000));
     },
-    close: () => db.close(),
+    close: async () => {
+      await Promise.all([db.close(), owner.close()]);
+    },
   };
 }
 
@@ -62,10 +66,13 @@ export async function findDatabaseUrl({ settings, dataDirectory = '' }: Service)
   return settings['DATABASE_URL'] ?? findEmbeddedUrl(dataDirectory);
 }
 
-/** The address of a data folder's embedded server, from the fifth line of its pid file. */
+/** The address of a data folder's embedded server: its socket is in the fifth line of its pid file. */
 export async function findEmbeddedUrl(dataDirectory: string): Promise<string> {
   const [, socketDirectory] = await readPostmaster(dataDirectory);
-  return `postgresql://outlay@localhost/outlay_staging?host=${encodeURIComponent(socketDirectory)}`;
+  const password = (await readFile(join(dataDirectory, 'postgres.password'), 'utf8')).trim();
+  const user = `outlay:${encodeURIComponent(password)}`;
+  const host = encodeURIComponent(socketDirectory);
+  return `postgresql://${user}@localhost/outlay_staging?host=${host}`;
 }
 
 /** The process of the embedded server, and the folder of its socket. */

@@ -46,7 +46,7 @@ test('migrating an empty database and reading the schema files give the same cat
 test('a later migration must change the schema files, too', async () => {
   assert.equal(await freezeSchema(folder), join(folder, '0001_initial.sql'));
   const change =
-    'alter table accounts add column legal_name text; grant insert on accounts to outlay_tenant;';
+    '-- works beside schema 0001\nalter table accounts add column legal_name text; grant insert on accounts to outlay_tenant;';
   await writeFile(join(folder, '0002_legal_name.sql'), change);
   const migrations = await readMigrations(folder);
   const migrated = await readCatalogueOf((url) => migrate({ url, migrations }));

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Service, serverMain, testSettings } from '../service.ts';
 import { startReceiver } from '../webhook-receiver.ts';
 import { batchSteps } from './batch-steps.ts';
+import { erasureSteps } from './erasure-steps.ts';
 import { moneySteps } from './money-steps.ts';
 import { otherSteps } from './other-steps.ts';
 import { proposalSteps } from './proposal-steps.ts';
@@ -19,6 +20,7 @@ export const allSteps: readonly Step[] = [
   ...proposalSteps,
   ...webhookSteps,
   ...batchSteps,
+  ...erasureSteps,
 ];
 
 /** One example of the description: what was sent and what came. */

@@ -4204,7 +4204,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20445-e461-7275-9c2a-e53b789aef6a
+                 * @example 01a2046d-e50e-70dc-b540-a0df3050459c
                  */
                 balance_token: string;
             };
@@ -4246,7 +4246,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20445-e461-7275-9c2a-e53b789aef6a
+                 * @example 01a2046d-e50e-70dc-b540-a0df3050459c
                  */
                 balance_token: string;
             };
@@ -4383,7 +4383,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -4413,7 +4413,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -4446,7 +4446,10 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description The recipient */
+                /**
+                 * @description The recipient
+                 * @example usr_01a2046d-f7c4-75d9-b027-e929dd852fa4
+                 */
                 user_token: string;
             };
             cookie?: never;
@@ -4478,7 +4481,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -4509,7 +4512,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -4569,7 +4572,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -4726,7 +4729,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
@@ -4766,7 +4769,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
@@ -4808,7 +4811,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
@@ -4870,7 +4873,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -4903,7 +4906,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -4949,12 +4952,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
                  */
                 payout_token: string;
             };
@@ -4987,12 +4990,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
                  */
                 payout_token: string;
             };
@@ -5029,12 +5032,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
                  */
                 payout_token: string;
             };
@@ -5089,12 +5092,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
                  */
                 payout_token: string;
             };
@@ -5124,12 +5127,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f4f3-715e-b1a1-287473a13ae7
+                 * @example payout_01a2046d-eb92-71de-8b3c-32115f4b2326
                  */
                 payout_token: string;
             };
@@ -5247,7 +5250,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -5342,12 +5345,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20446-0354-7332-bee7-2a30a71364e9
+                 * @example payout_01a2046d-f57a-745e-a530-0fd4f11183d5
                  */
                 payout_token: string;
             };
@@ -5411,7 +5414,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
+                 * @example proposal_01a2046d-f587-7274-b5cf-44836c9658d1
                  */
                 proposal_token: string;
             };
@@ -5441,7 +5444,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
+                 * @example proposal_01a2046d-f587-7274-b5cf-44836c9658d1
                  */
                 proposal_token: string;
             };
@@ -5472,7 +5475,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20446-038a-7162-a98e-80f624816c94
+                 * @example proposal_01a2046d-f587-7274-b5cf-44836c9658d1
                  */
                 proposal_token: string;
             };
@@ -5519,7 +5522,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };
@@ -5591,12 +5594,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
                  */
                 payout_token: string;
             };
@@ -5730,7 +5733,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
                  */
                 batch_token: string;
             };
@@ -5762,7 +5765,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
                  */
                 batch_token: string;
             };
@@ -5809,7 +5812,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
                  */
                 batch_token: string;
             };
@@ -5837,7 +5840,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
                  */
                 batch_token: string;
             };
@@ -5868,7 +5871,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0648-75f0-9014-aba8e8d264d8
+                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
                  */
                 batch_token: string;
             };
@@ -5899,7 +5902,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20446-0756-7150-909b-d02dff1e5899
+                 * @example batch_01a2046d-f765-70b2-8862-f64619bdcb4d
                  */
                 batch_token: string;
             };
@@ -6037,7 +6040,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6067,7 +6070,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6102,7 +6105,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6137,7 +6140,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6168,7 +6171,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6199,7 +6202,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6230,7 +6233,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6261,7 +6264,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6307,7 +6310,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
             };
@@ -6335,12 +6338,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20446-0419-766e-a1c4-9a3c2de2a680
+                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20446-0488-7689-a2e1-55b369f75c5d
+                 * @example delivery_01a2046d-f5f2-73f5-a209-195783c5caae
                  */
                 delivery_token: string;
             };
@@ -6478,7 +6481,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20445-f3c0-73e7-b69b-42bef0ad9f6a
+                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
                  */
                 payout_token: string;
             };
@@ -6513,7 +6516,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20445-f05e-75da-a692-472bece57279
+                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
                  */
                 user_token: string;
             };

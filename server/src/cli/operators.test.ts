@@ -85,8 +85,6 @@ describe('two persons', () => {
     isWaiting(await as(ada)('policy set', policy));
     await assert.rejects(as(bob)('policy set', policy), RefusedCommand);
     assert.equal((await getPolicy(services(), 'funding')).persons, 2);
-    const { OUTLAY_TWO_PERSONS_ABOVE_USD: gone } = setup.config() as Record<string, unknown>;
-    assert.equal(gone, undefined);
   });
 
   it('are needed everywhere once a policy was changed past the service', async () => {
@@ -193,7 +191,7 @@ describe('the audit log', () => {
   it('is append-only, and a changed, removed or truncated entry is found', async () => {
     await assert.rejects(
       context.db.system.query({ name: '', text: `update audit_entries set actor = 'eve'` }),
-      /immutable/,
+      /permission denied/,
     );
     await signCheckpoints(openChain(context));
     assert.deepEqual(await findFaults(), []);

@@ -75,9 +75,10 @@ test('a statement that cannot be prepared fails alone, and the next one in the l
   const [lane] = db.lanes;
   assert.ok(lane !== undefined);
   await money.rows('create table slow_to_come (id integer)');
+  await money.rows('grant select on slow_to_come to outlay_service');
   await ask(lane, 'set lock_timeout = 300');
   const late = { name: 'late', text: 'select count(*)::integer as count from slow_to_come' };
-  const results = await money.db.systemTransaction(async (session) => {
+  const results = await money.ownerTransaction(async (session) => {
     await ask(session, 'lock table slow_to_come in access exclusive mode');
     const sent = Array.from({ length: 8 }, () => readRows(lane, late));
     return Promise.allSettled(sent);

@@ -112,7 +112,7 @@ describe('exception list', () => {
 });
 
 describe('exception close', () => {
-  const by = { by: 'ada', reason: 'sent to another system' };
+  const by = { reason: 'sent to another system' };
 
   it('closes all of a kind and rail, returns their number, and leaves the others', async () => {
     await open('left', 2);
@@ -123,7 +123,7 @@ describe('exception close', () => {
     assert.equal((await list({ rail: 'flood' })).matching, 4);
     assert.equal((await list({ rail: 'left' })).matching, 2);
     const { exceptions } = await list({ rail: 'flood', closed: true, limit: '1' });
-    assert.equal(exceptions[0]?.resolution, 'dismissed by ada: sent to another system');
+    assert.equal(exceptions[0]?.resolution, 'dismissed by test-owner: sent to another system');
   });
 
   it('closes no exceptions of payouts in bulk', async () => {

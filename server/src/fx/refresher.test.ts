@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../testing/setups/database.ts';
+import { openOwner } from '../../testing/setups/owner-session.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { formatRate, getRate } from '../core/rate.ts';
 import { connectDatabase, type Database, findConstraint } from '../db/postgres/pool.ts';
@@ -21,21 +22,24 @@ const offline: typeof fetch = async () => {
 let folder: string;
 let database: TestDatabase;
 let db: Database;
+let owner: ReturnType<typeof openOwner>;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outlay-fx-'));
   database = await createTestDatabase();
   db = connectDatabase({ url: database.url, connectionsMax: 8 });
+  owner = openOwner(database.url);
 });
 
 after(async () => {
   await db?.close();
+  await owner?.close();
   await database?.drop();
   await rm(folder, { recursive: true, force: true });
 });
 
 beforeEach(async () => {
-  await db.system.query({ name: 'test_clear', text: 'truncate rates, rate_checkpoints' });
+  await owner.session.query({ name: '', text: 'truncate rates, rate_checkpoints' });
 });
 
 function writeEcb(day: string, rates: Record<string, string>): string {

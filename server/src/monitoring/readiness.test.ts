@@ -109,11 +109,11 @@ test('without the tenant role or its grants a service is not ready, and a restar
   }
 });
 
-test('a start that may not create the tenant role prints the statements to run', async () => {
+test('a start that may not create a role prints the statements to run', async () => {
   await run(
     'postgres',
     `create role plain login password 'plain'`,
-    'grant outlay_tenant to plain',
+    'grant outlay_tenant, outlay_service to plain',
     'create database plain owner plain',
   );
   const url = server.connectionUrl('plain').replace(/\/\/[^@]*@/, '//plain:plain@');
@@ -124,7 +124,7 @@ test('a start that may not create the tenant role prints the statements to run',
   try {
     await assert.rejects(setup.start('serve'), (error: Error) => {
       assert.ok(error instanceof ConfigError);
-      assert.match(error.message, /^live: the role outlay_tenant is missing/);
+      assert.match(error.message, /^live: the roles outlay_tenant and outlay_service are missing/);
       assert.match(
         error.message,
         /create role outlay_tenant nologin; grant outlay_tenant to plain;/,

@@ -158,7 +158,7 @@ test('a person links items of equal sums, and explains what has no counterpart',
     inBankOnly.find((entry) => entry.amount === amount)?.id ?? '';
   const settlements = inLedgerOnly.map((item) => item.journal_id);
   const context = { db: money.db, keys: money.keys };
-  const person = { rail, by: 'Ana', reason: 'the bank booked the run as one amount' };
+  const person = { rail, reason: 'the bank booked the run as one amount' };
   const link = (ids: readonly string[]) =>
     runCommand(context, 'reconciliation link', {
       ...person,
@@ -180,8 +180,8 @@ test('a person links items of equal sums, and explains what has no counterpart',
     [rail],
   );
   assert.deepEqual(rows, [
-    { kind: 'explained', decided_by: 'Ana', reason: 'a charge for the account' },
-    { kind: 'linked', decided_by: 'Ana', reason: 'the bank booked the run as one amount' },
+    { kind: 'explained', decided_by: 'test-owner', reason: 'a charge for the account' },
+    { kind: 'linked', decided_by: 'test-owner', reason: 'the bank booked the run as one amount' },
   ]);
 });
 

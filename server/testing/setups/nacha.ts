@@ -17,6 +17,7 @@ import {
   type SimulatorOptions,
 } from '../counterparties/nacha/ach-simulator.ts';
 import { openTestHost, type TestHost } from './rail.ts';
+import { readRows } from './read-rows.ts';
 
 /** A rail, its folders, its simulated bank and a clock. */
 
@@ -197,11 +198,16 @@ export async function advanceTo(bench: NachaBench, day: string, time: string): P
 
 /** Backs up the rail's records; the function restores them. */
 export async function backUp({ host }: NachaBench): Promise<() => Promise<void>> {
-  const run = (text: string) => exec(host.db.system, { name: '', text });
-  await run('create table records_before as table rail_records');
+  const { system } = host.db;
+  const [kept] = await readRows<{ records: string }>(system, {
+    name: '',
+    text: `select coalesce(json_agg(r), '[]')::text as records from rail_records r`,
+  });
   return async () => {
-    await run('delete from rail_records');
-    await run('insert into rail_records select * from records_before');
+    await exec(system, { name: '', text: 'delete from rail_records' });
+    const text = `insert into rail_records
+      select * from jsonb_populate_recordset(null::rail_records, $1::jsonb)`;
+    await exec(system, { name: '', text }, [kept?.records]);
   };
 }
 

@@ -46,7 +46,7 @@ export async function openTestNetwork(databaseUrl: string): Promise<TestNetwork>
     present = [];
   };
   return {
-    url: `postgresql://${upstream.username}@${address}${upstream.pathname}`,
+    url: `postgresql://${upstream.username}:${upstream.password}@${address}${upstream.pathname}`,
     address,
     loseConnections,
     loseEverything: () => {

@@ -13,6 +13,7 @@ import {
 } from '../../src/screening/screening.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
 import { createTestDatabase } from './database.ts';
+import { openOwner } from './owner-session.ts';
 
 /** Set-up of screening tests: lists of invented people, in the real formats. */
 
@@ -143,8 +144,10 @@ export async function createScreeningTest() {
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 6 });
   const keys = createKeyRing(randomBytes(32));
+  const owner = openOwner(database.url);
+  /** As the owner of the schema. */
   const rows = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    (await db.system.query({ name: '', text }, values)).rows as Row[];
+    (await owner.session.query({ name: '', text }, values)).rows as Row[];
   await rows(`insert into environment (name, master_key_id) values ('staging', 'test')`);
   const load = (texts?: ListTexts, more?: { acceptWarnings?: boolean }): Promise<ListReport[]> =>
     loadLists(db, texts, more);
@@ -173,7 +176,7 @@ export async function createScreeningTest() {
     load,
     newUser,
     [Symbol.asyncDispose]: async (): Promise<void> => {
-      await db.close();
+      await Promise.all([db.close(), owner.close()]);
       await database.drop();
     },
   };

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '../../../testing/setups/database.ts';
 import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
+import { openOwner } from '../../../testing/setups/owner-session.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
 import { newId } from '../../core/ids.ts';
 import { connectDatabase, type Database, findSqlState, type Session } from './pool.ts';
@@ -156,21 +157,21 @@ describe('silently dead connections', { concurrency: true }, () => {
 });
 
 test('of several hosts the first that answers and takes writes is used', async () => {
-  const { pathname, username } = new URL(network.url);
+  const { pathname, username, password } = new URL(network.url);
   const closed = await openTestNetwork(database.url);
   await closed.close();
   const hosts = `${closed.address},${network.address}`;
   const db = await open(
-    `postgresql://${username}@${hosts}${pathname}?target_session_attrs=read-write`,
+    `postgresql://${username}:${password}@${hosts}${pathname}?target_session_attrs=read-write`,
   );
   assert.deepEqual(await ask(db.system, 'select 1 as one'), [{ one: 1 }]);
   await db.close();
 });
 
 test('a server that takes no writes is refused, and taken again when it does', async () => {
-  const direct = connectDatabase({ url: database.url, connectionsMax: 1 });
+  const direct = openOwner(database.url);
   const name = new URL(database.url).pathname.slice(1);
-  await ask(direct.system, `alter database ${name} set default_transaction_read_only = on`);
+  await ask(direct.session, `alter database ${name} set default_transaction_read_only = on`);
   const db = connectDatabase({ url: network.url, connectionsMax });
   await assert.rejects(ask(db.system, 'select 1'), (error) => {
     assert.match(String(error), /accepts no writes/);
@@ -182,8 +183,8 @@ test('a server that takes no writes is refused, and taken again when it does', a
   });
   assert.equal((await ask(reading.system, 'select 1')).length, 1);
   await reading.close();
-  await ask(direct.system, 'set default_transaction_read_only = off');
-  await ask(direct.system, `alter database ${name} reset default_transaction_read_only`);
+  await ask(direct.session, 'set default_transaction_read_only = off');
+  await ask(direct.session, `alter database ${name} reset default_transaction_read_only`);
   assert.equal((await ask(db.system, 'select 1')).length, 1);
   await Promise.all([db.close(), direct.close()]);
 });
@@ -199,23 +200,24 @@ test('a connection to a primary that was stepped down is given up', async () => 
 
 test('ready is refused where the tenant role lacks its grants', async () => {
   const db = await open();
+  const owner = openOwner(database.url);
   await db.checkReady();
-  await ask(db.system, 'revoke all on accounts from outlay_tenant');
+  await ask(owner.session, 'revoke all on accounts from outlay_tenant');
   await assert.rejects(db.checkReady(), (error) => findSqlState(error) === '42501');
-  await ask(db.system, 'grant select on accounts to outlay_tenant');
+  await ask(owner.session, 'grant select on accounts to outlay_tenant');
   await db.checkReady();
-  await db.close();
+  await Promise.all([db.close(), owner.close()]);
 });
 
 test('connections raise synchronous_commit where it is weaker than on', async () => {
   const name = new URL(database.url).pathname.slice(1);
-  const direct = connectDatabase({ url: database.url, connectionsMax: 1 });
+  const direct = openOwner(database.url);
   for (const [set, kept] of [
     ['off', 'on'],
     ['local', 'on'],
     ['remote_apply', 'remote_apply'],
   ]) {
-    await ask(direct.system, `alter database ${name} set synchronous_commit = ${set}`);
+    await ask(direct.session, `alter database ${name} set synchronous_commit = ${set}`);
     const db = connectDatabase({ url: network.url, connectionsMax: 1 });
     const show = `select current_setting('synchronous_commit') as kept`;
     for (const session of [db.system, db.tenant(newId()), ...db.lanes]) {
@@ -223,6 +225,6 @@ test('connections raise synchronous_commit where it is weaker than on', async ()
     }
     await db.close();
   }
-  await ask(direct.system, `alter database ${name} reset synchronous_commit`);
+  await ask(direct.session, `alter database ${name} reset synchronous_commit`);
   await direct.close();
 });

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestDatabase } from '../../../testing/setups/database.ts';
+import { openOwner } from '../../../testing/setups/owner-session.ts';
 import { connectDatabase, type Session } from './pool.ts';
 
 test('a column added by a newer release fails no prepared statement that reads all columns', async () => {
   await using database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 1 });
+  const owner = openOwner(database.url);
   const readAll = { name: 'read_all', text: 'select * from accounts' };
   const read = (session: Session) => session.query(readAll);
   const alone = () => read(db.system);
@@ -14,7 +16,7 @@ test('a column added by a newer release fails no prepared statement that reads a
   const ways = { alone, inTransaction, inLane };
   for (const [name, way] of Object.entries(ways)) {
     await way();
-    await db.waiting.query({
+    await owner.session.query({
       name: '',
       text: `alter table accounts add column added_${name} text`,
     });
@@ -24,5 +26,5 @@ test('a column added by a newer release fails no prepared statement that reads a
       name,
     );
   }
-  await db.close();
+  await Promise.all([db.close(), owner.close()]);
 });

@@ -181,7 +181,7 @@ create function record_matches(
   p_rail text, p_kind text, p_by text, p_reason text, p_at timestamptz, p_entry_matches uuid[],
   p_entries uuid[], p_item_matches uuid[], p_items uuid[]
 ) returns integer
-  language plpgsql as $$
+  language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   v_count integer;
 begin
@@ -264,7 +264,7 @@ $$;
 create function close_reconciliation(
   p_rail text, p_currency text, p_first date, p_last date, p_by text
 ) returns setof reconciliation_periods
-  language plpgsql as $$
+  language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   lock table reconciliation_matches, reconciliation_periods in share row exclusive mode;
   return query
@@ -288,7 +288,7 @@ $$;
 create function import_bank_file(
   p_rail text, p_digest bytea, p_format text, p_by text, p_entries json
 ) returns integer
-  language plpgsql as $$
+  language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   v_new integer;
 begin

@@ -29,11 +29,14 @@ begin
   for r in
     select c.relname as name, c.relrowsecurity as is_secured,
       pg_get_userbyid(c.relowner) as owner,
-      exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'append_only')
-        as is_append_only,
-      exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'never_removed')
-        as is_kept
+      guards.refused & 16 = 16 as is_append_only, guards.refused & 8 = 8 as is_kept
     from pg_class c
+    cross join lateral (
+      -- What triggers refuse for every row: 8 is the bit of delete, 16 that of update.
+      select coalesce(bit_or(t.tgtype), 0) as refused from pg_trigger t
+      where t.tgrelid = c.oid and t.tgname in ('append_only', 'never_removed')
+        and t.tgqual is null
+    ) guards
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
       and not c.relispartition and c.relname <> 'migrations'
   loop
@@ -41,7 +44,7 @@ begin
     execute format('revoke all on %I from outlay_service', r.name);
     execute format('grant select, insert%s%s on %I to outlay_service',
       case when r.is_append_only then '' else ', update' end,
-      case when r.is_append_only or r.is_kept then '' else ', delete' end, r.name);
+      case when r.is_kept then '' else ', delete' end, r.name);
     -- The others hold no rows of accounts, and tenants read them all.
     continue when not r.is_secured;
     execute format('alter table %I force row level security', r.name);

@@ -34,7 +34,7 @@ begin
     cross join lateral (
       -- What triggers refuse for every row: 8 is the bit of delete, 16 that of update.
       select coalesce(bit_or(t.tgtype), 0) as refused from pg_trigger t
-      where t.tgrelid = c.oid and t.tgname in ('append_only', 'never_removed')
+      where t.tgrelid = c.oid and t.tgname in ('append_only', 'never_removed', 'never_emptied')
         and t.tgqual is null
     ) guards
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
@@ -55,6 +55,8 @@ begin
     execute format('drop policy if exists owner on %I', r.name);
     execute format('create policy owner on %I to %I using (true)', r.name, r.owner);
   end loop;
+  -- Old events go with their month.
+  revoke delete on events from outlay_service;
   grant execute on all functions in schema public to outlay_service;
   revoke execute on function protect_tables from outlay_service;
   if to_regclass('migrations') is not null then

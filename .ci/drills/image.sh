@@ -138,6 +138,11 @@ check_confinement() {
 
 pay_once() {
   say 'Pay once over HTTP'
+  # The service is ready a moment before it has written the file.
+  for _ in $(seq 60); do
+    [ -f "$work/data/staging.json" ] && break
+    sleep 0.5
+  done
   cp "$work/data/staging.json" "$work/staging.json"
   node "$root/.ci/drills/pay.mjs" "$work/staging.json" || fail 'the payout'
 }

@@ -38,7 +38,10 @@ const exceptions: readonly Exception[] = [
   { name: /^(date-holidays|spdx-exceptions|spdx-ranges)$/, licenses: ['CC-BY-3.0'] },
 ];
 
-/** What the license file of a package says, where its package.json says nothing that SPDX knows. */
+/**
+ * What the license file of a package says, or an old form in its package.json, where that says nothing
+ * that SPDX knows.
+ */
 export const readLicenses: Readonly<Record<string, string>> = {
   ssh2: 'MIT',
   'cpu-features': 'MIT',

@@ -23,7 +23,7 @@ await client.query('create table if not exists acknowledged (id int primary key)
 console.log(server.processId + ' ' + server.socketDirectory);
 for (let id = 1; ; id++) {
   await client.query('insert into acknowledged values ($1)', [id]);
-  console.log(id);
+  console.log(String(id));
 }
 `;
 

@@ -1,17 +1,22 @@
 import { z } from 'zod';
+import { appendClientAudit, describeClient } from '../audit/audit.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { formatToken, isUuid } from '../core/ids.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { integerField, textField } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
+import { listFindings } from './checks.ts';
+import { findingsAnswer, writeFindings } from './checks-view.ts';
 import {
   decidedByLengthMax,
   decideIdentity,
   identityDecisions,
   listPending,
   reasonLengthMax,
+  recipientReasons,
 } from './decisions.ts';
 import { sessionStatuses } from './kyc.sql.ts';
 
@@ -48,6 +53,12 @@ const decisionRequest = z
     reason: textField(reasonLengthMax)
       .min(1)
       .describe('The client sees it while the recipient is not approved'),
+    recipient_reason: z
+      .enum(recipientReasons)
+      .optional()
+      .describe(
+        'What the page tells the recipient, in the language of the recipient. Without it, the decision alone',
+      ),
   })
   .meta({ id: 'IdentityDecisionRequest' });
 
@@ -63,7 +74,7 @@ const userParams = z.object({ user_token: z.string().max(100) });
 const listQuery = z.object(pageQuery);
 
 export function identityDecisionRoutes(): Route<BaseServices>[] {
-  return [pendingRoute(), decideRoute()];
+  return [pendingRoute(), findingsRoute(), decideRoute()];
 }
 
 function pendingRoute(): Route<BaseServices> {
@@ -100,6 +111,30 @@ function pendingRoute(): Route<BaseServices> {
   });
 }
 
+function findingsRoute(): Route<BaseServices> {
+  return defineRoute({
+    method: 'GET',
+    path: '/user/{user_token}/kyc/id/findings',
+    isVersioned: true,
+    operationId: 'listIdentityFindings',
+    tag: 'Verification',
+    summary: 'What was read from the images of a user',
+    description:
+      'For reviewers: the machine-readable zone of each uploaded document, compared with the data of ' +
+      'the user, and the opinion of the provider. Findings help a person to decide; they decide nothing.',
+    access: 'kyc:decide',
+    params: userParams,
+    response: z.array(findingsAnswer),
+    refusals: [404],
+    handle: async ({ env, accountId }, { params }) => {
+      const userId = readUserToken(params.user_token);
+      const services = { sql: env.db.tenant(accountId), keys: env.keys };
+      const now = new Date(env.clock.nowMs());
+      return (await listFindings(services, { accountId, userId, now })).map(writeFindings);
+    },
+  });
+}
+
 function decideRoute(): Route<BaseServices> {
   return defineRoute({
     method: 'POST',
@@ -116,7 +151,8 @@ function decideRoute(): Route<BaseServices> {
     body: decisionRequest,
     response: decidedAnswer,
     refusals: [404, 409],
-    handle: ({ env, accountId, principal, write }, { params, body }) => {
+    handle: (context, { params, body }) => {
+      const { env, accountId, principal, write } = context;
       const userId = readUserToken(params.user_token);
       if (body.session_id !== undefined && !isUuid(body.session_id)) {
         const detail = 'session_id must be the id of a verification session';
@@ -124,7 +160,7 @@ function decideRoute(): Route<BaseServices> {
           faults: [{ pointer: '/session_id', code: 'invalid_value', detail }],
         });
       }
-      return write(async (sql) => {
+      const decide = async (sql: Session) => {
         const { result, session } = await decideIdentity(
           { sql, keys: env.keys },
           {
@@ -135,11 +171,20 @@ function decideRoute(): Route<BaseServices> {
             decision: body.decision,
             decidedBy: body.decided_by,
             reason: body.reason,
+            recipientReason: body.recipient_reason,
             credentialId: principal.credentialId,
           },
         );
+        await appendClientAudit(sql, describeClient(context), {
+          action: 'identity decide',
+          object: { user: params.user_token, session: session.id, decision: body.decision },
+          outcome: result,
+          after: { status: session.status },
+        });
         return { result, session_id: session.id, status: session.status };
-      });
+      };
+      // A client's connection cannot approve in live; every statement names the account.
+      return write(decide, { isAcrossAccounts: true });
     },
   });
 }

@@ -18,6 +18,20 @@ import { type SessionId, sessionStatuses, type UserId } from './kyc.sql.ts';
 export const identityDecisions = ['approved', 'declined', 'resubmission_requested'] as const;
 export type IdentityDecision = (typeof identityDecisions)[number];
 
+/** What a reviewer can tell the recipient; the page has a text for each. */
+export const recipientReasons = [
+  'dark',
+  'blurred',
+  'cut',
+  'glare',
+  'expired',
+  'unsupported',
+  'face_hidden',
+  'face_mismatch',
+  'data_mismatch',
+] as const;
+export type RecipientReason = (typeof recipientReasons)[number];
+
 const needsTwoQuery = defineQuery({
   name: 'kyc_needs_two_persons',
   text: 'select identity_two_persons from accounts where id = $1',
@@ -47,8 +61,8 @@ const insertStatement: Statement = {
   name: 'kyc_insert_decision',
   text: `
     insert into verification_decisions (account_id, id, session_id, user_id, submission, decision,
-      decided_by, person, reason, credential_id, is_effective, decided_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+      decided_by, person, reason, credential_id, is_effective, decided_at, recipient_reason)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 };
 
 const historyColumns = {
@@ -163,6 +177,7 @@ export async function insertDecision(
       id: string;
       decidedBy: string;
       reason: Buffer;
+      recipientReason: RecipientReason | '';
       credentialId: string | undefined;
       isEffective: boolean;
       now: Date;
@@ -181,6 +196,7 @@ export async function insertDecision(
     given.credentialId ?? null,
     given.isEffective,
     given.now,
+    given.recipientReason,
   ]);
 }
 
@@ -213,4 +229,51 @@ export async function findDataKey(
   { accountId, userId }: UserId,
 ): Promise<Buffer | undefined> {
   return (await maybeOne(session, dataKeyQuery, [accountId, userId]))?.data_key;
+}
+
+const recipientReasonQuery = defineQuery({
+  name: 'kyc_find_recipient_reason',
+  text: `
+    select recipient_reason from verification_decisions
+    where account_id = $1 and session_id = $2 and submission = $3 and is_effective
+      and decision <> 'approved'
+    order by id desc limit 1`,
+  columns: { recipient_reason: column.oneOf('', ...recipientReasons) },
+});
+
+/** What the last decision about these images tells the recipient; "" for nothing. */
+export async function findRecipientReason(
+  session: Session,
+  { accountId, sessionId, submission }: SessionId & { submission: number },
+): Promise<RecipientReason | ''> {
+  const row = await maybeOne(session, recipientReasonQuery, [accountId, sessionId, submission]);
+  return row?.recipient_reason ?? '';
+}
+
+const reviewTimeQuery = defineQuery({
+  name: 'kyc_measure_reviews',
+  text: `
+    select count(*)::integer as count,
+      coalesce(percentile_disc(0.8) within group (order by seconds), 0)::integer as seconds
+    from (
+      select greatest(1, least(2592000, extract(epoch from d.decided_at - i.created_at))) as seconds
+      from verification_decisions d
+      join verification_images i on i.account_id = d.account_id and i.session_id = d.session_id
+        and i.submission = d.submission and i.type = 'face'
+      where d.account_id = $1 and d.is_effective
+      order by d.id desc limit 100
+    ) last`,
+  columns: { count: column.integer, seconds: column.integer },
+});
+
+/** Fewer decisions say nothing about the next one. */
+const reviewsMin = 5;
+
+/** The time within which four of five of the last reviews ended; undefined after too few. */
+export async function measureReviews(
+  session: Session,
+  accountId: string,
+): Promise<number | undefined> {
+  const row = await maybeOne(session, reviewTimeQuery, [accountId]);
+  return row === undefined || row.count < reviewsMin ? undefined : row.seconds;
 }

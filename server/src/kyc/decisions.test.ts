@@ -16,7 +16,7 @@ import {
 } from './decisions.ts';
 import { findIdentityState } from './identity-state.ts';
 import { imageTypes } from './intake.ts';
-import { submitImages } from './kyc.ts';
+import { decideVerification, submitImages } from './kyc.ts';
 
 let kyc: Awaited<ReturnType<typeof createKycTest>>;
 let app: FastifyInstance;
@@ -273,4 +273,29 @@ test('the client learns how far a verification is, and the reason of the reviewe
   assert.deepEqual(await find(), { code: 'identity_in_review', reason: '' });
   await person.decide('declined', { reason: 'Another person.' });
   assert.deepEqual(await find(), { code: 'identity_declined', reason: 'Another person.' });
+});
+
+test('in live a reviewer approves through the API, and a client still cannot', async () => {
+  await using live = await createKycTest('live');
+  const server = await createKycServer(live);
+  const accountId = await live.createAccount();
+  const userId = await live.createUser(accountId);
+  const user = { accountId, userId };
+  await live.db.tenantTransaction(accountId, (sql) =>
+    submitImages({ sql, keys: live.keys }, { ...user, images }),
+  );
+  await assert.rejects(
+    live.db.tenantTransaction(accountId, (sql) =>
+      decideVerification({ sql }, { ...user, decision: 'approved' }),
+    ),
+    /in the sandbox only/,
+  );
+  const { statusCode } = await server.inject({
+    method: 'POST',
+    url: `/v0.1.4/user/${formatToken('user', userId)}/kyc/id/decision`,
+    headers: { authorization: `Bearer reviewer.${accountId}`, 'content-type': 'application/json' },
+    payload: JSON.stringify({ decision: 'approved', decided_by: 'Ada', reason: 'Seen.' }),
+  });
+  await server.close();
+  assert.deepEqual([statusCode, await live.kycStatus(user)], [200, 'approved']);
 });

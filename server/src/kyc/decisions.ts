@@ -10,6 +10,7 @@ import {
   insertDecision,
   listDecisionRows,
   needsTwoPersons,
+  type RecipientReason,
   selectImages,
 } from './decisions.sql.ts';
 import type { ImageType } from './intake.ts';
@@ -30,10 +31,14 @@ import {
 } from './kyc.ts';
 
 export {
+  findRecipientReason,
   type IdentityDecision,
   identityDecisions,
   listPendingRows as listPending,
+  measureReviews,
   type PendingRow,
+  type RecipientReason,
+  recipientReasons,
 } from './decisions.sql.ts';
 
 /**
@@ -52,6 +57,8 @@ export type GivenDecision = UserId & {
   /** The name of the reviewer. */
   readonly decidedBy: string;
   readonly reason: string;
+  /** What the page tells the recipient; the reason itself is for the client. */
+  readonly recipientReason?: RecipientReason | undefined;
   /** Undefined for a command. */
   readonly credentialId: string | undefined;
 };
@@ -107,6 +114,7 @@ export async function decideIdentity(
     userId,
     decidedBy: decidedBy.trim(),
     reason: sealBytes(userKey, Buffer.from(reason), reasonContext(id)),
+    recipientReason: decision === 'approved' ? '' : (given.recipientReason ?? ''),
     credentialId: given.credentialId,
     isEffective,
     now: work.user.now,

@@ -39,11 +39,11 @@ function findProgram(name: string): string | undefined {
 }
 
 /** JavaScript may read its own code and packages, write nothing, and start no process or thread. */
-function listNodeOptions(): string[] {
+function listNodeOptions(more: readonly string[] = []): string[] {
   const sharp = createRequire(import.meta.url).resolve('sharp');
   const packages = sharp.slice(0, sharp.lastIndexOf('/node_modules/') + '/node_modules'.length);
   const server = join(import.meta.dirname, '../..');
-  const readable = [import.meta.dirname, packages, join(server, 'package.json')];
+  const readable = [import.meta.dirname, packages, join(server, 'package.json'), ...more];
   const root = join(dirname(server), 'package.json');
   return [
     '--disable-warning=ExperimentalWarning',
@@ -120,15 +120,21 @@ export function findConfinement(): Promise<Confinement> {
   return planned;
 }
 
-/** Starts a module in a confined process that speaks with this one by messages. */
-export async function forkConfined(modulePath: string): Promise<ChildProcess> {
+/**
+ * Starts a module in a confined process that speaks with this one by messages. It may read the given
+ * folders, too.
+ */
+export async function forkConfined(
+  modulePath: string,
+  readable: readonly string[] = [],
+): Promise<ChildProcess> {
   const { words: all } = await findConfinement();
   const [program = process.execPath, ...words] = all;
   const node = program === process.execPath ? [] : [process.execPath];
   return fork(modulePath, {
     serialization: 'advanced',
     execPath: program,
-    execArgv: [...words, ...node, ...listNodeOptions()],
+    execArgv: [...words, ...node, ...listNodeOptions(readable)],
     cwd: '/',
     // None of the service's settings; one heap, so that freed pages are reused.
     env: { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },

@@ -3,11 +3,16 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { forkConfined } from './decoder-confinement.ts';
-import { type DecodeAnswer, type DecodeRequest, decodeTimeMaxMs } from './image-limits.ts';
+import {
+  type DecodeAnswer,
+  type DecodePurpose,
+  type DecodeRequest,
+  decodeTimeMaxMs,
+} from './image-limits.ts';
 
 export type ImageDecoder = {
   /** Throws `unavailable` when the decoder ended without an answer. */
-  decode(bytes: Buffer): Promise<DecodeAnswer>;
+  decode(bytes: Buffer, purpose?: DecodePurpose): Promise<DecodeAnswer>;
 };
 
 /**
@@ -21,14 +26,16 @@ export async function withImageDecoder<Result>(
   const child = await forkConfined(join(import.meta.dirname, 'image-worker.ts'));
   const ended = once(child, 'exit').catch(() => undefined);
   try {
-    return await work({ decode: (bytes) => decodeIn(child, bytes) });
+    return await work({
+      decode: (bytes, purpose = 'photograph') => decodeIn(child, { bytes, purpose }),
+    });
   } finally {
     child.kill('SIGKILL');
     await ended;
   }
 }
 
-function decodeIn(child: ChildProcess, bytes: Buffer): Promise<DecodeAnswer> {
+function decodeIn(child: ChildProcess, request: DecodeRequest): Promise<DecodeAnswer> {
   return new Promise((resolve, reject) => {
     const fail = (cause?: unknown): void => {
       finish();
@@ -48,7 +55,6 @@ function decodeIn(child: ChildProcess, bytes: Buffer): Promise<DecodeAnswer> {
       child.off('message', onMessage).off('exit', fail).off('error', fail);
     };
     child.on('message', onMessage).on('exit', fail).on('error', fail);
-    const request: DecodeRequest = { bytes };
     child.send(request, (error) => {
       if (error !== null) fail(error);
     });

@@ -15,7 +15,11 @@ export const storedQuality = 85;
 /** One image takes a second or two; a file that takes this long is malicious. */
 export const decodeTimeMaxMs = 30_000;
 
-export type DecodeRequest = { bytes: Uint8Array };
+export const logoSize = { width: 600, height: 200 };
+
+/** A photograph becomes a JPEG on white, a logo a small PNG. */
+export type DecodePurpose = 'photograph' | 'logo';
+export type DecodeRequest = { bytes: Uint8Array; purpose: DecodePurpose };
 export type DecodeAnswer =
   | { isDamaged: true }
   | { isDamaged?: false; bytes: Uint8Array; width: number; height: number };

@@ -3,6 +3,7 @@ import {
   type DecodeAnswer,
   type DecodeRequest,
   imagePixelsMax,
+  logoSize,
   storedQuality,
   storedSideMax,
 } from './image-limits.ts';
@@ -25,7 +26,8 @@ process.on('disconnect', () => process.exit(0));
 async function answer(request: DecodeRequest): Promise<void> {
   let result: DecodeAnswer;
   try {
-    result = await reencode(Buffer.from(request.bytes));
+    const bytes = Buffer.from(request.bytes);
+    result = await (request.purpose === 'logo' ? drawLogo(bytes) : reencode(bytes));
   } catch {
     // The decoder's message may quote the file, so it is dropped.
     result = { isDamaged: true };
@@ -63,6 +65,15 @@ async function reencode(bytes: Buffer): Promise<DecodeAnswer> {
   );
   const { data, info } = await upright
     .jpeg({ quality: storedQuality })
+    .toBuffer({ resolveWithObject: true });
+  return { bytes: data, width: info.width, height: info.height };
+}
+
+async function drawLogo(bytes: Buffer): Promise<DecodeAnswer> {
+  const { data, info } = await sharp(bytes, { limitInputPixels: imagePixelsMax })
+    .autoOrient()
+    .resize({ ...logoSize, fit: 'inside', withoutEnlargement: true })
+    .png()
     .toBuffer({ resolveWithObject: true });
   return { bytes: data, width: info.width, height: info.height };
 }

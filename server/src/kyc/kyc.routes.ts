@@ -14,13 +14,13 @@ import {
   statusAt,
   submitImages,
 } from './kyc.ts';
-import { readPageFiles } from './page-files.ts';
+import { verificationStateAnswer, writeVerificationState } from './verification-state-view.ts';
 
 /** Three images of 10 MiB of Base64 and the JSON around them. */
-const uploadBytesMax = 32 * 1024 * 1024;
+export const uploadBytesMax = 32 * 1024 * 1024;
 
 /** `readUpload` checks the items, because its faults must not repeat their content. */
-const uploadBody = z
+export const uploadBody = z
   .custom<unknown>(() => true)
   .meta({
     id: 'IdImages',
@@ -49,7 +49,6 @@ const userParams = z.object({ user_token: z.string().max(100) });
 const linkParams = z.object({
   token: z.string().max(500).describe('The secret part of a verification link'),
 });
-const fileParams = z.object({ file: z.string().max(100) });
 
 const sessionAnswer = z
   .object({
@@ -64,16 +63,12 @@ const sessionAnswer = z
 
 const listQuery = z.object(pageQuery);
 
-const linkStatusAnswer = z
-  .object({
-    status: z.enum(sessionStatuses),
-    takes_images: z.boolean().meta({ description: 'Whether three images can be sent now.' }),
-  })
-  .meta({ id: 'VerificationLink' });
-
-/** The verification routes. The files of the page are read once, here. */
+/**
+ * The verification routes. A verification link is a credential; its answers contain the state of the
+ * session and no data of the user. The page behind it: recipient-pages/.
+ */
 export function createKycRoutes(): Route<BaseServices>[] {
-  return [uploadRoute(), sessionsRoute(), ...createLinkRoutes()];
+  return [uploadRoute(), sessionsRoute(), linkStatusRoute(), linkUploadRoute()];
 }
 
 function uploadRoute(): Route<BaseServices> {
@@ -136,67 +131,6 @@ function sessionsRoute(): Route<BaseServices> {
   });
 }
 
-/**
- * The routes of a verification link. The link is the credential; the answers contain the state of the
- * session and no data of the user.
- */
-function createLinkRoutes(): Route<BaseServices>[] {
-  const { page, assets } = readPageFiles();
-  const showPage: Route<BaseServices> = defineRoute({
-    method: 'GET',
-    path: '/verify/{token}',
-    isVersioned: false,
-    operationId: 'showVerificationPage',
-    tag: 'Verification page',
-    summary: 'The hosted page behind a verification link',
-    description:
-      'The page that the link in an IDSelfieCollection attribute leads to, for the recipient.',
-    access: 'public',
-    params: linkParams,
-    unknownParameters: 'ignored',
-    response: null,
-    produces: ['text/html'],
-    handle: async ({ env }, { params }) => {
-      const link = { db: env.db, keys: env.keys, nowMs: env.clock.nowMs() };
-      const isKnown = await isKnownLink(link, params.token);
-      return isKnown ? page : { ...page, status: 404 };
-    },
-  });
-  const showFile: Route<BaseServices> = defineRoute({
-    method: 'GET',
-    path: '/verify/assets/{file}',
-    isVersioned: false,
-    operationId: 'getVerificationPageFile',
-    tag: 'Verification page',
-    summary: 'A style sheet or script of the hosted page',
-    description: 'A script or style of the hosted page.',
-    access: 'public',
-    params: fileParams,
-    unknownParameters: 'ignored',
-    response: null,
-    produces: ['text/css', 'text/javascript'],
-    handle: async (_context, { params }) => {
-      const asset = assets.get(params.file);
-      if (asset === undefined) throw new AppError('not_found', 'file not found');
-      return asset;
-    },
-  });
-  return [showPage, showFile, linkStatusRoute(), linkUploadRoute()];
-}
-
-async function isKnownLink(
-  services: Parameters<typeof getLinkedSession>[0],
-  token: string,
-): Promise<boolean> {
-  try {
-    await getLinkedSession(services, token);
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'not_found') return false;
-    throw error;
-  }
-}
-
 function linkStatusRoute(): Route<BaseServices> {
   return defineRoute({
     method: 'GET',
@@ -209,12 +143,12 @@ function linkStatusRoute(): Route<BaseServices> {
     access: 'public',
     params: linkParams,
     unknownParameters: 'ignored',
-    response: linkStatusAnswer,
+    response: verificationStateAnswer,
     refusals: [404],
     handle: async ({ env }, { params }) => {
       const nowMs = env.clock.nowMs();
       const linked = await getLinkedSession({ db: env.db, keys: env.keys, nowMs }, params.token);
-      return { status: linked.status, takes_images: linked.takesImages };
+      return writeVerificationState(env.db, linked);
     },
   });
 }
@@ -248,7 +182,7 @@ function linkUploadRoute(): Route<BaseServices> {
     body: uploadBody,
     bodyBytesMax: uploadBytesMax,
     uploads: 'images',
-    response: linkStatusAnswer,
+    response: verificationStateAnswer,
     refusals: [404, 409, 413, 503],
     handle: async ({ env }, { params, body }) => {
       const { db, keys } = env;
@@ -258,7 +192,12 @@ function linkUploadRoute(): Route<BaseServices> {
       const session = await db.tenantTransaction(accountId, (sql) =>
         submitImages({ sql, keys }, { accountId, userId, images, linkSessionId }),
       );
-      return { status: session.status, takes_images: false };
+      return writeVerificationState(db, {
+        ...linked,
+        submission: session.submission,
+        status: session.status,
+        takesImages: false,
+      });
     },
   });
 }

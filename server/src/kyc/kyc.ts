@@ -192,6 +192,7 @@ export type LinkedSession = {
   accountId: string;
   userId: string;
   sessionId: string;
+  submission: number;
   status: SessionStatus;
   takesImages: boolean;
 };
@@ -209,7 +210,31 @@ export async function getLinkedSession(
   const takesImages = takesImagesAt(session, new Date(nowMs));
   // The expired link of a declined session accepts no images, so it is shown as expired.
   const status = openStatuses.has(session.status) && !takesImages ? 'Expired' : session.status;
-  return { ...id, userId: session.userId, status, takesImages };
+  return { ...id, userId: session.userId, submission: session.submission, status, takesImages };
+}
+
+/**
+ * How far the verification of a user is, for a page that is about the user and not about one session.
+ * `sessionId`: undefined where the next upload starts a session. Throws `not_found` for an unknown user.
+ */
+export async function getUserVerification(
+  { db, nowMs }: { db: Database; nowMs: number },
+  { accountId, userId }: UserId,
+): Promise<Omit<LinkedSession, 'sessionId'> & { sessionId: string | undefined }> {
+  const sql = db.tenant(accountId);
+  const kycStatus = await findUserKycStatus(sql, { accountId, userId });
+  if (kycStatus === undefined) throw userNotFound();
+  const session = await findNewestSession(sql, { accountId, userId });
+  const id = { accountId, userId };
+  if (kycStatus === 'approved') {
+    const sessionId = session?.id;
+    return { ...id, sessionId, submission: 0, status: 'Approved', takesImages: false };
+  }
+  if (session === undefined || !isLinkable(session, new Date(nowMs))) {
+    return { ...id, sessionId: undefined, submission: 0, status: 'Started', takesImages: true };
+  }
+  const { id: sessionId, submission, status } = session;
+  return { ...id, sessionId, submission, status, takesImages: openStatuses.has(status) };
 }
 
 async function start(

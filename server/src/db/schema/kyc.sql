@@ -96,6 +96,9 @@ create table verification_decisions (
   person text not null check (length(person) between 1 and 400),
   -- Sealed under the user's key: reasons hold personal data.
   reason bytea not null,
+  -- What the page tells the recipient; '' for nothing but the decision.
+  recipient_reason text not null default '' check (recipient_reason in ('', 'dark', 'blurred',
+    'cut', 'glare', 'expired', 'unsupported', 'face_hidden', 'face_mismatch', 'data_mismatch')),
   -- Null for a command.
   credential_id uuid,
   -- False for a first decision that needs a second person.

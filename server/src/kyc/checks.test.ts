@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { specimen, writeZone } from '../../testing/documents/zone.ts';
+import { createKycTest, images } from '../../testing/setups/kyc.ts';
+import { type CheckWorker, readNextDocument } from './checks.ts';
+import { submitImages } from './kyc.ts';
+import { ReaderError, readDocument } from './reading/reader.ts';
+import { parseZone } from './reading/zone.ts';
+
+let kyc: Awaited<ReturnType<typeof createKycTest>>;
+before(async () => {
+  kyc = await createKycTest();
+});
+after(() => kyc[Symbol.asyncDispose]());
+
+const never = new AbortController().signal;
+
+async function submit() {
+  const accountId = await kyc.createAccount();
+  const userId = await kyc.createUser(accountId);
+  await kyc.db.tenantTransaction(accountId, (sql) =>
+    submitImages({ sql, keys: kyc.keys }, { accountId, userId, images }),
+  );
+  const where = 'where account_id = $1';
+  return {
+    userId,
+    change: (assignments: string) =>
+      kyc.rows(`update verification_checks set ${assignments} ${where}`, [accountId]),
+    row: async () => {
+      const columns = 'state, tries, tries_left, sealed';
+      const text = `select ${columns} from verification_checks ${where}`;
+      type Row = { state: string; tries: number; tries_left: number; sealed: Buffer | null };
+      return (await kyc.rows<Row>(text, [accountId]))[0];
+    },
+    forget: () =>
+      kyc.rows(`update users set data_key = '', sealed = '', erased_at = now() ${where}`, [
+        accountId,
+      ]),
+  };
+}
+
+const zone = parseZone(writeZone('TD3', specimen));
+assert.ok(zone !== undefined);
+const reading = { result: 'read', zone, agreeing: 2 } as const;
+
+function worker(read: typeof readDocument): CheckWorker {
+  return { db: kyc.db, keys: kyc.keys, onError: (error) => assert.fail(String(error)), read };
+}
+
+test('a reader that fails is tried again five times, then a person decides without it', async () => {
+  const submitted = await submit();
+  const failing = worker(async () => {
+    throw new ReaderError('killed');
+  });
+  for (let tries = 0; tries < 5; tries += 1) {
+    assert.equal((await submitted.row())?.state, 'waiting');
+    assert.equal(await readNextDocument(failing, never), true);
+    assert.equal(await readNextDocument(failing, never), false, 'it is not due again at once');
+    await submitted.change("due_at = now() - interval '1 second'");
+  }
+  assert.equal((await submitted.row())?.state, 'failed');
+});
+
+test('what a killed process had claimed is claimed again, and a late answer changes nothing', async () => {
+  const submitted = await submit();
+  let release: (() => void) | undefined;
+  const slow = worker(async () => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    return { result: 'not_read' };
+  });
+  const late = readNextDocument(slow, never);
+  while (release === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+  const next = worker(async () => reading);
+  assert.equal(await readNextDocument(next, never), false, 'the lease holds');
+  await submitted.change("lease_until = now() - interval '1 second'");
+  assert.equal(await readNextDocument(next, never), true);
+  const done = await submitted.row();
+  assert.equal(done?.state, 'done');
+  release();
+  await late;
+  assert.deepEqual(await submitted.row(), done);
+  assert.ok(!done.sealed?.includes('ERIKSSON'), 'the result is sealed');
+});
+
+test('the documents of an erased user are not read', async () => {
+  const submitted = await submit();
+  await submitted.forget();
+  await readNextDocument(
+    worker(async () => assert.fail('read')),
+    never,
+  );
+  assert.deepEqual((await submitted.row())?.state, 'skipped');
+});
+
+test('a process that stops leaves the document to the next one', async () => {
+  await assert.rejects(readDocument([Buffer.from('no picture')]), ReaderError);
+  await assert.rejects(readDocument([Buffer.alloc(0)], AbortSignal.timeout(1)), ReaderError);
+});

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { photograph } from '../../../testing/documents/page.ts';
+import { specimen, writeZone } from '../../../testing/documents/zone.ts';
+import { readDocument } from './reader.ts';
+
+test('the confined process reads passports and cards, also turned, tilted and in shadow', async () => {
+  const card = { format: 'TD1', zone: writeZone('TD1', specimen) } as const;
+  const passport = { format: 'TD3', zone: writeZone('TD3', specimen) } as const;
+  const front = await photograph({ format: 'TD1', zone: [] }, 'as drawn');
+  const pictures = [
+    [front, await photograph(card, 'upside down')],
+    [await photograph(passport, 'shadow over half')],
+    [await photograph(passport, 'tilted by 5 degrees')],
+  ];
+  for (const [index, images] of pictures.entries()) {
+    const reading = await readDocument(images);
+    assert.equal(reading.result, 'read', `case ${index}`);
+    assert.ok('zone' in reading);
+    const { documentNumber, birthDate, surname, givenNames, issuingState } = reading.zone;
+    assert.deepEqual(
+      [documentNumber, birthDate, surname, givenNames, issuingState],
+      ['L898902C3', '740812', 'ERIKSSON', 'ANNA MARIA', 'UTO'],
+    );
+    assert.ok(reading.agreeing >= 2);
+  }
+});
+
+test('what cannot be read is said to be not read', async () => {
+  assert.deepEqual(
+    await readDocument([await photograph({ format: 'TD3', zone: [] }, 'as drawn')]),
+    {
+      result: 'not_read',
+    },
+  );
+});
+
+test('a zone whose composite digit is wrong is read in part', async () => {
+  const [first = '', second = ''] = writeZone('TD3', specimen);
+  const zone = [first, `${second.slice(0, 43)}9`];
+  const reading = await readDocument([await photograph({ format: 'TD3', zone }, 'as drawn')]);
+  assert.equal(reading.result, 'partly_read');
+  assert.ok('zone' in reading);
+  assert.deepEqual(reading.zone.checks, {
+    document_number: true,
+    birth_date: true,
+    expiry_date: true,
+    personal_number: true,
+    composite: false,
+  });
+});

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { readDestination } from '../attributes/attributes.routes.ts';
+import { ConfigError } from '../config.ts';
+import { findTokenId } from '../core/ids.ts';
+import { getPublicUrl } from '../environment/notices.ts';
+import { findPayoutPreview } from '../payouts/payout-preview.ts';
+import {
+  createLink,
+  formatLinkPath,
+  type LinkPurpose,
+  linkLifeSeconds,
+  linkSeconds,
+  listLinks,
+  revokeLink,
+} from '../recipient-pages/links.ts';
+import { writeLink } from '../recipient-pages/links-view.ts';
+import { defineCommand } from './command.ts';
+import { type CommandContext, openRails } from './context.ts';
+import {
+  currency,
+  duration,
+  flag,
+  identifier,
+  option,
+  payout,
+  redirectUrl,
+  user,
+} from './options.ts';
+import { getUserKey } from './screening.ts';
+
+const rowsMax = 1000;
+
+const link = option(
+  { value: 'token', about: 'token of the link' },
+  z.string().transform((given, context) => {
+    const id = findTokenId('link', given);
+    if (id !== undefined) return id;
+    context.addIssue({ code: 'custom', message: 'must be the token of a link' });
+    return z.NEVER;
+  }),
+);
+
+const terms = {
+  expires: duration('how long it is valid').optional(),
+  redirectUrl: redirectUrl.optional(),
+};
+
+type Terms = {
+  accountId: string;
+  userId: string;
+  purpose: LinkPurpose;
+  expires?: number | undefined;
+  redirectUrl?: string | undefined;
+  destinationToken?: string;
+  currency?: string;
+  payoutId?: string;
+  showsPickupCode?: boolean;
+};
+
+/** @throws ConfigError */
+async function create(context: CommandContext, given: Terms) {
+  const { db, config, name } = context;
+  const lifeSeconds = given.expires ?? linkLifeSeconds[given.purpose];
+  if (lifeSeconds < linkSeconds.min || lifeSeconds > linkSeconds.max) {
+    throw new ConfigError('--expires must be from 5m to 30d');
+  }
+  const { row, token } = await db.tenantTransaction(given.accountId, (session) =>
+    createLink(session, {
+      accountId: given.accountId,
+      userId: given.userId,
+      purpose: given.purpose,
+      destinationToken: given.destinationToken,
+      currency: given.currency,
+      attrSetId: undefined,
+      payoutId: given.payoutId,
+      showsPickupCode: given.showsPickupCode ?? false,
+      redirectUrl: given.redirectUrl ?? '',
+      credentialId: undefined,
+      lifeSeconds,
+    }),
+  );
+  return { ...writeLink(row), url: getPublicUrl(config, name) + formatLinkPath(token) };
+}
+
+export const linkCommands = [
+  defineCommand({
+    name: 'link details',
+    permission: 'operate',
+    about: 'create a link by which a recipient gives the details of a destination',
+    options: { user, destination: identifier('token of the destination'), currency, ...terms },
+    run: async (context, { user: userId, destination, currency: of, ...values }) => {
+      const key = await getUserKey(context, userId);
+      await using rails = await openRails(context);
+      readDestination(
+        { catalogue: rails.catalogue() },
+        { destination_token: destination, currency: of.code },
+      );
+      return await create(context, {
+        ...key,
+        ...values,
+        purpose: 'payout_details',
+        destinationToken: destination,
+        currency: of.code,
+      });
+    },
+  }),
+  defineCommand({
+    name: 'link verification',
+    permission: 'operate',
+    about: 'create a link by which a recipient verifies an identity',
+    options: { user, ...terms },
+    run: async (context, { user: userId, ...values }) =>
+      create(context, {
+        ...(await getUserKey(context, userId)),
+        ...values,
+        purpose: 'verification',
+      }),
+  }),
+  defineCommand({
+    name: 'link status',
+    permission: 'operate',
+    about: 'create a link by which a recipient follows a payout',
+    options: {
+      user,
+      payout,
+      showPickupCode: flag('whoever has the link sees the code that collects the money'),
+      ...terms,
+    },
+    run: async (context, { user: userId, payout: payoutId, showPickupCode, ...values }) => {
+      const key = await getUserKey(context, userId);
+      const id = { ...key, payoutId };
+      if ((await findPayoutPreview(context.db.tenant(key.accountId), id)) === undefined) {
+        throw new ConfigError('the user has no such payout');
+      }
+      const purpose = 'payout_status' as const;
+      return create(context, { ...id, ...values, purpose, showsPickupCode: showPickupCode });
+    },
+  }),
+  defineCommand({
+    name: 'link list',
+    permission: 'read',
+    about: 'list the links of a recipient, newest first',
+    options: { user },
+    run: async (context, { user: userId }) => {
+      const key = await getUserKey(context, userId);
+      const rows = await listLinks(context.db.system, { ...key, before: undefined, rowsMax });
+      return rows.map(writeLink);
+    },
+  }),
+  defineCommand({
+    name: 'link revoke',
+    permission: 'operate',
+    about: 'revoke a link of a recipient',
+    options: { user, link },
+    run: async (context, { user: userId, link: id }) => {
+      const key = await getUserKey(context, userId);
+      return context.db.tenantTransaction(key.accountId, async (session) =>
+        writeLink(await revokeLink(session, { ...key, id })),
+      );
+    },
+  }),
+];

@@ -1,0 +1,99 @@
+import { AppError, throwFaults } from '../core/errors.ts';
+import { hashSecret, newId, newSecret } from '../core/ids.ts';
+import { idBytes, packId, unpackId } from '../core/link-token.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import {
+  findLinkRow,
+  findUserState,
+  hasSet,
+  insertLink,
+  type LinkId,
+  type LinkPurpose,
+  type LinkRow,
+  type LinkTerms,
+  listLinkRows,
+  revokeLinkRow,
+  type UserPage,
+} from './links.sql.ts';
+
+export {
+  type LinkPurpose,
+  type LinkRow,
+  linkPurposes,
+  linkStatuses,
+  useLinkRow as useLink,
+} from './links.sql.ts';
+
+/**
+ * Links with which a recipient does one thing on a page, without a credential. The token is 256 random
+ * bits after the account's id, which says where its hash is looked up.
+ */
+
+const daySeconds = 86_400;
+
+/** How long a link lives unless its creator says otherwise. */
+export const linkLifeSeconds: Readonly<Record<LinkPurpose, number>> = {
+  payout_details: 3 * daySeconds,
+  verification: 7 * daySeconds,
+  payout_status: 30 * daySeconds,
+};
+export const linkSeconds = { min: 300, max: 30 * daySeconds };
+
+const secretBytes = 32;
+const tokenCharacters = ((idBytes + secretBytes) * 8) / 6;
+
+export type NewLink = { readonly row: LinkRow; readonly token: string };
+
+/** @throws AppError not_found, user_erased, invalid_request (attribute set). */
+export async function createLink(session: Session, terms: LinkTerms): Promise<NewLink> {
+  if (terms.attrSetId !== undefined && !(await hasSet(session, terms))) {
+    const detail = 'attr_set_token must be a set of this user for this destination and currency';
+    throwFaults([{ pointer: '/attr_set_token', code: 'unknown_attr_set', detail }]);
+  }
+  const secret = Buffer.from(newSecret(), 'base64url');
+  const token = Buffer.concat([packId(terms.accountId), secret]).toString('base64url');
+  const row = await insertLink(session, { ...terms, id: newId(), tokenHash: hashSecret(token) });
+  if (row === undefined) throw await explainAbsence(session, terms);
+  return { row, token };
+}
+
+async function explainAbsence(
+  session: Session,
+  user: { accountId: string; userId: string },
+): Promise<AppError> {
+  const state = await findUserState(session, user);
+  return state?.is_erased === true
+    ? new AppError('user_erased', 'The data of the user was erased')
+    : new AppError('not_found', 'User not found');
+}
+
+/** The path of a link, without host. */
+export function formatLinkPath(token: string): string {
+  return `/recipient/${token}`;
+}
+
+export type OpenedLink = { readonly accountId: string; readonly row: LinkRow };
+
+/** Undefined for a token that was never issued. The status of the row says whether it is open. */
+export async function findLink(db: Database, token: string): Promise<OpenedLink | undefined> {
+  if (token.length !== tokenCharacters || !/^[\w-]+$/.test(token)) return undefined;
+  const accountId = unpackId(Buffer.from(token, 'base64url').subarray(0, idBytes));
+  const tokenHash = hashSecret(token);
+  const row = await findLinkRow(db.tenant(accountId), { accountId, tokenHash });
+  return row === undefined ? undefined : { accountId, row };
+}
+
+/** Newest first. @throws AppError not_found. */
+export async function listLinks(session: Session, page: UserPage): Promise<LinkRow[]> {
+  if ((await findUserState(session, page)) === undefined) {
+    throw new AppError('not_found', 'User not found');
+  }
+  return listLinkRows(session, page);
+}
+
+/** A link that has ended stays as it is. @throws AppError not_found. */
+export async function revokeLink(session: Session, link: LinkId): Promise<LinkRow> {
+  const row = await revokeLinkRow(session, link);
+  if (row === undefined) throw new AppError('not_found', 'Link not found');
+  return row;
+}

@@ -120,7 +120,7 @@ const beforeColour = 'iVBORw0KGgoAAAANSUhEUgAAABgAAAAQCAMAAAA7+k+nAAAAA1BMVE';
 const afterColour =
   'AAAACXBIWXMAAAPoAAAD6AG1e1JrAAAADklEQVQY02NgGAWDCQAAAZAAAcWb20kAAAAASUVORK5CYII=';
 
-const images = [
+export const images = [
   { type: 'face', content: `${beforeColour}XMmWY7nafA${afterColour}` },
   { type: 'document-front', content: `${beforeColour}UzZpk7I4HS${afterColour}` },
   { type: 'document-back', content: `${beforeColour}VmmTP0c9oN${afterColour}` },
@@ -210,6 +210,12 @@ const verification: Step[] = [
     credential: 'reviewer',
     request: () => ({}),
     keep: (body) => ({ session_id: readText(body, 0, 'session_id') }),
+  },
+  {
+    operationId: 'listIdentityFindings',
+    summary: 'A document that is not read yet',
+    credential: 'reviewer',
+    request: (known) => ({ params: userOf(known) }),
   },
   {
     operationId: 'decideIdentity',

@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Service, serverMain, testSettings } from '../service.ts';
 import { startReceiver } from '../webhook-receiver.ts';
 import { batchSteps } from './batch-steps.ts';
 import { erasureSteps } from './erasure-steps.ts';
+import { linkSteps } from './link-steps.ts';
 import { moneySteps } from './money-steps.ts';
+import { operatorSteps } from './operator-steps.ts';
 import { otherSteps } from './other-steps.ts';
 import { proposalSteps } from './proposal-steps.ts';
 import { scheduleSteps } from './schedule-steps.ts';
@@ -17,10 +20,12 @@ export const allSteps: readonly Step[] = [
   ...moneySteps,
   ...scheduleSteps,
   ...otherSteps,
+  ...linkSteps,
   ...proposalSteps,
   ...webhookSteps,
   ...batchSteps,
   ...erasureSteps,
+  ...operatorSteps,
 ];
 
 /** One example of the description: what was sent and what came. */
@@ -46,6 +51,9 @@ export type RunOptions = {
   credentials: { client_id: string; client_secret: string };
   /** An API key that decides about identities: no client has one by default. */
   reviewerKey: string;
+  /** The key of an owner, and the account of the credentials. */
+  operatorKey: string;
+  account: string;
   /** A webhook endpoint. */
   receiverUrl: string;
   steps: readonly Step[];
@@ -79,6 +87,8 @@ export async function runSteps(
     client_id,
     client_secret,
     reviewer_key: options.reviewerKey,
+    operator_key: options.operatorKey,
+    account: options.account,
     receiver_url: options.receiverUrl,
   };
   for (const step of options.steps) {
@@ -134,6 +144,8 @@ const tokenNames = {
   none: 'access_token',
   reduced: 'reduced_token',
   reviewer: 'reviewer_key',
+  operator: 'operator_key',
+  second_operator: 'second_key',
 } as const;
 
 type Sending = { step: Step; sent: ExampleRequest; known: Known };
@@ -212,7 +224,8 @@ function hideSecrets(text: string): string {
   return text
     .replaceAll(/(?<="(?:access_token|client_secret|api_key)":"(?:test_)?)(?!test_)[^"]+/g, blank)
     .replaceAll(/(?<="secret":"whsec_)[^"]+/g, blank)
-    .replaceAll(/(?<=\/verify\/|\/confirm\/|"token":")[A-Za-z0-9_-]{60,}/g, blank);
+    .replaceAll(/(?<="key":"op_|#link=)[A-Za-z0-9_-]+/g, blank)
+    .replaceAll(/(?<=\/verify\/|\/confirm\/|\/recipient\/|"token":")[A-Za-z0-9_-]{60,}/g, blank);
 }
 
 /** By command, as an operator does it; the service runs meanwhile. */
@@ -232,6 +245,11 @@ function createReviewerKey({
   return readText(JSON.parse(stdout), 'api_key');
 }
 
+/** Of the owner whom the first start created. */
+function readOperatorKey(dataDirectory: string): string {
+  return readFileSync(join(dataDirectory, 'staging.operator'), 'utf8').trim();
+}
+
 /**
  * Sends every step and answers the examples.
  *
@@ -246,7 +264,10 @@ export async function recordExamples(
   const records: ExampleRecord[] = [];
   const reviewerKey = createReviewerKey(service);
   await using receiver = await startReceiver();
-  const options = { ...service, reviewerKey, receiverUrl: receiver.url, document, steps: allSteps };
+  const { account } = service.credentials;
+  const operatorKey = readOperatorKey(service.dataDirectory ?? '');
+  const named = { ...service, account, operatorKey, reviewerKey };
+  const options = { ...named, receiverUrl: receiver.url, document, steps: allSteps };
   await runSteps(options, (answer) => {
     const wanted = answer.step.status ?? 200;
     if (answer.status !== wanted) {

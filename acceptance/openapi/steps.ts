@@ -22,7 +22,7 @@ export type Step = {
   /** It is sent again while the service still works on it, which answers 404. */
   isAwaited?: boolean;
   /** What it sends in Authorization: the access token unless it says otherwise. */
-  credential?: 'none' | 'reduced' | 'reviewer';
+  credential?: 'none' | 'reduced' | 'reviewer' | 'operator' | 'second_operator';
   /** An array of the answer is shown with so many items at most. */
   itemsMax?: number;
   /** Only prepares what follows, or answers something that is no example. */

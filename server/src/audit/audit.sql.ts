@@ -44,6 +44,11 @@ const insert: Statement = {
     values ($1, clock_timestamp(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 };
 
+const insertOfClient: Statement = {
+  name: 'append_client_audit',
+  text: `select append_client_audit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+};
+
 const linkColumns = {
   ...entryColumns,
   created_us: column.text,
@@ -123,6 +128,25 @@ export async function insertAuditEntry(session: Session, entry: NewAuditEntry): 
     entry.object,
     entry.account_id,
     entry.reason,
+    entry.request_id,
+    entry.outcome,
+    entry.state_before,
+    entry.state_after,
+  ]);
+}
+
+/** Also on the connection of a client, for its own account. */
+export async function insertClientEntry(
+  session: Session,
+  entry: Omit<NewAuditEntry, 'actor_kind' | 'actor' | 'role' | 'reason'>,
+): Promise<void> {
+  await exec(session, insertOfClient, [
+    entry.account_id,
+    entry.id,
+    entry.actor_id,
+    entry.address,
+    entry.action,
+    entry.object,
     entry.request_id,
     entry.outcome,
     entry.state_before,

@@ -3,6 +3,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import {
   type AuditLinkRow,
   insertAuditEntry,
+  insertClientEntry,
   listAuditLinks,
   type NewAuditEntry,
 } from './audit.sql.ts';
@@ -57,6 +58,48 @@ export async function appendAudit(session: Session, entry: AuditEntry): Promise<
     state_after: formatState(entry.after),
   });
   return id;
+}
+
+/** The request of a client. The credential is undefined where a link alone admitted it. */
+export type ClientRequest = {
+  readonly accountId: string;
+  readonly credentialId: string | undefined;
+  readonly address: string;
+  readonly requestId: string;
+};
+
+export function describeClient(context: {
+  readonly principal: { readonly accountId: string; readonly credentialId: string };
+  readonly request: { readonly id: string; readonly remoteAddress: string };
+}): ClientRequest {
+  const { principal, request } = context;
+  const { accountId, credentialId } = principal;
+  return { accountId, credentialId, address: request.remoteAddress, requestId: request.id };
+}
+
+/**
+ * Appends an entry about what a client changed, in the transaction of the change, and last in it: other
+ * entries wait until the transaction ends.
+ */
+export async function appendClientAudit(
+  session: Session,
+  client: ClientRequest,
+  entry: Pick<AuditEntry, 'action' | 'object' | 'before' | 'after'> & {
+    outcome?: AuditEntry['outcome'];
+  },
+): Promise<void> {
+  await insertClientEntry(session, {
+    id: newId(),
+    actor_id: client.credentialId ?? null,
+    address: client.address,
+    action: entry.action,
+    object: formatState(entry.object ?? {}),
+    account_id: client.accountId,
+    request_id: client.requestId,
+    outcome: entry.outcome ?? 'done',
+    state_before: formatState(entry.before),
+    state_after: formatState(entry.after),
+  });
 }
 
 /** JSON with amounts as text; "" for nothing. */

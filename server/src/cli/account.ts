@@ -9,6 +9,7 @@ import {
 import { ConfigError } from '../config.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
 import { bookBalance, isBooked, listBookings } from '../ledger/bookings.ts';
 import { setOpenQuoteLimits } from '../payouts/open-quotes.ts';
@@ -24,6 +25,7 @@ import {
   file,
   limit,
   name,
+  privacyUrl,
   reason,
   reference,
   signedAmount,
@@ -102,16 +104,17 @@ export const accountCommands = [
       openQuotes: atMost('quotes that may be open at the same time', 1_000_000_000).optional(),
       openQuotesUsd: atMost('value of open quotes, in whole USD', 1_000_000_000_000).optional(),
       logo: file
-        .meta({ value: 'path', about: 'picture on its receipts (PNG, JPEG, WebP)' })
+        .meta({ value: 'path', about: 'picture on its receipts and pages (PNG, JPEG, WebP)' })
         .optional(),
+      privacyUrl: privacyUrl.optional(),
     },
     check: ({ account: _account, ...settings }) =>
       Object.values(settings).every((value) => value === undefined)
-        ? 'one of --accept-both-tokens, --identity-two-persons, --display-name, --color, --logo, --open-quotes and --open-quotes-usd is missing'
+        ? 'one of --accept-both-tokens, --identity-two-persons, --display-name, --color, --logo, --privacy-url, --open-quotes and --open-quotes-usd is missing'
         : undefined,
     run: async (context, { account: id, acceptBothTokens, identityTwoPersons, ...values }) => {
       const accountId = await getAccountId(context, id);
-      const { displayName: shownName, color: brandColor } = values;
+      const { displayName: shownName, color: brandColor, privacyUrl: notice } = values;
       const logo = values.logo === undefined ? undefined : await readLogo(values.logo);
       await context.db.systemTransaction(async (session) => {
         if (acceptBothTokens !== undefined) {
@@ -122,7 +125,13 @@ export const accountCommands = [
         }
         const { openQuotes: countMax, openQuotesUsd: usdMax } = values;
         await setOpenQuoteLimits(session, { accountId, countMax, usdMax });
-        await setBrand(session, { accountId, displayName: shownName, color: brandColor, logo });
+        await setBrand(session, {
+          accountId,
+          displayName: shownName,
+          color: brandColor,
+          logo,
+          privacyUrl: notice,
+        });
       });
       return 'Done.';
     },
@@ -185,10 +194,11 @@ async function readLogo(path: string): Promise<Buffer> {
   }
 }
 
-/** @throws ConfigError where the environment has no such account. */
+/** @throws AppError not_found. */
 export async function getAccountId({ db, name: environmentName }: CommandContext, id: string) {
   if ((await findAccount(db.system, id)) !== undefined) return id;
-  throw new ConfigError(
+  throw new AppError(
+    'not_found',
     `account not found in ${environmentName}: outlay admin account list shows all`,
   );
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { ConfigError } from '../config.ts';
+import { ConfigError, RefusedCommand } from '../config.ts';
 import { AppError } from '../core/errors.ts';
-import { type Act, act } from './act.ts';
+import { type Act, act, type Circumstances } from '../operators/act.ts';
+import type { Permission } from '../operators/roles.ts';
+import { actByKey, type CommandAct } from './act.ts';
 import type { Host, OperatorContext } from './context.ts';
 import { environmentName, reason } from './options.ts';
 
@@ -17,11 +19,37 @@ export type Command = {
   readonly name: string;
   readonly about: string;
   readonly options: Options;
+  /** Of a command on an environment: what the role must allow. */
+  readonly permission?: Permission;
   /** The option that may be given as a word, without its flag. */
   readonly argument?: string;
   /** @throws ConfigError that names every fault of the options, before anything is opened. */
   read(given: Given): (host: Host) => Promise<unknown>;
+  /** Undefined where it is not a command of an operator on an environment. */
+  readonly perform?: Perform;
 };
+
+/**
+ * Does the same over HTTP. `given` as on the command line.
+ *
+ * @throws AppError, OptionFaults.
+ */
+export type Perform = (
+  context: OperatorContext,
+  given: Given,
+  circumstances: Circumstances,
+) => Promise<unknown>;
+
+export type OptionFault = { readonly name: string; readonly text: string };
+
+/** Faults of options, as a caller that is not the command line tells them. */
+export class OptionFaults extends Error {
+  readonly faults: readonly OptionFault[];
+  constructor(faults: readonly OptionFault[]) {
+    super(faults.map(({ text }) => text).join('; '));
+    this.faults = faults;
+  }
+}
 
 type Definition<Shape extends Options, Target> = {
   name: string;
@@ -35,7 +63,8 @@ type Definition<Shape extends Options, Target> = {
 };
 
 type OperatorCommand<Shape extends Options> = Definition<Shape, OperatorContext> &
-  Pick<Act<ValuesOf<Shape>>, 'permission' | 'approval' | 'snapshot' | 'bootstrap'>;
+  Pick<Act<OperatorContext, ValuesOf<Shape>>, 'permission' | 'approval' | 'snapshot'> &
+  Pick<CommandAct<ValuesOf<Shape>>, 'bootstrap'>;
 
 /** A command of an operator on one environment, which `--environment` selects. */
 export function defineCommand<Shape extends Options>(definition: OperatorCommand<Shape>): Command {
@@ -51,18 +80,23 @@ export function defineCommand<Shape extends Options>(definition: OperatorCommand
     ...definition,
     options: { ...options, ...selection },
     read: (given) => {
-      const faults: string[] = [];
+      const faults: OptionFault[] = [];
       const selected = readSelection(given, faults);
       const values = readValues(given, faults);
-      if (selected === undefined || values === undefined) throw new ConfigError(faults.join('; '));
+      if (selected === undefined || values === undefined) throw describeFaults(faults);
       return async (host) => {
         await using context = await host.openContext(selected.environment);
         const { environment: _environment, ...parameters } = given;
-        const why = typeof given['reason'] === 'string' ? given['reason'] : '';
-        return await run(() =>
-          act(host, context, { ...definition, values, given: parameters, reason: why }),
-        );
+        const asked = { ...definition, values, given: parameters, reason: readReason(given) };
+        return await run(() => actByKey(host, context, asked));
       };
+    },
+    perform: async (context, given, circumstances) => {
+      const faults: OptionFault[] = [];
+      const values = readValues(given, faults);
+      if (values === undefined) throw new OptionFaults(faults);
+      const asked = { ...definition, values, given, reason: readReason(given) };
+      return act(context, asked, circumstances);
     },
   };
 }
@@ -75,12 +109,22 @@ export function defineHostCommand<Shape extends Options>(
   return {
     ...definition,
     read: (given) => {
-      const faults: string[] = [];
+      const faults: OptionFault[] = [];
       const values = readValues(given, faults);
-      if (values === undefined) throw new ConfigError(faults.join('; '));
+      if (values === undefined) throw describeFaults(faults);
       return (host) => run(() => definition.run(host, values));
     },
   };
+}
+
+const readReason = (given: Given): string =>
+  typeof given['reason'] === 'string' ? given['reason'] : '';
+
+function describeFaults(faults: readonly OptionFault[]): ConfigError {
+  const texts = faults.map(({ name, text }) =>
+    name === '' ? text : `${formatFlag(name)} ${text}`,
+  );
+  return new ConfigError(texts.join('; '));
 }
 
 /** What the service refuses is told to the operator like a wrong option: in one line. */
@@ -88,8 +132,9 @@ async function run(work: () => unknown): Promise<unknown> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof AppError) throw new ConfigError(error.message, { cause: error });
-    throw error;
+    if (!(error instanceof AppError)) throw error;
+    const isRefused = error.code === 'role_not_permitted';
+    throw new (isRefused ? RefusedCommand : ConfigError)(error.message, { cause: error });
   }
 }
 
@@ -99,20 +144,20 @@ function createReader<Shape extends Options>({
   check,
 }: Pick<Definition<Shape, never>, 'options' | 'check'>) {
   const schema = z.object(options);
-  return (given: Given, faults: string[]): ValuesOf<Shape> | undefined => {
+  return (given: Given, faults: OptionFault[]): ValuesOf<Shape> | undefined => {
     // An empty text is a shell variable that was not set.
     const empty = Object.keys(options).filter((name) => given[name] === '');
-    faults.push(...empty.map((name) => `${formatFlag(name)} is empty`));
+    faults.push(...empty.map((name) => ({ name, text: 'is empty' })));
     const { success, data, error } = schema.safeParse(given);
     if (success) {
       const fault = check?.(data);
-      if (fault !== undefined) faults.push(fault);
+      if (fault !== undefined) faults.push({ name: '', text: fault });
       return empty.length > 0 || fault !== undefined ? undefined : data;
     }
     const messages = new Map(error.issues.map(({ path, message }) => [String(path[0]), message]));
     for (const [name, message] of messages) {
-      if (given[name] === undefined) faults.push(`${formatFlag(name)} is missing`);
-      else if (given[name] !== '') faults.push(`${formatFlag(name)} ${message}`);
+      if (given[name] === undefined) faults.push({ name, text: 'is missing' });
+      else if (given[name] !== '') faults.push({ name, text: message });
     }
     return undefined;
   };

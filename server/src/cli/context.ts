@@ -1,9 +1,11 @@
 import { pino } from 'pino';
-import type { Role } from '../app.ts';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError, type Role } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { listEnvironments, openDatabases } from '../environment/databases.ts';
 import { type Foundation, openFoundation } from '../environment/foundation.ts';
+import type { Payments } from '../environment/payments.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import type { createRates } from '../fx/refresher.ts';
 import type { Operator } from '../operators/operators.ts';
 
 /** What the process offers to a command. */
@@ -15,8 +17,15 @@ export type Host = {
   serve(role: Role, options: { recovers: boolean }): Promise<void>;
 };
 
+/** What the process of the service has open; a command opens it by itself. */
+export type OpenParts = {
+  readonly payments: Payments;
+  readonly rates: ReturnType<typeof createRates> extends Promise<infer Rates> ? Rates : never;
+};
+
 /** An environment as commands open it: database, keys and clock. */
 export type CommandContext = Foundation & {
+  readonly open?: OpenParts;
   /** Who acts, where that is known already; else the key of the process says it. */
   readonly operator?: Operator;
 };
@@ -51,10 +60,14 @@ export async function openContext(
 
 /** The rails, and what decides about payouts. A rail with faults is left out and reported. */
 export async function openRails(context: CommandContext) {
+  const { open } = context;
+  if (open !== undefined) {
+    const stay = async (): Promise<void> => undefined;
+    return { ...open.payments, rates: open.rates.rates, [Symbol.asyncDispose]: stay };
+  }
   // Loading all rails takes longer than most commands.
-  const { openRates } = await import('../environment/imports.ts');
   const { openPayments } = await import('../environment/payments.ts');
-  const rates = await openRates(context);
+  const rates = await getRates(context);
   const ignore = (): void => undefined;
   const payments = await openPayments(context, {
     rates,
@@ -66,3 +79,13 @@ export async function openRails(context: CommandContext) {
   });
   return { ...payments, rates: rates.rates };
 }
+
+/** The exchange rates; those of the service where the command runs in it. */
+export async function getRates(context: CommandContext): Promise<OpenParts['rates']> {
+  if (context.open !== undefined) return context.open.rates;
+  const { openRates } = await import('../environment/imports.ts');
+  return openRates(context);
+}
+
+export const readMidRates = async (context: CommandContext): Promise<MidRates> =>
+  (await getRates(context)).rates();

@@ -9,6 +9,7 @@ import {
 import { ConfigError } from '../config.ts';
 import { defaultScopes } from '../core/access.ts';
 import type { Currency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
 import { parseAmount } from '../core/money.ts';
 import { findSqlState } from '../db/postgres/pool.ts';
 import {
@@ -178,7 +179,7 @@ export const credentialCommands = [
     run: async (context, { account: id, credential: credentialId }) => {
       const key = { accountId: await getAccountId(context, id), credentialId };
       if (await revokeCredential(context.db.system, key)) return 'Revoked.';
-      throw new ConfigError('credential not found, or already revoked');
+      throw new AppError('not_found', 'credential not found, or already revoked');
     },
   }),
 ];

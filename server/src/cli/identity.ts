@@ -2,12 +2,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../config.ts';
 import { formatToken } from '../core/ids.ts';
+import { listFindings, readAgain } from '../kyc/checks.ts';
+import { writeFindings } from '../kyc/checks-view.ts';
 import {
   decideIdentity,
   identityDecisions,
   listDecisions,
   listPending,
   openImages,
+  recipientReasons,
 } from '../kyc/decisions.ts';
 import { getSessions, statusAt } from '../kyc/kyc.ts';
 import { defineCommand } from './command.ts';
@@ -35,7 +38,7 @@ const listCommand = defineCommand({
 const showCommand = defineCommand({
   name: 'identity show',
   permission: 'read',
-  about: "show a user's sessions and the history of decisions",
+  about: "show a user's sessions, the history of decisions and what was read from the images",
   options: { user },
   run: async (context, { user: userId }) => {
     const { db, keys, clock } = context;
@@ -43,6 +46,7 @@ const showCommand = defineCommand({
     const sessions = await getSessions(context, { ...key, before: undefined, rowsMax });
     const decisions = await listDecisions({ sql: db.system, keys }, key);
     const now = new Date(clock.nowMs());
+    const findings = await listFindings({ sql: db.system, keys }, { ...key, now });
     return {
       account: key.accountId,
       sessions: sessions.map((session) => ({
@@ -63,6 +67,7 @@ const showCommand = defineCommand({
         submission: decision.submission,
         credential: decision.credentialId ?? '',
       })),
+      findings: findings.map(writeFindings),
     };
   },
 });
@@ -71,7 +76,12 @@ const decideCommand = defineCommand({
   name: 'identity decide',
   permission: 'comply',
   about: "decide about a user's verification",
-  options: { user, decision: oneOf('decision', identityDecisions), reason },
+  options: {
+    user,
+    decision: oneOf('decision', identityDecisions),
+    reason,
+    recipientReason: oneOf('what the page tells the recipient', recipientReasons).optional(),
+  },
   run: async (context, { user: userId, ...values }) => {
     const { db, keys } = context;
     const given = {
@@ -82,7 +92,8 @@ const decideCommand = defineCommand({
       submission: undefined,
       credentialId: undefined,
     };
-    const { result, session } = await db.tenantTransaction(given.accountId, (sql) =>
+    // A client's connection cannot approve in live.
+    const { result, session } = await db.systemTransaction((sql) =>
       decideIdentity({ sql, keys }, given),
     );
     return { result, session_id: session.id, status: session.status };
@@ -116,4 +127,21 @@ const exportCommand = defineCommand({
   },
 });
 
-export const identityCommands = [listCommand, showCommand, decideCommand, exportCommand];
+const readCommand = defineCommand({
+  name: 'identity read',
+  permission: 'comply',
+  about: "read a user's newest document again, as after npm run ocr",
+  options: { user },
+  run: async (context, { user: userId }) => {
+    await readAgain(context.db.system, await getUserKey(context, userId));
+    return { result: 'waiting' };
+  },
+});
+
+export const identityCommands = [
+  listCommand,
+  showCommand,
+  decideCommand,
+  exportCommand,
+  readCommand,
+];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConfigError } from '../config.ts';
+import { AppError } from '../core/errors.ts';
 import { readUsdMinor } from '../destinations/pricing.ts';
 import {
   type AccountLimit,
@@ -102,7 +102,7 @@ export const limitCommands = [
     run: async (context, { account: id, name }) => {
       const key = { accountId: await getAccountId(context, id), name };
       if (await removeAccountLimit(context.db.system, key)) return { result: 'done' };
-      throw new ConfigError('the account has no limit of this name');
+      throw new AppError('not_found', 'the account has no limit of this name');
     },
   }),
 ];

@@ -15,7 +15,7 @@ import type { CommandContext } from './context.ts';
 type Keyed = Pick<CommandContext, 'config' | 'name' | 'db' | 'keys'>;
 
 /** The name of the owner whom staging creates by itself. */
-const firstOwnerName = 'owner';
+export const firstOwnerName = 'owner';
 
 function placeKey({ config, name }: Pick<Keyed, 'config' | 'name'>): string {
   return join(config.OUTLAY_DATA, `${name}.operator`);
@@ -46,13 +46,7 @@ export async function identifyOperator(context: Keyed): Promise<Operator | undef
   if (known !== undefined) return known;
   if ((await countOperators(db.system)) === 0) {
     if (name === 'live') return undefined;
-    const created = await db.systemTransaction((session) =>
-      createFirstOwner({ session, keys }, firstOwnerName, (text) => keepKey(context, text)),
-    );
-    if (created !== undefined) {
-      return { id: created.operator, name: created.name, role: created.role };
-    }
-    return identifyOperator(context);
+    return (await createStagingOwner(context)) ?? identifyOperator(context);
   }
   const place =
     config.OUTLAY_OPERATOR_KEY === undefined ? placeKey(context) : 'OUTLAY_OPERATOR_KEY';
@@ -61,6 +55,19 @@ export async function identifyOperator(context: Keyed): Promise<Operator | undef
       ? `commands on ${name} need the key of an operator: set OUTLAY_OPERATOR_KEY`
       : `the key in ${place} is not, or no longer, that of an operator of ${name}`,
   );
+}
+
+/**
+ * Creates the owner of a staging that has no operators, with a key in the data folder; undefined where
+ * there are operators, perhaps since another process created one at this moment.
+ */
+export async function createStagingOwner(context: Keyed): Promise<Operator | undefined> {
+  const created = await context.db.systemTransaction((session) =>
+    createFirstOwner({ session, keys: context.keys }, firstOwnerName, (text) =>
+      keepKey(context, text),
+    ),
+  );
+  return created && { id: created.operator, name: created.name, role: created.role };
 }
 
 function keepKey(context: Keyed, key: string): void {

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { listAuditEntries } from '../audit/audit.ts';
 import { ConfigError } from '../config.ts';
+import { AppError } from '../core/errors.ts';
 import { listOpenApprovals, withdrawApproval } from '../operators/approvals.ts';
+import { formatConsoleLink } from '../operators/console-link.ts';
+import { createLink } from '../operators/logins.ts';
 import {
   createFirstOwner,
   createOperator,
+  findGenuineOperator,
   getOperator,
   listOperators,
   renewOperatorKey,
@@ -93,6 +97,22 @@ const operatorCommandList = [
       db.systemTransaction((session) => renewOperatorKey({ session, keys }, operator)),
   }),
 ];
+
+const inviteCommand = defineCommand({
+  name: 'operator invite',
+  permission: 'administer',
+  about: 'make a link that logs an operator in to the console once, within a day',
+  options: { name: operatorName, reason: reason.optional() },
+  argument: 'name',
+  approval: () => ({ policy: 'operator' }),
+  run: async ({ config, ...context }, { name }) => {
+    const found = await findGenuineOperator(services({ config, ...context }), name);
+    if (found === undefined) throw new AppError('not_found', `there is no operator ${name}`);
+    const { token, expiresAt } = await createLink(services({ config, ...context }), found);
+    const baseUrl = config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`;
+    return { operator: name, link: formatConsoleLink(baseUrl, token), expires_at: expiresAt };
+  },
+});
 
 const policyCommands = [
   defineCommand({
@@ -189,6 +209,7 @@ const parseState = (text: string): unknown => (text === '' ? null : JSON.parse(t
 
 export const operatorCommands = [
   ...operatorCommandList,
+  inviteCommand,
   ...policyCommands,
   ...approvalCommands,
   ...auditCommands,

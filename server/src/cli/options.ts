@@ -4,6 +4,7 @@ import { isAddressRange } from '../config-values.ts';
 import { scopes } from '../core/access.ts';
 import { findCountry } from '../core/country.ts';
 import { findCurrency, getCurrency } from '../core/currency.ts';
+import { isHttpsUrl } from '../core/https-url.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 
@@ -53,6 +54,12 @@ function visibleText(help: Required<OptionHelp>, lengthMax: number) {
       { error: `must be at most ${lengthMax} visible characters, without spaces around them` },
     ),
   );
+}
+
+function httpsUrl(about: string, lengthMax: number) {
+  const error = `must be an address with https:// of at most ${lengthMax} characters`;
+  const isGood = (given: string) => given.length <= lengthMax && isHttpsUrl(given);
+  return option({ value: 'url', about }, text.refine(isGood, { error }));
 }
 
 /** A token of the API; its value is the identifier in the database. */
@@ -121,6 +128,12 @@ export const color = option(
   { value: 'color', about: 'of its receipts, as #0b6b4f' },
   text.regex(/^#[0-9a-f]{6}$/, 'must be # and six hexadecimal digits in lower case'),
 );
+/** Of the pages and receipts of a sender. */
+export const privacyUrl = httpsUrl(
+  'its notice about data protection, for pages of recipients',
+  500,
+);
+export const redirectUrl = httpsUrl('where the page leads when all is done', 2000);
 export const reason = visibleText({ value: 'text', about: 'why' }, 1000);
 export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);
 export const signedAmount = option(

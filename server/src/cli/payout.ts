@@ -1,5 +1,6 @@
 import { ConfigError } from '../config.ts';
 import { getCurrency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { explainPayout } from '../dispatch/explain.ts';
@@ -111,9 +112,9 @@ function refuseFaulty(faults: readonly RailFault[]): void {
   throw new ConfigError(`this command needs rails that cannot be opened: ${texts}`);
 }
 
-/** @throws ConfigError where the environment has no such payout. */
+/** @throws AppError not_found. */
 export async function getPayoutKey({ db, name }: CommandContext, payoutId: string) {
   const accountId = await findAccountOfPayout(db.system, payoutId);
-  if (accountId === undefined) throw new ConfigError(`payout not found in ${name}`);
+  if (accountId === undefined) throw new AppError('not_found', `payout not found in ${name}`);
   return { accountId, payoutId };
 }

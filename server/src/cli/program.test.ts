@@ -9,9 +9,10 @@ import { createLiveSetup, type LiveSetup, partnerRail } from '../../testing/setu
 import { getBrand } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
 import { newId } from '../core/ids.ts';
+import { commands } from './commands.ts';
 import { type CommandContext, openContext } from './context.ts';
 import { getHelp } from './options.ts';
-import { commands, readCommand } from './program.ts';
+import { readCommand } from './program.ts';
 
 const uuid = '00000000-0000-7000-8000-000000000001';
 const payout = `payout_${uuid}`;

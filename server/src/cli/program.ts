@@ -1,55 +1,9 @@
 import { Command as CommanderCommand, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
-import { accountCommands } from './account.ts';
 import { type Command, formatFlag } from './command.ts';
+import { commands } from './commands.ts';
 import type { Host } from './context.ts';
-import { credentialCommands } from './credential.ts';
-import { exceptionCommands } from './exception.ts';
-import { identityCommands } from './identity.ts';
-import { keyCommands } from './key.ts';
-import { ledgerCommands } from './ledger.ts';
-import { limitCommands } from './limit.ts';
-import { operatorCommands } from './operator.ts';
 import { getHelp } from './options.ts';
-import { payoutCommands } from './payout.ts';
-import { railCommands } from './rail.ts';
-import { receiptCommands } from './receipt.ts';
-import { reconciliationCommands } from './reconciliation.ts';
-import { recoveryCommands } from './recovery.ts';
-import { reportCommands } from './report.ts';
-import { rotationCommands } from './rotation.ts';
-import { screeningCommands } from './screening.ts';
-import { serviceCommands } from './service.ts';
-import { payoutListCommand, statusCommands } from './status.ts';
-import { freezeCommands, sendingCommands } from './stopping.ts';
-import { userCommands } from './user.ts';
-
-/** The commands of operators: `npm run outlay -- admin <command>`. */
-
-export const commands: readonly Command[] = [
-  ...serviceCommands,
-  ...ledgerCommands,
-  ...operatorCommands,
-  ...accountCommands,
-  ...limitCommands,
-  ...credentialCommands,
-  ...userCommands,
-  ...keyCommands,
-  ...rotationCommands,
-  ...exceptionCommands,
-  ...statusCommands,
-  ...reportCommands,
-  payoutListCommand,
-  ...payoutCommands,
-  ...receiptCommands,
-  ...recoveryCommands,
-  ...sendingCommands,
-  ...freezeCommands,
-  ...railCommands,
-  ...screeningCommands,
-  ...identityCommands,
-  ...reconciliationCommands,
-];
 
 const nouns: Readonly<Record<string, string>> = {
   ledger: 'prove the ledger, and export it',
@@ -63,6 +17,7 @@ const nouns: Readonly<Record<string, string>> = {
   credential: 'credentials of accounts',
   key: 'the master key',
   user: 'erase recipients, and legal holds',
+  link: 'links with which recipients do one thing on a page',
   exception: 'exceptions: cases that wait for a person',
   payout: 'explain payouts and decide about them',
   receipt: 'receipts of payouts',

@@ -1,10 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import { checkRails } from '../rails/host/check.ts';
+import { readMessage } from '../rails/host/messages.ts';
 import { secretContext } from '../rails/host/open.ts';
 import { sealedPrefix } from '../rails/host/rail-config.ts';
 import { defineCommand } from './command.ts';
 import { openRails } from './context.ts';
-import { file } from './options.ts';
+import { file, option, rail as railName } from './options.ts';
+
+const messageId = option(
+  { value: 'id', about: 'the id of the message' },
+  z.string().min(1).max(500),
+);
 
 export const railCommands = [
   defineCommand({
@@ -25,6 +32,14 @@ export const railCommands = [
       if (reports.some((report) => report.faults.length > 0)) process.exitCode = 1;
       return reports;
     },
+  }),
+  defineCommand({
+    name: 'rail message',
+    permission: 'comply',
+    about: 'print an inbound message as it arrived, for an inquiry; in the audit log',
+    options: { rail: railName, id: messageId },
+    run: async ({ db, keys }, name) =>
+      (await readMessage({ session: db.system, keys }, name)).toString('utf8'),
   }),
   defineCommand({
     name: 'secret seal',

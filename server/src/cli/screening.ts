@@ -1,4 +1,5 @@
-import { ConfigError, RefusedCommand } from '../config.ts';
+import { RefusedCommand } from '../config.ts';
+import { AppError } from '../core/errors.ts';
 import { importSanctionsLists } from '../environment/imports.ts';
 import { decideScreenedPayout } from '../rules/screening-decisions.ts';
 import { listPayoutScreenings } from '../screening/payout-screenings.ts';
@@ -78,9 +79,9 @@ async function decideUser(
   }
 }
 
-/** @throws ConfigError where the environment has no such user. */
+/** @throws AppError not_found. */
 export async function getUserKey({ db, name }: CommandContext, userId: string) {
   const accountId = await findAccountOfUser(db.system, userId);
-  if (accountId === undefined) throw new ConfigError(`user not found in ${name}`);
+  if (accountId === undefined) throw new AppError('not_found', `user not found in ${name}`);
   return { accountId, userId };
 }

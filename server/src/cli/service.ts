@@ -1,5 +1,4 @@
-import type { Role } from '../app.ts';
-import { describeConfig, readConfig } from '../config.ts';
+import { describeConfig, type Role, readConfig } from '../config.ts';
 import { listEnvironments } from '../environment/databases.ts';
 import { type Command, defineHostCommand } from './command.ts';
 import { runDoctor } from './doctor/doctor.ts';

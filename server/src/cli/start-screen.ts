@@ -1,19 +1,24 @@
 import { dirname, relative } from 'node:path';
-import type { Role } from '../app.ts';
-import type { Config } from '../config.ts';
+import type { Config, Role } from '../config.ts';
 import { newestVersion } from '../core/access.ts';
 
 /** The text that a start prints. */
 export function describeStart(
   config: Config,
-  started: { role: Role; baseUrl: string; stagingFile: string | undefined },
+  started: {
+    role: Role;
+    baseUrl: string;
+    stagingFile: string | undefined;
+    consoleLink: string | undefined;
+  },
 ): string {
-  const { role, baseUrl, stagingFile } = started;
+  const { role, baseUrl, stagingFile, consoleLink } = started;
   if (role === 'work') {
     return `Outlay is ready for background work. Health and metrics: ${baseUrl}/metrics\n`;
   }
   const lines = ['', '  Outlay is ready.', '', `  API          ${baseUrl}/${newestVersion}`];
   lines.push(`  Reference    ${baseUrl}/docs`);
+  lines.push(`  Console      ${consoleLink ?? `${baseUrl}/console`}`);
   if (stagingFile !== undefined) {
     const near = relative(process.cwd(), stagingFile);
     const path = near.startsWith('..') ? stagingFile : near;

@@ -2,7 +2,6 @@ import { formatSeconds } from '../core/clock.ts';
 import { getCurrency } from '../core/currency.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import { openRates } from '../environment/imports.ts';
 import {
   listUnfinished,
   readStatus,
@@ -11,6 +10,7 @@ import {
   unfinishedStatuses,
 } from '../monitoring/status.ts';
 import { defineCommand } from './command.ts';
+import { getRates } from './context.ts';
 import { account, duration, flag, limit, oneOf, rail } from './options.ts';
 
 /** One screen of how the service is doing, and the list of payouts that have not ended. */
@@ -23,7 +23,7 @@ export const statusCommands = [
     options: { json: flag('as JSON') },
     run: async (context, { json }) => {
       const status = await readStatus(context.db);
-      const rates = await openRates(context);
+      const rates = await getRates(context);
       const newest = [...rates.newestBySource()].map(([source, asOfMs]) => ({
         source,
         age: formatAge((context.clock.nowMs() - asOfMs) / 1000),

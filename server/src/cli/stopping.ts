@@ -1,4 +1,3 @@
-import { ConfigError } from '../config.ts';
 import {
   describeSending,
   type FreezeObject,
@@ -11,6 +10,7 @@ import {
   type Stopped,
   stop,
 } from '../controls/freezes.ts';
+import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import { describeRecovery } from '../dispatch/recovery.ts';
 import { getAccountId } from './account.ts';
@@ -43,10 +43,10 @@ async function freezeObject(
 
 type GlobalScope = 'sending' | 'commits';
 
-/** @throws ConfigError where it is not stopped. */
+/** @throws AppError illegal_move where it is not stopped. */
 async function getGlobalFreeze({ db }: OperatorContext, scope: GlobalScope): Promise<string> {
   const open = await findGlobalFreeze(db.system, scope);
-  if (open === undefined) throw new ConfigError(`${scope} is not stopped`);
+  if (open === undefined) throw new AppError('illegal_move', `${scope} is not stopped`);
   return open.id;
 }
 

@@ -46,7 +46,11 @@ function open(db = money.db) {
         railNames: ['fake', 'idle'],
         rails: [createFakeRail(() => ({ outcome: 'paid' }))],
         healthOf: () => 'degraded',
-        railFunds: () => new Map([['chain', [{ currency: 'ETH', amount: '1.5' }]]]),
+        railFunds: () =>
+          new Map([
+            ['chain', [{ currency: 'ETH', amount: '1.5' }]],
+            ['bank', [{ currency: 'EUR', amount: '-7', asOfMs: money.clock.nowMs() - 60_000 }]],
+          ]),
         loopsSucceededAtMs: () => new Map([['dispatch', -4_000]]),
         newestRates: () => new Map([['ecb', money.clock.nowMs() - 60_000]]),
       },
@@ -152,6 +156,10 @@ test('a scrape shows dispatch lag, background work, funds, health and cut-offs o
   assert.equal(gauges.get('outlay_dispatch_lag_seconds{rail="idle"}'), 0);
   assert.equal(gauges.get('outlay_loop_success_age_seconds{loop="dispatch"}'), 4);
   assert.equal(gauges.get('outlay_rail_funds{rail="chain",currency="ETH"}'), 1.5);
+  const ofBank = '{rail="bank",currency="EUR"}';
+  assert.equal(gauges.get(`outlay_rail_funds${ofBank}`), -7);
+  assert.equal(Math.round(gauges.get(`outlay_rail_funds_age_seconds${ofBank}`) ?? 0), 60);
+  assert.equal(gauges.get('outlay_rail_funds_age_seconds{rail="chain",currency="ETH"}'), undefined);
   assert.equal(gauges.get(`outlay_rail_health{rail="${rail.name}"}`), 0.5);
   assert.ok((gauges.get('outlay_ledger_unsigned_seconds{environment="staging"}') ?? 0) >= 120);
 });

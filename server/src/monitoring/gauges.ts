@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { type ExpiryMeasureRow, measureExpiries } from '../accounts/expiry-warnings.ts';
 import { freezeScopes } from '../controls/freezes.ts';
 import type { Health } from '../dispatch/gate.ts';
 import { measureUnsigned } from '../ledger/checkpoints.ts';
@@ -123,6 +124,12 @@ function createPayoutGauges(gauge: NewGauge) {
       'rail',
       'currency',
     ),
+    fundsAge: gauge(
+      'rail_funds_age_seconds',
+      'Age of outlay_rail_funds, where the rail knows it by a statement only',
+      'rail',
+      'currency',
+    ),
     unsigned: gauge(
       'ledger_unsigned_seconds',
       'How long the oldest change that no signed checkpoint covers has waited',
@@ -160,6 +167,11 @@ function createServiceGauges(gauge: NewGauge) {
       'Time since the oldest notice that was not sent yet was written',
       'channel',
     ),
+    credentials: gauge(
+      'credentials_expiring',
+      'Credentials of clients that expire within so many days and were not replaced',
+      'days',
+    ),
     connections: gauge('database_connections', 'Connections by pool', 'pool', 'state'),
     readAge: gauge(
       'database_gauges_age_seconds',
@@ -177,6 +189,7 @@ type Snapshot = {
   readonly webhooks: readonly WebhookMeasureRow[];
   readonly notices: readonly NoticeMeasureRow[];
   readonly unsignedSeconds: number;
+  readonly expiries: readonly ExpiryMeasureRow[];
   readonly lists: readonly { list: string; checkedAtMs: number }[];
   readonly readAtMs: number;
 };
@@ -227,8 +240,9 @@ async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot,
     const webhooks = await measureWebhooks(session);
     const notices = await measureNotices(session);
     const unsignedSeconds = await measureUnsigned(session);
+    const expiries = await measureExpiries(session);
     const measured = { unfinished, exceptions, freezes, webhooks, notices, unsignedSeconds };
-    return { ...measured, lists: versions };
+    return { ...measured, expiries, lists: versions };
   });
 }
 
@@ -254,8 +268,10 @@ function showProcess(
     gauges.rateAge.set({ environment: name, source }, (clock.nowMs() - asOfMs) / 1000);
   }
   for (const [rail, funds] of environment.railFunds()) {
-    for (const { currency, amount } of funds) {
-      gauges.funds.set({ environment: name, rail, currency }, Number(amount));
+    for (const { currency, amount, asOfMs } of funds) {
+      const labels = { environment: name, rail, currency };
+      gauges.funds.set(labels, Number(amount));
+      if (asOfMs !== undefined) gauges.fundsAge.set(labels, (clock.nowMs() - asOfMs) / 1000);
     }
   }
   const book = environment.rates();
@@ -304,6 +320,8 @@ function showSnapshot(
     gauges.notices.set({ environment, channel }, count);
     gauges.oldestNotice.set({ environment, channel }, oldestSeconds + ageSeconds);
   }
+  for (const { days, count } of snapshot.expiries)
+    gauges.credentials.set({ environment, days }, count);
   for (const { list, checkedAtMs } of snapshot.lists) {
     gauges.listAge.set({ environment, list }, (realNowMs() - checkedAtMs) / 1000);
   }

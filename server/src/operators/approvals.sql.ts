@@ -1,5 +1,5 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import { column, defineQuery, exec, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, exec, many, maybeOne, type RowOf } from '../db/rows.ts';
 
 const open = defineQuery({
   name: 'find_open_approval',
@@ -47,8 +47,15 @@ const listed = defineQuery({
 
 const byId = defineQuery({
   name: 'find_approval',
-  text: `select id, requested_by, approved_by from approvals where id = $1 and ended_at is null`,
-  columns: { id: column.uuid, requested_by: column.uuid, approved_by: nullable(column.uuid) },
+  text: `
+    select id, action, parameters, expires_at <= clock_timestamp() as is_expired
+    from approvals where id = $1 and ended_at is null`,
+  columns: {
+    id: column.uuid,
+    action: column.text,
+    parameters: column.text,
+    is_expired: column.boolean,
+  },
 });
 
 export const findOpenApproval = (session: Session, action: string, parameters: string) =>

@@ -57,6 +57,30 @@ export async function requestApproval(
   return (await endApproval(session, open.id, ended)) ? 'approved' : 'waiting';
 }
 
+/** The id of the request that waits for a second person. */
+export async function findOpenRequest(
+  session: Session,
+  { action, parameters }: Omit<Approval, 'reason'>,
+): Promise<string | undefined> {
+  return (await findOpenApproval(session, action, formatParameters(parameters)))?.id;
+}
+
+export type RequestedAct = {
+  id: string;
+  action: string;
+  parameters: Readonly<Record<string, unknown>>;
+};
+
+/** What a request that waits would do. @throws AppError not_found. */
+export async function getRequestedAct(session: Session, id: string): Promise<RequestedAct> {
+  const open = await findApproval(session, id);
+  if (open === undefined || open.is_expired) {
+    throw new AppError('not_found', 'no request with this id waits');
+  }
+  const parameters = JSON.parse(open.parameters) as Record<string, unknown>;
+  return { id, action: open.action, parameters };
+}
+
 /** Takes back a request that waits. @throws AppError not_found. */
 export async function withdrawApproval(session: Session, id: string): Promise<void> {
   const open = await findApproval(session, id);

@@ -92,21 +92,56 @@ export async function createFirstOwner(
   return created;
 }
 
+/** With the code of its row, which changes with the key and the role. */
+export type GenuineOperator = Operator & { readonly mac: Buffer };
+
+/** False where the row was written past the service. */
+export function isGenuineOperator(
+  keys: KeyRing,
+  row: Pick<OperatorRow, 'id' | 'name' | 'role' | 'secret_hash' | 'mac'>,
+): boolean {
+  return timingSafeEqual(row.mac, computeMac(keys, row));
+}
+
+/** The operator of a name or an id, unless it is revoked or its row is not genuine. */
+export async function findGenuineOperator(
+  { session, keys }: OperatorServices,
+  by: string | { id: string },
+): Promise<GenuineOperator | undefined> {
+  const row = await (typeof by === 'string'
+    ? findOperatorByName(session, by)
+    : findOperator(session, by.id));
+  if (row === undefined || row.revoked_at !== null || !isGenuineOperator(keys, row)) {
+    return undefined;
+  }
+  return { id: row.id, name: row.name, role: row.role, mac: row.mac };
+}
+
+/** The operator whose key it is; undefined for any other text. */
+export async function authenticateKey(
+  { session, keys }: OperatorServices,
+  text: string,
+): Promise<GenuineOperator | undefined> {
+  const key = readKey(text);
+  if (key === undefined) return undefined;
+  const row = await findOperator(session, key.id);
+  if (row === undefined || row.revoked_at !== null) return undefined;
+  if (!timingSafeEqual(row.secret_hash, key.hash) || !isGenuineOperator(keys, row)) {
+    return undefined;
+  }
+  return { id: row.id, name: row.name, role: row.role, mac: row.mac };
+}
+
 /**
  * The operator whose key it is; undefined for any other text. A row that was written past the service
  * is nobody's.
  */
 export async function authenticateOperator(
-  { session, keys }: OperatorServices,
+  services: OperatorServices,
   text: string,
 ): Promise<Operator | undefined> {
-  const key = readKey(text);
-  if (key === undefined) return undefined;
-  const row = await findOperator(session, key.id);
-  if (row === undefined || row.revoked_at !== null) return undefined;
-  if (!timingSafeEqual(row.secret_hash, key.hash)) return undefined;
-  if (!timingSafeEqual(row.mac, computeMac(keys, row))) return undefined;
-  return { id: row.id, name: row.name, role: row.role };
+  const found = await authenticateKey(services, text);
+  return found && { id: found.id, name: found.name, role: found.role };
 }
 
 /** Operators without their secrets, by name. */

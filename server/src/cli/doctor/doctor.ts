@@ -1,4 +1,5 @@
-import { type Config, ConfigError, findUnknownSettings, readConfig } from '../../config.ts';
+import { type Config, ConfigError, readConfig } from '../../config.ts';
+import { findUnknownSettings } from '../../config-names.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
@@ -9,6 +10,7 @@ import {
   checkFonts,
   checkNode,
   checkPorts,
+  checkReader,
   checkUser,
 } from './machine-checks.ts';
 import { checkNotices, checkTemplates } from './notice-checks.ts';
@@ -58,6 +60,7 @@ export async function examine(variables: Variables, options: DoctorOptions): Pro
     checkNode(),
     checkUser(config, options.uid),
     checkFonts(),
+    checkReader(),
     await checkDecoder(),
     ...checkNames(variables, listSecretNames(config)),
     ...checkDataFolder(config),

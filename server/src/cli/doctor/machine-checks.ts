@@ -6,6 +6,8 @@ import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { placeMasterKey } from '../../environment/master-keys.ts';
 import { findConfinement } from '../../kyc/decoder-confinement.ts';
+import { isReaderInstalled } from '../../kyc/reading/ocr-packages.ts';
+import { describeMissingEngine, isEngineInstalled } from '../../receipts/engine.ts';
 import { areScriptFontsInstalled } from '../../receipts/optional-fonts.ts';
 import { type Finding, formatCause, passed, problem } from './finding.ts';
 
@@ -36,10 +38,21 @@ export async function checkDecoder(): Promise<Finding> {
 }
 
 export function checkFonts(): Finding {
+  if (!isEngineInstalled()) {
+    return passed(`receipts and statements as PDF are answered 406: ${describeMissingEngine()}`);
+  }
   return passed(
     areScriptFontsInstalled()
       ? 'receipts have fonts for all scripts'
       : 'receipts transliterate names in other scripts; npm run fonts installs their fonts',
+  );
+}
+
+export function checkReader(): Finding {
+  return passed(
+    isReaderInstalled()
+      ? 'identity documents are read for the reviewer'
+      : 'identity documents are not read for the reviewer; npm run ocr installs what reads them',
   );
 }
 

@@ -45,9 +45,62 @@ create table approvals (
 create unique index approvals_open on approvals (action, md5(parameters)) where ended_at is null;
 create index approvals_time on approvals (requested_at);
 
+-- How an operator logs in to the console, apart from the key.
+create table operator_logins (
+  operator_id uuid primary key references operators (id),
+  -- Argon2id in its standard form, with its parameters; "" where none is set.
+  password_hash text not null,
+  -- The secret of the second factor (RFC 6238), sealed; null where none is set.
+  totp_secret bytea,
+  -- The newest time step whose code was accepted: each code is accepted once.
+  totp_step bigint not null default 0,
+  mac bytea not null check (length(mac) = 32),
+  changed_at timestamptz not null
+);
+
+-- Links that log in once.
+create table operator_links (
+  token_hash bytea primary key check (length(token_hash) = 32),
+  operator_id uuid not null references operators (id),
+  expires_at timestamptz not null,
+  used_at timestamptz,
+  mac bytea not null check (length(mac) = 32)
+);
+create index operator_links_time on operator_links (expires_at);
+
+-- Sessions of browsers. The code covers that of the operator's row: a new key or role ends them.
+create table operator_sessions (
+  id uuid primary key,
+  operator_id uuid not null references operators (id),
+  token_hash bytea not null unique check (length(token_hash) = 32),
+  method text not null check (method in ('link', 'key', 'password')),
+  -- May only set up a password and a second factor.
+  is_restricted boolean not null,
+  address text not null,
+  created_at timestamptz not null,
+  used_at timestamptz not null,
+  ends_at timestamptz not null,
+  ended_at timestamptz,
+  mac bytea not null check (length(mac) = 32)
+);
+create index operator_sessions_operator on operator_sessions (operator_id) where ended_at is null;
+create index operator_sessions_time on operator_sessions (ends_at);
+
+-- Attempts to log in, by the hash of an operator's name or of an address, in a window of time.
+create table login_attempts (
+  key bytea primary key check (length(key) = 32),
+  attempts integer not null check (attempts > 0),
+  since timestamptz not null
+);
+create index login_attempts_time on login_attempts (since);
+
 alter table operators enable row level security;
 alter table policies enable row level security;
 alter table approvals enable row level security;
+alter table operator_logins enable row level security;
+alter table operator_links enable row level security;
+alter table operator_sessions enable row level security;
+alter table login_attempts enable row level security;
 
 create trigger never_removed before delete or truncate on operators
   for each statement execute function refuse_change('operators are revoked, never deleted');

@@ -1,0 +1,50 @@
+import { accountCommands } from './account.ts';
+import type { Command } from './command.ts';
+import { credentialCommands } from './credential.ts';
+import { exceptionCommands } from './exception.ts';
+import { identityCommands } from './identity.ts';
+import { keyCommands } from './key.ts';
+import { ledgerCommands } from './ledger.ts';
+import { limitCommands } from './limit.ts';
+import { linkCommands } from './link.ts';
+import { operatorCommands } from './operator.ts';
+import { payoutCommands } from './payout.ts';
+import { railCommands } from './rail.ts';
+import { receiptCommands } from './receipt.ts';
+import { reconciliationCommands } from './reconciliation.ts';
+import { recoveryCommands } from './recovery.ts';
+import { reportCommands } from './report.ts';
+import { rotationCommands } from './rotation.ts';
+import { screeningCommands } from './screening.ts';
+import { serviceCommands } from './service.ts';
+import { payoutListCommand, statusCommands } from './status.ts';
+import { freezeCommands, sendingCommands } from './stopping.ts';
+import { userCommands } from './user.ts';
+
+/** The commands of operators: `npm run outlay -- admin <command>`. */
+
+export const commands: readonly Command[] = [
+  ...serviceCommands,
+  ...ledgerCommands,
+  ...operatorCommands,
+  ...accountCommands,
+  ...limitCommands,
+  ...credentialCommands,
+  ...userCommands,
+  ...linkCommands,
+  ...keyCommands,
+  ...rotationCommands,
+  ...exceptionCommands,
+  ...statusCommands,
+  ...reportCommands,
+  payoutListCommand,
+  ...payoutCommands,
+  ...receiptCommands,
+  ...recoveryCommands,
+  ...sendingCommands,
+  ...freezeCommands,
+  ...railCommands,
+  ...screeningCommands,
+  ...identityCommands,
+  ...reconciliationCommands,
+];

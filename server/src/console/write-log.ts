@@ -1,0 +1,31 @@
+import { appendAudit } from '../audit/audit.ts';
+import { AppError } from '../core/errors.ts';
+import type { OperatorWrite } from '../http/callers.ts';
+import type { BaseServices } from '../http/route.ts';
+
+/** The audit log of what operators change for accounts through the operations of clients. */
+
+/** Without the body, which holds personal data. Returns what records the outcome. */
+export async function recordWrite({ db }: BaseServices, write: OperatorWrite) {
+  const { principal, method, path, params, address, requestId } = write;
+  const { operator, accountId, credentialId } = principal;
+  if (operator === undefined) throw new Error('unreachable: only operators are recorded');
+  const { version: _version, ...named } = params as Record<string, string>;
+  const entry = {
+    actor: { kind: 'operator', id: operator.id, name: operator.name, role: operator.role, address },
+    action: `api ${method} ${path}`,
+    object: { ...named, credential: credentialId },
+    accountId,
+    requestId,
+  } as const;
+  await appendAudit(db.system, { ...entry, outcome: 'requested' });
+  return async (outcome: 'done' | 'failed', error?: unknown): Promise<void> => {
+    const after = error === undefined ? undefined : { error: nameOf(error) };
+    await appendAudit(db.system, { ...entry, outcome, after });
+  };
+}
+
+function nameOf(error: unknown): string {
+  if (error instanceof AppError) return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}

@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import { objectAnswer } from '../http/schema.ts';
+import { defineOperation, list, nothing, optionalText, text, toList } from './operation.ts';
+
+/** Accounts of clients: their balances, settings, credentials and limits. */
+
+const account = z
+  .object({
+    id: text('The account'),
+    name: text('Its name'),
+    created_at: text('When it was created, UTC'),
+  })
+  .meta({ id: 'OperatorAccount' });
+
+const booked = z
+  .object({
+    result: text('`booked`, or `repeated` where the reference was booked before'),
+    currency: text('Of the balance'),
+    balance: text('The balance after it, decimal'),
+  })
+  .meta({ id: 'BookedBalance' });
+
+const accountOperationList = () => [
+  defineOperation({
+    command: 'account list',
+    method: 'GET',
+    path: '/operator/accounts',
+    operationId: 'listAccounts',
+    summary: 'List the accounts of clients',
+    result: list(account, 'The oldest first').meta({ id: 'OperatorAccounts' }),
+    shape: toList,
+  }),
+  defineOperation({
+    command: 'account create',
+    method: 'POST',
+    path: '/operator/accounts',
+    operationId: 'createClientAccount',
+    summary: 'Create an account',
+    description: 'Its secrets are shown only once.',
+    result: z
+      .object({
+        account: text('The account'),
+        client_id: text('Of its first client credentials'),
+        client_secret: text('Shown once'),
+        api_key: text('Its first API key; shown once'),
+      })
+      .meta({ id: 'NewClientAccount' }),
+  }),
+  defineOperation({
+    command: 'account set',
+    method: 'PATCH',
+    path: '/operator/accounts/{account}',
+    operationId: 'changeAccount',
+    summary: 'Change the settings of an account',
+    // A path on the machine of the command line.
+    fixed: { logo: undefined },
+    result: nothing.meta({ id: 'ChangedAccount' }),
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'account fund',
+    method: 'POST',
+    path: '/operator/accounts/{account}/fundings',
+    operationId: 'fundAccount',
+    summary: 'Record money that came in from outside',
+    description: 'Once for each `reference`: a repeat moves nothing.',
+    result: booked,
+    refusals: [404, 409],
+  }),
+  defineOperation({
+    command: 'account adjust',
+    method: 'POST',
+    path: '/operator/accounts/{account}/adjustments',
+    operationId: 'adjustAccount',
+    summary: 'Correct a balance',
+    description: 'Once for each `reference`. A negative amount takes from the balance.',
+    result: booked,
+    refusals: [404, 409],
+  }),
+  defineOperation({
+    command: 'account bookings',
+    method: 'GET',
+    path: '/operator/accounts/{account}/bookings',
+    operationId: 'listBookings',
+    summary: 'List what operators have booked on the balances of an account',
+    result: list(objectAnswer).meta({ id: 'Bookings' }),
+    shape: toList,
+    refusals: [404],
+  }),
+];
+
+const limit = z
+  .object({
+    name: text('The name of the limit'),
+    per: text('What it limits: payout, account or corridor'),
+    hours: z.number().describe('The window'),
+    count_max: optionalText('At most so many payouts; null: any'),
+    usd_max: optionalText('At most so much in USD; null: any'),
+    corridor: optionalText('Only of this corridor; null: of all'),
+  })
+  .meta({ id: 'AccountLimit' });
+
+const limitOperations = () => [
+  defineOperation({
+    command: 'limit list',
+    method: 'GET',
+    path: '/operator/accounts/{account}/limits',
+    operationId: 'listLimits',
+    summary: 'List the limits of an account',
+    result: list(limit, 'By name').meta({ id: 'AccountLimits' }),
+    shape: toList,
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'limit set',
+    method: 'PUT',
+    path: '/operator/accounts/{account}/limits/{name}',
+    operationId: 'setLimit',
+    summary: 'Set a limit of an account',
+    description: 'Raising one can need two operators.',
+    result: z.object({ in_force: text('From when on') }).meta({ id: 'LimitInForce' }),
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'limit remove',
+    method: 'POST',
+    path: '/operator/accounts/{account}/limits/{name}/removal',
+    operationId: 'removeLimit',
+    summary: 'Remove a limit of an account',
+    result: nothing.meta({ id: 'RemovedLimit' }),
+    shape: () => ({}),
+    refusals: [404],
+  }),
+];
+
+const credential = z
+  .object({
+    id: text('The credential'),
+    kind: text('client or api_key'),
+    scopes: z.array(z.string()).describe('What it may do'),
+    created_at: text('When it was created, UTC'),
+    expires_at: optionalText('When it expires, UTC; null: never'),
+    revoked_at: optionalText('When it was revoked, UTC; null while it is valid'),
+  })
+  .meta({ id: 'AccountCredential' });
+
+const credentialOperations = () => [
+  defineOperation({
+    command: 'credential list',
+    method: 'GET',
+    path: '/operator/accounts/{account}/credentials',
+    operationId: 'listCredentials',
+    summary: 'List the credentials of an account',
+    result: list(credential, 'The oldest first').meta({ id: 'AccountCredentials' }),
+    shape: toList,
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'credential create',
+    method: 'POST',
+    path: '/operator/accounts/{account}/credentials',
+    operationId: 'createCredential',
+    summary: 'Create a credential',
+    description: 'Its secret is shown only once.',
+    result: z
+      .object({
+        credential_id: text('The credential'),
+        api_key: text('The API key; shown once').optional(),
+        client_id: text('Of client credentials').optional(),
+        client_secret: text('Of client credentials; shown once').optional(),
+      })
+      .meta({ id: 'NewCredential' }),
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'credential revoke',
+    method: 'POST',
+    path: '/operator/accounts/{account}/credentials/{credential}/revoke',
+    operationId: 'revokeCredential',
+    summary: 'Revoke a credential',
+    description: 'It takes effect within a second.',
+    result: nothing.meta({ id: 'RevokedCredential' }),
+    refusals: [404],
+  }),
+];
+
+const reportOperation = () =>
+  defineOperation({
+    command: 'report month',
+    method: 'GET',
+    path: '/operator/reports/month',
+    operationId: 'reportMonth',
+    summary: 'Volumes, fees and margin of a month',
+    description: 'By client, rail and corridor. The sums are those of the ledger.',
+    fixed: { format: 'json' },
+    result: z
+      .object({
+        environment: text('staging or live'),
+        from: text('The first day'),
+        to: text('The day after the last'),
+        earned: z
+          .array(
+            z.object({
+              currency: text('The currency'),
+              fees: text('Fees less refunded ones'),
+              fx_margin: text('The margin of exchanges'),
+            }),
+          )
+          .describe('What was earned in the month'),
+        lines: z.array(objectAnswer).describe('By client, kind of journal, rail and corridor'),
+        ledger: z.array(objectAnswer).describe('Opening, movement and closing of balances'),
+      })
+      .meta({ id: 'MonthReport' }),
+    refusals: [404],
+  });
+
+export const accountOperations = () => [
+  ...accountOperationList(),
+  ...limitOperations(),
+  ...credentialOperations(),
+  reportOperation(),
+];

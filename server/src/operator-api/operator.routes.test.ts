@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../testing/setups/database.ts';
+import { findAccount } from '../accounts/accounts.ts';
+import { type App, createApp } from '../app.ts';
+import { commands } from '../cli/commands.ts';
+import { readConfig } from '../config.ts';
+import { createOperator } from '../operators/operators.ts';
+import { changePolicy } from '../operators/policies.ts';
+import { listRoutes } from '../routes.ts';
+
+/** Operators over HTTP: the same roles, two persons and audit log as on the command line. */
+
+type Row = Record<string, string>;
+type Body = {
+  code: string;
+  detail: string;
+  errors: { pointer?: string; parameter?: string; code: string }[];
+  data: Row[];
+  result: string;
+  approval: string;
+  outcome: Row;
+  [name: string]: unknown;
+};
+type Reply = { status: number; body: Body; requestId: string };
+
+let database: TestDatabase;
+let folder: string;
+let app: App;
+let baseUrl: string;
+let account: string;
+const keys: Record<string, string> = {};
+
+before(async () => {
+  database = await createTestDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'outlay-operators-'));
+  app = await createApp(
+    readConfig({
+      DATABASE_URL: database.url,
+      OUTLAY_DATA: folder,
+      OUTLAY_LOG_LEVEL: 'silent',
+      PORT: '0',
+    }),
+    { role: 'serve', realNowMs: Date.now },
+  );
+  ({ baseUrl } = await app.listen());
+  ({ account = '' } = JSON.parse(readFileSync(join(folder, 'staging.json'), 'utf8')) as Row);
+  for (const [name, role] of [
+    ['ada', 'owner'],
+    ['bob', 'approver'],
+    ['vic', 'viewer'],
+    ['cora', 'compliance'],
+  ] as const) {
+    keys[name] = (await createOperator(services(), { name, role, createdBy: undefined })).key;
+  }
+});
+after(async () => {
+  await app.close();
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+function services() {
+  const env = app.environments.staging ?? assert.fail('staging is open');
+  return { session: env.db.system, keys: env.keys };
+}
+
+async function call(name: string, request: string, body?: unknown): Promise<Reply> {
+  const [method = '', path = ''] = request.split(' ');
+  const response = await fetch(`${baseUrl}/v0.1.4/operator/${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${keys[name] ?? ''}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Body,
+    requestId: response.headers.get('x-request-id') ?? '',
+  };
+}
+
+const read = async (path: string, name = 'vic'): Promise<Body> => {
+  const { status, body } = await call(name, `GET ${path}`);
+  assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`);
+  return body;
+};
+
+describe('every list and number', () => {
+  it('is read by a viewer', async () => {
+    for (const route of listRoutes()) {
+      if (route.access !== 'operator' || route.method !== 'GET') continue;
+      if (/\{(?:user|payout)\}/.test(route.path)) continue;
+      const path = route.path
+        .replace('/operator/', '')
+        .replace('{account}', account)
+        .replace('{rail}', 'sandbox');
+      const query = { 'reports/month': '?month=2026-11', screenings: undefined }[path] ?? '';
+      if (path !== 'screenings') await read(path + query);
+    }
+  });
+
+  it('shows money by account, and rails with their health', async () => {
+    const { balances, needs } = (await read('overview?days=7')) as unknown as {
+      balances: Row[];
+      needs: Row;
+    };
+    const usd = balances.find((row) => row['currency'] === 'USD');
+    assert.deepEqual(
+      [usd?.['account_id'], usd?.['available'], usd?.['in_transit']],
+      [account, '1000000', '0'],
+    );
+    assert.deepEqual(needs, { exceptions: 0, approvals: 0, freezes: 0 });
+    const [rail] = (await read('rails')).data;
+    assert.deepEqual([rail?.['rail'], rail?.['health']], ['sandbox', 'up']);
+  });
+});
+
+describe('a change', () => {
+  it('needs the role, and is refused with every fault at once', async () => {
+    const refused = await call('vic', 'POST sending/stop', { reason: 'Trial' });
+    assert.deepEqual([refused.status, refused.body.code], [403, 'role_not_permitted']);
+    const faulty = await call('ada', `POST accounts/${account}/fundings`, { currency: 'XX1' });
+    assert.equal(faulty.status, 400);
+    assert.deepEqual(
+      faulty.body.errors.map(({ pointer, code }) => [pointer, code]),
+      [
+        ['/currency', 'invalid_value'],
+        ['/amount', 'required'],
+        ['/reference', 'required'],
+        ['/reason', 'required'],
+      ],
+    );
+    const either = await call('ada', 'GET exceptions?all=true&closed=true');
+    assert.match(either.body.detail, /^all and closed exclude each other/);
+    const missing = { currency: 'USD', amount: '1', reference: 'r', reason: 'Why' };
+    const unknown = await call('ada', `POST accounts/${crypto.randomUUID()}/fundings`, missing);
+    assert.deepEqual([unknown.status, unknown.body.code], [404, 'not_found']);
+    const nowhere = await call('cora', 'POST sending/resume', { reason: 'Why' });
+    assert.equal(nowhere.status, 403);
+    const calm = await call('ada', 'POST sending/resume', { reason: 'Why' });
+    assert.deepEqual([calm.status, calm.body.code], [409, 'illegal_move']);
+  });
+
+  it('has its entries in the audit log, with address, reason and request', async () => {
+    const stopped = await call('bob', 'POST sending/stop', { reason: 'Drill 3' });
+    assert.deepEqual([stopped.status, stopped.body.result], [200, 'done']);
+    assert.equal((stopped.body.outcome as { result?: string }).result, 'stopped');
+    const { data } = await read('audit?action=sending');
+    assert.deepEqual(
+      data.slice(0, 2).map((row) => [row['outcome'], row['actor'], row['reason'], row['address']]),
+      [
+        ['done', 'bob', 'Drill 3', '127.0.0.1'],
+        ['requested', 'bob', 'Drill 3', '127.0.0.1'],
+      ],
+    );
+    assert.equal(data[0]?.['request_id'], stopped.requestId);
+    assert.equal((await call('bob', 'POST sending/resume', { reason: 'Over' })).status, 200);
+  });
+
+  it('waits for a second operator, who approves it by its id', async () => {
+    const policy = { action: 'funding', persons: 2, aboveUsd: 100n } as const;
+    await changePolicy(services(), policy);
+    const path = `POST accounts/${account}/fundings`;
+    const wire = { currency: 'USD', amount: '100.01', reference: 'wire 1', reason: 'Wire' };
+    const asked = await call('ada', path, wire);
+    assert.deepEqual([asked.body.result, asked.body.outcome], ['waiting', null]);
+    const [waiting] = (await read('approvals')).data;
+    assert.equal(waiting?.['approval'], asked.body.approval);
+    const approve = `POST approvals/${asked.body.approval}/approve`;
+    const own = await call('ada', approve, { reason: 'Mine' });
+    assert.equal(own.body.result, 'waiting');
+    const viewer = await call('vic', approve, { reason: 'Me' });
+    assert.equal(viewer.body.code, 'role_not_permitted');
+    const done = await call('bob', approve, { reason: 'Seen the statement' });
+    assert.deepEqual([done.body.result, done.body.outcome?.['balance']], ['done', '1000100.01']);
+    const again = await call('bob', approve, { reason: 'Again' });
+    assert.equal(again.status, 404);
+    // A repeat of what was booked moves nothing and needs nobody.
+    const repeated = await call('ada', path, wire);
+    assert.equal(repeated.body.outcome?.['balance'], '1000100.01');
+  });
+
+  it('turns settings on and off by booleans', async () => {
+    for (const isAccepted of [true, false]) {
+      const changed = await call('ada', `PATCH accounts/${account}`, {
+        accept_both_tokens: isAccepted,
+      });
+      assert.deepEqual([changed.status, changed.body.result], [200, 'done']);
+      const settings = await findAccount(services().session, account);
+      assert.equal(settings?.accept_both_tokens, isAccepted);
+    }
+    const text = await call('ada', `PATCH accounts/${account}`, { accept_both_tokens: 'yes' });
+    assert.deepEqual([text.status, text.body.code], [400, 'invalid_type']);
+  });
+
+  it('takes no credential of a client, and no account', async () => {
+    const { api_key: key } = JSON.parse(readFileSync(join(folder, 'staging.json'), 'utf8')) as Row;
+    keys['client'] = key ?? '';
+    const refused = await call('client', 'GET operators');
+    assert.deepEqual([refused.status, refused.body.code], [403, 'insufficient_scope']);
+  });
+});
+
+describe('a command', () => {
+  /** They work on files, secrets or whole tables, or have no operation yet (docs/guides/operators.md). */
+  const withoutOperation = [
+    'ledger export',
+    'ledger checkpoint',
+    'rates import',
+    'credential budget',
+    'link details',
+    'link verification',
+    'link status',
+    'link list',
+    'link revoke',
+    'key list',
+    'key rotate',
+    'key remove-old',
+    'credential rotate',
+    'receipt key',
+    'rail check',
+    'rail message',
+    'secret seal',
+    'screening import',
+    'identity export',
+    'identity read',
+    'reconciliation import',
+  ];
+
+  it('has an operation, or stays on the command line', () => {
+    const offered = new Set(
+      listRoutes().flatMap(
+        ({ description }) => /outlay admin ([a-z -]+)`/.exec(description ?? '')?.[1] ?? [],
+      ),
+    );
+    const missing = commands
+      .filter(({ perform, name }) => perform !== undefined && !offered.has(name))
+      .map(({ name }) => name);
+    assert.deepEqual(missing, withoutOperation);
+  });
+});

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+import { isUuid } from '../core/ids.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { objectAnswer, textField } from '../http/schema.ts';
+import { isWaiting } from '../operators/act.ts';
+import { getRequestedAct } from '../operators/approvals.ts';
+import { accountOperations } from './account-operations.ts';
+import { controlOperations } from './control-operations.ts';
+import { changeAnswer, getCommand, type OperatorServices, perform, toPlain } from './operation.ts';
+import { type OverviewServices, overviewOperations } from './overview-operations.ts';
+import { payoutOperations } from './payout-operations.ts';
+import { personOperations } from './person-operations.ts';
+import { reconciliationOperations } from './reconciliation-operations.ts';
+import { reviewOperations } from './review-operations.ts';
+
+/** The API of operators. */
+
+const approveBody = z
+  .object({ reason: textField(1000).min(1).describe('Why') })
+  .meta({ id: 'ApproveRequest' });
+
+const approveParams = z.object({
+  approval: z
+    .string()
+    .refine(isUuid, { error: 'must be an identifier (UUID)' })
+    .describe('The request, from `GET /operator/approvals`'),
+});
+
+/** Files of the command line and other machines are no business of this one. */
+const approvedHere: ReadonlySet<string> = new Set([
+  'account fund',
+  'account adjust',
+  'credential create',
+  'credential budget',
+  'limit set',
+  'limit remove',
+  'operator create',
+  'operator invite',
+  'policy set',
+  'sending resume',
+  'sending undrain',
+  'freeze lift',
+  'user erase',
+  'user release-hold',
+]);
+
+const approveRoute = (): Route<OperatorServices> =>
+  defineRoute<
+    OperatorServices,
+    z.output<typeof approveParams>,
+    unknown,
+    z.output<typeof approveBody>
+  >({
+    method: 'POST',
+    path: '/operator/approvals/{approval}/approve',
+    isVersioned: true,
+    operationId: 'approve',
+    tag: 'Operators',
+    summary: 'Do what another operator has requested',
+    description:
+      'Repeats the request with its stored parameters, as the second operator. Your role must permit the command. Your own request keeps waiting.',
+    access: 'operator',
+    params: approveParams,
+    body: approveBody,
+    response: changeAnswer(objectAnswer).meta({ id: 'Approved' }),
+    refusals: [404, 409],
+    handle: async (context, { params, body }) => {
+      const asked = await getRequestedAct(context.env.db.system, params.approval);
+      if (!approvedHere.has(asked.action)) {
+        const detail = `${asked.action} is approved by the same command: outlay admin ${asked.action}`;
+        throw new AppError('illegal_move', detail);
+      }
+      const given = { ...asked.parameters, reason: body.reason };
+      const answer = await perform(context, getCommand(asked.action), { given, isBody: true });
+      if (isWaiting(answer)) return { result: 'waiting', approval: params.approval, outcome: null };
+      const outcome = typeof answer === 'object' ? toPlain(answer) : {};
+      return { result: 'done', approval: '', outcome };
+    },
+  });
+
+export function operatorRoutes(): Route<OverviewServices>[] {
+  return [
+    ...overviewOperations(),
+    ...controlOperations(),
+    ...accountOperations(),
+    ...payoutOperations(),
+    ...reviewOperations(),
+    ...reconciliationOperations(),
+    ...personOperations(),
+    approveRoute(),
+  ];
+}

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { describeSending, listFreezes } from '../controls/freezes.ts';
+import { isUuid } from '../core/ids.ts';
+import type { Health } from '../dispatch/gate.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { readOverview } from '../monitoring/overview.ts';
+import type { RailFunds } from '../rails/contract/contract.ts';
+import { count, type OperatorServices, text } from './operation.ts';
+
+/** Numbers that no command prints: the overview, and rails with their health. */
+
+export type OverviewServices = OperatorServices & {
+  readonly railNames: readonly string[];
+  healthOf(rail: string): Health;
+  railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
+};
+
+const share = (about: string) => z.number().nullable().describe(about);
+
+const performance = z
+  .object({
+    name: text('The corridor (country, delivery type, currency), or the rail'),
+    committed: count('Payouts that were committed in the period'),
+    completed: count('Of these, completed'),
+    canceled: count('Of these, canceled'),
+    success: share('Completed ones among those that ended, 0 to 1; null: none ended'),
+    median_seconds: share('From commit to completion; null: none completed'),
+    fee_bps: share('The fee, in hundredths of a percent of the source amount, on average'),
+    margin_bps: share('How far the quoted rate is below the mid rate, in the same unit'),
+  })
+  .meta({ id: 'Performance' });
+
+const overview = z
+  .object({
+    days: count('The period in days'),
+    balances: z
+      .array(
+        z.object({
+          account_id: text('The account'),
+          account_name: text('Its name'),
+          currency: text('The currency'),
+          available: text('What can be committed, decimal'),
+          reserved: text('Set aside for batches, decimal'),
+          in_transit: text('Handed to rails and not completed, decimal'),
+        }),
+      )
+      .describe('Money by account and currency'),
+    payouts_by_day: z
+      .array(
+        z.object({
+          day: text('The day of the commit, UTC'),
+          status: text('The present status'),
+          count: count('How many payouts'),
+        }),
+      )
+      .describe('The oldest day first'),
+    corridors: z.array(performance).describe('Those with most payouts first'),
+    rails: z.array(performance).describe('Those with most payouts first'),
+    needs: z
+      .object({
+        exceptions: count('Open exceptions'),
+        approvals: count('Requests that wait for a second operator'),
+        freezes: count('What is stopped or frozen'),
+      })
+      .describe('What needs a person now'),
+  })
+  .meta({ id: 'Overview' });
+
+const overviewQuery = z.object({
+  account: z
+    .string()
+    .refine(isUuid, { error: 'must be an identifier (UUID)' })
+    .optional()
+    .describe('Of one account; all by default'),
+  days: z
+    .string()
+    .regex(/^(?:[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-6])$/)
+    .optional()
+    .describe('The period in days, up to 366; 30 by default')
+    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: 366, default: 30 } }),
+});
+
+const overviewRoute = (): Route<OperatorServices> =>
+  defineRoute<OperatorServices, unknown, z.output<typeof overviewQuery>>({
+    method: 'GET',
+    path: '/operator/overview',
+    isVersioned: true,
+    operationId: 'getOverview',
+    tag: 'Operators',
+    summary: 'See money, payouts over time, and how corridors and rails do',
+    description: 'Any operator may read it. Payouts count by the time of their commit.',
+    access: 'operator',
+    query: overviewQuery,
+    response: overview,
+    handle: async ({ env }, { query }) => {
+      const days = Number(query.days ?? 30);
+      return { days, ...(await readOverview(env.db, { accountId: query.account, days })) };
+    },
+  });
+
+const rail = z
+  .object({
+    rail: text('The name of the rail'),
+    health: z.enum(['up', 'degraded', 'down']).describe('As this process has seen its last calls'),
+    is_frozen: z.boolean().describe('Whether an operator has stopped it'),
+    being_sent: count('Payouts that are being sent'),
+    handed_over: count('Payouts whose outcome is awaited'),
+    waiting: count('Payouts that wait to be sent'),
+    funds: z
+      .array(z.object({ currency: text('The currency'), amount: text('Decimal') }))
+      .describe('What is left at the counterparty, where it says so'),
+  })
+  .meta({ id: 'OperatorRail' });
+
+const railList = z
+  .object({ data: z.array(rail).describe('By name') })
+  .meta({ id: 'OperatorRails' });
+
+const railsRoute = (): Route<OverviewServices> =>
+  defineRoute<OverviewServices>({
+    method: 'GET',
+    path: '/operator/rails',
+    isVersioned: true,
+    operationId: 'listRails',
+    tag: 'Operators',
+    summary: 'See the rails: health, payouts in flight, funds',
+    description: 'Any operator may read it.',
+    access: 'operator',
+    response: railList,
+    handle: async ({ env }) => ({ data: await describeRails(env) }),
+  });
+
+async function describeRails({ db, railNames, healthOf, railFunds }: OverviewServices) {
+  const sending = await describeSending(db.system);
+  const frozen = (await listFreezes(db.system, { withLifted: false })).map((row) => row.rail);
+  const names = new Set([...railNames, ...sending.map((row) => row.rail)]);
+  return [...names].toSorted().map((name) => {
+    const row = sending.find((one) => one.rail === name);
+    return {
+      rail: name,
+      health: railNames.includes(name) ? healthOf(name) : 'down',
+      is_frozen: frozen.includes(name),
+      being_sent: row?.being_sent ?? 0,
+      handed_over: row?.handed_over ?? 0,
+      waiting: row?.waiting ?? 0,
+      funds: railFunds().get(name) ?? [],
+    };
+  });
+}
+
+export const overviewOperations = (): Route<OverviewServices>[] => [overviewRoute(), railsRoute()];

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { objectAnswer } from '../http/schema.ts';
+import {
+  count,
+  defineOperation,
+  list,
+  nothing,
+  optionalText,
+  pagedList,
+  text,
+  yes,
+} from './operation.ts';
+
+/** Exceptions, and payouts that wait for a person. */
+
+const decision = z
+  .object({
+    decided_at: text('When, UTC'),
+    action: text('What was decided'),
+    decided_by: text('The operator'),
+    reason: text('Why'),
+    is_effective: yes('False: it waited for a second operator'),
+  })
+  .meta({ id: 'OperatorPayoutDecision' });
+
+const exception = z
+  .object({
+    account_id: text('The account'),
+    id: text('The exception'),
+    payout_token: text('The payout; "" where it belongs to none'),
+    rail: text('The rail'),
+    kind: text('What it is about'),
+    detail: text('What happened'),
+    amount: optionalText('Decimal; null where it is about no amount'),
+    currency: optionalText('Of the amount'),
+    opened_at: text('When it was opened, UTC'),
+    closed_at: optionalText('When it was closed, UTC; null while it is open'),
+    resolution: text('How it was closed; "" while it is open'),
+    decisions: z.array(decision).describe('Decisions about its payout while it was open'),
+  })
+  .meta({ id: 'OperatorException' });
+
+type ExceptionPage = { matching: number; next_cursor: string | null; exceptions: unknown[] };
+
+const unfinished = z
+  .object({
+    payout_token: text('The payout'),
+    account_id: text('The account'),
+    status: text('Its status'),
+    rail: text('Its present rail'),
+    payer_key: text('Its present payer'),
+    destination: text('Country and delivery type'),
+    amount: text('What is delivered, with its currency'),
+    committed_at: text('When it was committed, UTC'),
+    age: text('How long ago that is'),
+    is_stuck: yes('Whether it is held, late, frozen or unsent for 15 minutes'),
+    waits_for: text('What it waits for'),
+    tries: count('How often it was handed to a rail or asked for'),
+    due_at: optionalText('When the next step is due, UTC; null: nothing happens by itself'),
+  })
+  .meta({ id: 'UnfinishedPayout' });
+
+const exceptionOperations = () => [
+  defineOperation({
+    command: 'exception list',
+    method: 'GET',
+    path: '/operator/exceptions',
+    operationId: 'listExceptions',
+    summary: 'List exceptions of all accounts',
+    result: pagedList(exception)
+      .extend({ matching: count('On all pages') })
+      .meta({ id: 'OperatorExceptionPage' }),
+    shape: ({ matching, next_cursor: next, exceptions }: ExceptionPage) => ({
+      data: exceptions,
+      next,
+      matching,
+    }),
+  }),
+  defineOperation({
+    command: 'exception close',
+    method: 'POST',
+    path: '/operator/exceptions/close',
+    operationId: 'closeExceptions',
+    summary: 'Close exceptions that belong to no payout',
+    description:
+      'One by `exception`, or all of a `kind` and `rail`. Those of payouts are closed by a decision about the payout.',
+    result: z.object({ closed: count('How many were closed') }).meta({ id: 'ClosedExceptions' }),
+    refusals: [404],
+  }),
+];
+
+const singlePayoutOperations = () => [
+  defineOperation({
+    command: 'payout list',
+    method: 'GET',
+    path: '/operator/payouts',
+    operationId: 'listUnfinishedPayouts',
+    summary: 'List payouts of all accounts that have not ended',
+    description: 'The oldest first, with what each waits for.',
+    result: list(unfinished, 'The oldest first')
+      .extend({ matching: count('How many there are') })
+      .meta({ id: 'UnfinishedPayouts' }),
+    shape: ({ matching, payouts }: { matching: number; payouts: unknown[] }) => ({
+      data: payouts,
+      matching,
+    }),
+  }),
+  defineOperation({
+    command: 'payout explain',
+    method: 'GET',
+    path: '/operator/payouts/{payout}/explanation',
+    operationId: 'explainPayoutToOperator',
+    summary: 'Explain a payout: route, attempts, exceptions, decisions',
+    description: 'Also what clients are not shown: kinds of reviews, and who decided.',
+    result: z
+      .object({
+        payout_token: text('The payout'),
+        status: text('Its status'),
+        decisions: z.array(objectAnswer).describe('Decisions of the router, with the losers'),
+        attempts: z.array(objectAnswer).describe('Every attempt at a rail'),
+        exceptions: z.array(objectAnswer).describe('Every exception, open or closed'),
+        persons_decided: z.array(decision).describe('Decisions of operators'),
+      })
+      .meta({ id: 'OperatorPayoutExplanation' }),
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'payout margin',
+    method: 'GET',
+    path: '/operator/payouts/{payout}/margin',
+    operationId: 'getPayoutMargin',
+    summary: 'See what a payout earned and what its rail charged',
+    result: z
+      .object({ margin: objectAnswer.describe('Fee, margin of the exchange and charges') })
+      .meta({ id: 'PayoutMargin' }),
+    shape: (margin: unknown) => ({ margin: margin ?? {} }),
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'payout decide',
+    method: 'POST',
+    path: '/operator/payouts/{payout}/decision',
+    operationId: 'decidePayout',
+    summary: 'Decide about a payout that waits for a person',
+    description:
+      'Release, refund, retry, or say what became of it. One of high value needs the same decision from a second operator.',
+    result: nothing.meta({ id: 'DecidedPayout' }),
+    shape: () => ({}),
+    refusals: [404, 409],
+  }),
+  defineOperation({
+    command: 'payout cancel',
+    method: 'POST',
+    path: '/operator/payouts/{payout}/cancellation',
+    operationId: 'cancelPayoutAsOperator',
+    summary: 'Stop a payout before it runs, or at its rail',
+    result: nothing.meta({ id: 'CanceledPayout' }),
+    shape: () => ({}),
+    refusals: [404, 409],
+  }),
+];
+
+export const payoutOperations = () => [...exceptionOperations(), ...singlePayoutOperations()];

@@ -1,0 +1,173 @@
+import { type AuditEntry, appendAudit } from '../audit/audit.ts';
+import type { EnvironmentName } from '../core/access.ts';
+import { AppError } from '../core/errors.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import { findOpenRequest, requestApproval } from './approvals.ts';
+import { countOwners, type Operator } from './operators.ts';
+import { getPolicy, needsTwoPersons, type PolicyAction } from './policies.ts';
+import { isPermitted, listRolesWith, type Permission } from './roles.ts';
+
+/**
+ * What surrounds every command of an operator, on the command line and over HTTP: whether the role
+ * permits it, whether a second person must want the same, and its entries in the audit log, before and
+ * after it.
+ */
+
+export type ActContext = {
+  readonly name: EnvironmentName;
+  readonly db: Database;
+  readonly keys: KeyRing;
+  readonly operator: Operator;
+};
+
+/** A command with the options that it was given. */
+export type Act<Context, Values> = {
+  readonly name: string;
+  readonly permission: Permission;
+  readonly values: Values;
+  /** As given, for the audit log and for comparison with the second person's. */
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly reason: string;
+  /** Names what may need two persons, and the amount where it is about money. */
+  approval?(
+    context: Context,
+    values: Values,
+  ): Promise<ApprovalRule | undefined> | ApprovalRule | undefined;
+  /** What the command changes, for the audit log. */
+  snapshot?(context: Context, values: Values): Promise<unknown>;
+  run(context: Context, values: Values): unknown;
+};
+
+export type ApprovalRule = {
+  readonly policy: PolicyAction;
+  readonly money?: { readonly currency: string; readonly minor: bigint };
+  /** The role of an operator who is created. */
+  readonly role?: string;
+};
+
+export type Circumstances = {
+  /** Where the request comes from, and which one it is. */
+  readonly address: string;
+  readonly requestId?: string;
+  readRates(): Promise<MidRates> | MidRates;
+};
+
+/** `approval`: the request that waits for a second person. */
+export type Waiting = { result: 'waiting'; needs: string; approval: string };
+
+/** @throws AppError role_not_permitted; invalid_request without a reason where two persons are needed. */
+export async function act<Context extends ActContext, Values>(
+  context: Context,
+  command: Act<Context, Values>,
+  circumstances: Circumstances,
+): Promise<unknown> {
+  const { name, permission, values } = command;
+  const { operator } = context;
+  const isAllowed = isPermitted(operator.role, permission);
+  if (permission === 'read' && isAllowed) return command.run(context, values);
+  const log = openLog(context, command, circumstances);
+  if (!isAllowed) {
+    await log('refused');
+    const roles = listRolesWith(permission).join(', ');
+    throw new AppError(
+      'role_not_permitted',
+      `${name} needs one of the roles ${roles}; ${operator.name} is ${operator.role}`,
+    );
+  }
+  const requestId = await log('requested');
+  const approval = await findMissingApproval(context, command, circumstances);
+  if (approval !== undefined) {
+    await log('waiting', { requestId });
+    const needs = 'the same command by a second operator within 7 days';
+    return { result: 'waiting', needs, approval } satisfies Waiting;
+  }
+  const before = await command.snapshot?.(context, values);
+  try {
+    const result = await command.run(context, values);
+    const after = await command.snapshot?.(context, values);
+    await log(isWaiting(result) ? 'waiting' : 'done', { requestId, before, after });
+    return result;
+  } catch (error) {
+    const after = { error: error instanceof AppError ? error.code : nameOf(error) };
+    await log('failed', { requestId, before, after });
+    throw error;
+  }
+}
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+
+/** Whether a second person must want the same. */
+export function isWaiting(result: unknown): boolean {
+  return (
+    typeof result === 'object' &&
+    result !== null &&
+    'result' in result &&
+    result.result === 'waiting'
+  );
+}
+
+/** Over HTTP the request is that of the HTTP request; on the command line, its first entry. */
+function openLog<Context extends ActContext, Values>(
+  { db, operator }: Context,
+  command: Act<Context, Values>,
+  { address, requestId }: Circumstances,
+) {
+  const { reason: _reason, account, ...object } = command.given;
+  return (
+    outcome: AuditEntry['outcome'],
+    state: Pick<AuditEntry, 'requestId' | 'before' | 'after'> = {},
+  ): Promise<string> =>
+    appendAudit(db.system, {
+      actor: {
+        kind: 'operator',
+        id: operator.id,
+        name: operator.name,
+        role: operator.role,
+        address,
+      },
+      action: command.name,
+      object,
+      accountId: typeof account === 'string' ? account : undefined,
+      reason: command.reason,
+      outcome,
+      ...state,
+      ...(requestId !== undefined && { requestId }),
+    });
+}
+
+/** The id of the request that waits for a second person; undefined where none is missing. */
+async function findMissingApproval<Context extends ActContext, Values>(
+  context: Context,
+  command: Act<Context, Values>,
+  circumstances: Circumstances,
+): Promise<string | undefined> {
+  const rule = await command.approval?.(context, command.values);
+  if (rule === undefined || !(await needsSecond(context, rule, circumstances))) return undefined;
+  if (command.reason === '') {
+    const detail = 'reason is required: this needs two persons';
+    const fault = { pointer: '/reason', code: 'required', detail } as const;
+    throw new AppError('invalid_request', detail, { faults: [fault] });
+  }
+  const { reason: _reason, ...parameters } = command.given;
+  const request = { action: command.name, parameters, reason: command.reason };
+  return context.db.systemTransaction(async (session) => {
+    const state = await requestApproval(session, context.operator, request);
+    if (state === 'approved') return undefined;
+    return (await findOpenRequest(session, request)) ?? '';
+  });
+}
+
+async function needsSecond(
+  { db, keys }: ActContext,
+  rule: ApprovalRule,
+  { readRates }: Circumstances,
+): Promise<boolean> {
+  const policy = await getPolicy({ session: db.system, keys }, rule.policy);
+  if (policy.persons === 1) return false;
+  // One owner alone can only create the second one.
+  if (rule.role === 'owner' && (await countOwners(db.system)) < 2) return false;
+  if (rule.money === undefined) return true;
+  return needsTwoPersons(policy, rule.money, await readRates());
+}

@@ -3,9 +3,12 @@
  * Runs on Node 18 and up with nothing installed, so it uses built-in modules only.
  *
  * stdout: that path. stderr: progress, only when something takes long. Exit code 1: not possible.
- * `--dev` also installs what the tests and checks need. `--fonts` installs the fonts of receipts in all scripts.
+ * `--dev` also installs what the tests and checks need. `--fonts` installs the fonts of receipts in all scripts,
+ * `--ocr` what reads identity documents.
+ * `--console` builds the console of operators where its sources have changed.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,17 +35,63 @@ try {
     () => hasPackages(wantsDev),
     () => installPackages(wantsDev),
   );
+  if (wantsDev || process.argv.includes('--ocr')) {
+    await installFolder(join(root, 'ocr'), 'Installing the reader of identity documents');
+  }
   if (wantsDev || process.argv.includes('--fonts')) {
     await installFolder(join(root, 'fonts'), 'Installing the fonts of receipts');
   }
   if (wantsDev) await installFolder(join(root, 'anvil'), 'Installing the Ethereum node of tests');
   const isNewEnough = Number.parseInt(process.versions.node, 10) >= nodeMajorMin;
   const node = isNewEnough ? process.execPath : await provideNode();
+  if (process.argv.includes('--console')) await buildConsole(node);
   if (!wantsDev) warmCompileCache(node);
   process.stdout.write(`${node}\n`);
 } catch (error) {
   report(`outlay: ${error instanceof SetupError ? error.message : error.stack}`);
   process.exitCode = 1;
+}
+
+/**
+ * Builds the console, in about two seconds, unless what is there was built from the same files. The
+ * service also runs without it, so a failure is reported and is not the end.
+ */
+async function buildConsole(node) {
+  const folder = join(root, 'web', 'console');
+  const stamp = join(folder, 'dist', 'sources.sha256');
+  const sources = hashFiles([
+    ...['src', 'index.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name)),
+    join(root, 'sdk', 'src'),
+    join(root, 'package-lock.json'),
+  ]);
+  const isBuilt = () => fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === sources;
+  await installOnce(isBuilt, () => {
+    report('Building the console');
+    const program = join(modules, 'vite', 'bin', 'vite.js');
+    const env = { ...process.env, NODE_ENV: 'production' };
+    const built = spawnSync(node, [program, 'build', '--logLevel', 'warn'], { cwd: folder, env });
+    if (built.status === 0) return fs.writeFileSync(stamp, sources);
+    const reason = String(built.stderr).trim().split('\n').slice(0, 8).join('\n');
+    report(`The console was not built; the service runs without it.\n${reason}`);
+  });
+}
+
+/**
+ * A number for the names and contents of the files, and of those in the folders: the sum of their
+ * hashes, because the order in which a folder lists its files is not the same everywhere.
+ */
+function hashFiles(paths) {
+  let sum = 0n;
+  const visit = (path) => {
+    if (fs.statSync(path).isDirectory()) {
+      for (const name of fs.readdirSync(path)) visit(join(path, name));
+      return;
+    }
+    const hash = createHash('sha256').update(`${path.slice(root.length)}\0`);
+    sum += BigInt(`0x${hash.update(fs.readFileSync(path)).digest('hex')}`);
+  };
+  for (const path of paths) visit(path);
+  return sum.toString(16);
 }
 
 /**

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { type TOTP, URI } from 'otpauth';
+import type { Browser, Page } from 'playwright-core';
+import { type Service, startService } from '../service.ts';
+import {
+  openVisitor,
+  openWindow,
+  picture,
+  settle,
+  signIn,
+  startBrowser,
+  type Visitor,
+} from './kit.ts';
+
+/** From the first start to a completed payout, by hand, with texts that would like to be code. */
+
+let service: Service;
+let browser: Browser;
+let owner: Visitor;
+
+const script = '<script>alert(1)</script>';
+const image = '"><img src=x onerror=alert(1)>';
+const override = `\u202Egnirts ${'long'.repeat(20)}`;
+
+before(async () => {
+  service = await startService({ isOwn: true });
+  browser = await startBrowser();
+  owner = await signIn(browser, service);
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+type Answer<Outcome> = { result: string; outcome: Outcome };
+
+/** Calls the operators' API by the session of the page, as its own scripts do. */
+async function ask<Outcome = unknown>(page: Page, path: string, body: object) {
+  const call = `(async () => {
+    const { csrf } = await (await fetch('/console/session')).json();
+    const headers = { 'content-type': 'application/json', 'outlay-csrf': csrf };
+    const body = ${JSON.stringify(JSON.stringify(body))};
+    const reply = await fetch('/v0.1.4/operator/${path}', { method: 'POST', headers, body });
+    return reply.json();
+  })()`;
+  return page.evaluate<Answer<Outcome>>(call);
+}
+
+test('a newcomer pays a new recipient, and gets a receipt', async () => {
+  const { page } = owner;
+  await page.getByRole('link', { name: 'New payout' }).first().click();
+  await page.getByRole('button', { name: 'New recipient' }).click();
+  await page.getByLabel('First name').fill(script);
+  await page.getByLabel('Last name').fill(image);
+  await page.getByLabel('Email').fill('first@example.com');
+  await page.getByLabel('Address').fill(override);
+  await page.getByLabel('Country').selectOption('MEX');
+  await page.getByRole('button', { name: 'Create and continue' }).click();
+  await page.getByLabel('Amount to send').fill('250.25');
+  await picture(page, 'destinations');
+  await page.getByText('Sandbox Savings Bank Mexico').first().click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: 'Check and continue' }).click();
+  await page.getByText('Required').waitFor();
+  await page.getByLabel('CLABE').fill('032180000118359719');
+  await page.getByRole('button', { name: 'Check and continue' }).click();
+  await page.getByLabel('Your identifier').fill(script);
+  await page.getByRole('button', { name: 'Get a quote' }).click();
+  await page.getByText(/The price holds for 1\d min/).waitFor();
+  await picture(page, 'quote');
+  await page.getByRole('button', { name: 'Commit' }).click();
+  await page.getByRole('link', { name: 'Open the payout and its receipt' }).click();
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+  await page.getByText('250.25').first().waitFor();
+  await page.getByRole('button', { name: 'Pay it' }).click();
+  await page.locator('.payout-title').getByText('Completed').waitFor();
+  const [receipt] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Receipt' }).click(),
+  ]);
+  const bytes = await readFile(await receipt.path());
+  assert.equal(bytes.subarray(0, 5).toString(), '%PDF-');
+});
+
+test('the slider shows the payout as it was, and the proof is read', async () => {
+  const { page } = owner;
+  const slider = page.getByRole('slider');
+  await slider.focus();
+  await page.keyboard.press('Home');
+  await page.locator('.payout-title').getByText('Quoted').waitFor();
+  await page.keyboard.press('End');
+  await page.locator('.payout-title').getByText('Completed').waitFor();
+  await page.getByRole('button', { name: 'Show the proof' }).click();
+  await page
+    .getByText(/^Ledger \d+$/)
+    .first()
+    .waitFor();
+  await page.getByText('Chosen').waitFor();
+  await picture(page, 'payout');
+});
+
+test('a payout is found by the keyboard alone', async () => {
+  const { page } = owner;
+  await page.keyboard.press('Control+k');
+  // The palette is loaded when it is first wanted.
+  await page.getByRole('combobox', { name: /^Search/ }).waitFor();
+  await page.keyboard.type(script);
+  await page.getByRole('option', { name: script }).first().waitFor();
+  await picture(page, 'palette');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+});
+
+test('a file becomes a batch: columns are matched, a cell is fixed, and it is paid', async () => {
+  const { page } = owner;
+  const { user_token: user } = (await service.demo.get<{ user_token: string }[]>('/user'))
+    .body[0] ?? {
+    user_token: '',
+  };
+  const rows = ['Invoice,User,Amount,Currency,Method', `a-1,${user},10.50,MXN,BANK_DEPOSIT`];
+  const csv = [...rows, `a-2,${user},ten,MXN,BANK_DEPOSIT`].join('\n');
+  await page.getByRole('link', { name: 'Batches' }).click();
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    page.getByRole('button', { name: 'Choose a file' }).click(),
+  ]);
+  const buffer = Buffer.from(csv);
+  await chooser.setFiles({ name: 'payroll.csv', mimeType: 'text/csv', buffer });
+  await page.getByRole('button', { name: 'Check' }).click();
+  await page.getByText('1 rows have faults').waitFor();
+  await picture(page, 'batch-faults');
+  await page.getByLabel('source_amount of row 2').fill('12.25');
+  await page.getByRole('button', { name: 'Check again' }).click();
+  await page.getByRole('button', { name: 'Get a quote' }).click();
+  await page.getByRole('button', { name: 'Commit 2 payouts' }).click();
+  await page.getByText('2 of 2 committed').waitFor();
+  await picture(page, 'batch');
+});
+
+test('the view of the list is in its address', async () => {
+  const { page } = owner;
+  await page.goto(`${service.baseUrl}/console/payouts`);
+  await page.getByRole('link', { name: 'Completed' }).first().click();
+  await page.waitForURL(/status=COMPLETED/);
+  await settle(page);
+  const [, ...rows] = await page.getByRole('row').allInnerTexts();
+  assert.ok(rows.length > 0 && rows.every((row) => row.includes('Completed')), rows.join());
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export CSV' }).click(),
+  ]);
+  const text = await readFile(await file.path(), 'utf8');
+  assert.match(text, /,250\.25,[\d.]+,[\d.]+,USD,/);
+});
+
+test('what needs two persons is approved by another operator, and not by who asked', async () => {
+  const { page } = owner;
+  const reason = 'Booked twice';
+  await ask(page, 'operators', { name: 'bob', role: 'owner', reason });
+  const { outcome } = await ask<{ link: string }>(page, 'operators/bob/invite', { reason });
+  const adjustment = { currency: 'USD', amount: '-50.00', reference: script, reason };
+  const { account } = service.credentials;
+  const asked = await ask(page, `accounts/${account}/adjustments`, adjustment);
+  assert.equal(asked.result, 'waiting');
+  await page.getByRole('link', { name: 'Approvals' }).click();
+  await page.getByText('You asked for it').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0);
+  const bob = await openVisitor(browser, service, {});
+  // The service of tests does not know its port before it listens.
+  await bob.page.goto(`${service.baseUrl}/console${new URL(outcome.link).hash}`);
+  await bob.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await bob.page.getByRole('link', { name: '1 requests to approve' }).click();
+  await bob.page.getByText(script).waitFor();
+  await bob.page.getByRole('button', { name: 'Approve' }).click();
+  await bob.page.getByLabel('Reason').fill('Seen in the statement');
+  await picture(bob.page, 'approval');
+  await bob.page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+  await bob.page.getByText('Done', { exact: true }).waitFor();
+  await bob.page.getByRole('button', { name: 'Close' }).click();
+  await bob.page.getByText('No request waits').waitFor();
+  await bob.page.getByRole('link', { name: 'Audit log' }).click();
+  await bob.page.getByText('Seen in the statement').first().waitFor();
+  await picture(bob.page, 'audit');
+});
+
+test('sending is stopped and resumed, each with a reason', async () => {
+  const { page } = owner;
+  await page.getByRole('link', { name: 'Rails' }).click();
+  for (const [label, after] of [
+    ['Stop sending', 'Sending is stopped'],
+    ['Resume sending', 'Nothing is stopped'],
+  ] as const) {
+    await page.getByRole('button', { name: label }).click();
+    await page.getByLabel('Reason').fill('Drill');
+    await page.getByRole('dialog').getByRole('button', { name: label }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText(after).waitFor();
+    await picture(page, label.toLowerCase().replace(' ', '-'));
+  }
+});
+
+test('an operator sets a password and an authenticator, and signs in with both', async () => {
+  const { page } = owner;
+  const password = 'correct horse battery staple';
+  await page.getByRole('link', { name: 'owner' }).click();
+  await page.getByRole('textbox', { name: 'Password' }).fill(password);
+  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByText('The password is set').waitFor();
+  await page.getByRole('button', { name: 'Set up an authenticator' }).click();
+  const uri = await page.getByRole('link', { name: 'open it on this device' }).getAttribute('href');
+  const totp = URI.parse(uri ?? '') as TOTP;
+  const now = Date.now();
+  const codeBefore = totp.generate({ timestamp: now - 30_000 });
+  await page.getByLabel('Code that the app shows').fill(codeBefore);
+  await picture(page, 'access');
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByText('An authenticator is set up').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Operator').fill('owner');
+  await page.getByLabel('Password').fill(password);
+  await page.getByLabel('Code').fill(totp.generate({ timestamp: now }));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Your access' }).waitFor();
+});
+
+test('the clock moves and a session ends', async () => {
+  const { page } = owner;
+  await page.getByRole('link', { name: 'Sandbox' }).click();
+  await page.getByRole('slider').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('button', { name: 'Move the clock' }).click();
+  await page.getByText('Move it forward').waitFor();
+  const other = await openWindow(owner, service, { isPhone: true });
+  await other.page.goto(`${service.baseUrl}/console`);
+  await other.page.getByRole('button', { name: 'Menu' }).click();
+  await other.page.getByRole('button', { name: 'Sign out' }).click();
+  await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  assert.deepEqual(owner.faults, [], 'no error, no dialog, no other host');
+});

@@ -1,0 +1,55 @@
+import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
+import { type Api, createApi } from './client.ts';
+import type { Session } from './session.ts';
+
+type Context = {
+  session: Session;
+  account: string;
+  api: Api;
+  choose: (account: string) => void;
+};
+
+const SessionContext = createContext<Context | undefined>(undefined);
+
+/** The account that was last looked at, in this browser. */
+const storageName = 'outlay-account';
+
+type ProviderProps = { session: Session; onSignedOut: () => void; children: ReactNode };
+
+export function SessionProvider({ session, onSignedOut, children }: ProviderProps): ReactNode {
+  const [chosen, setChosen] = useState(() => localStorage.getItem(storageName) ?? '');
+  const isThere = session.accounts.some(({ account }) => account === chosen);
+  const account = isThere ? chosen : (session.accounts[0]?.account ?? '');
+  const value = useMemo(
+    () => ({
+      session,
+      account,
+      api: createApi({ session, account, onSignedOut }),
+      choose: (next: string) => {
+        localStorage.setItem(storageName, next);
+        setChosen(next);
+      },
+    }),
+    [session, account, onSignedOut],
+  );
+  return <SessionContext value={value}>{children}</SessionContext>;
+}
+
+function useSessionContext(): Context {
+  const value = useContext(SessionContext);
+  if (value === undefined) throw new Error('used outside of SessionProvider');
+  return value;
+}
+
+export function useApi(): Api {
+  return useSessionContext().api;
+}
+
+export function useSession(): Omit<Context, 'api'> {
+  return useSessionContext();
+}
+
+/** Roles without this permission see pages, and no button that the service would refuse. */
+export function useMayWrite(): boolean {
+  return useSessionContext().session.operator.permissions.includes('operate');
+}

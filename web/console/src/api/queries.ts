@@ -1,0 +1,72 @@
+import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
+import type { Api, Payout, Schemas, User } from './client.ts';
+import { useApi } from './context.tsx';
+
+/** Questions that several pages ask. Every key begins with the account, whose answer it is. */
+
+const minuteMs = 60_000;
+
+export function balancesQuery(api: Api) {
+  return queryOptions({
+    queryKey: [api.account, 'balances'],
+    queryFn: () => api.listBalances(),
+    refetchInterval: 15_000,
+  });
+}
+
+export function countriesQuery(api: Api) {
+  return queryOptions({
+    queryKey: [api.account, 'countries'],
+    queryFn: () => api.listCountries(),
+    staleTime: 60 * minuteMs,
+  });
+}
+
+export function userQuery(api: Api, token: string) {
+  return queryOptions({
+    queryKey: [api.account, 'user', token],
+    queryFn: () => api.getUser({ user_token: token }),
+    staleTime: 5 * minuteMs,
+    enabled: token !== '',
+  });
+}
+
+export function payoutQuery(api: Api, { user, payout }: { user: string; payout: string }) {
+  return queryOptions({
+    queryKey: [api.account, 'payout', payout],
+    queryFn: () => api.getPayout({ user_token: user, payout_token: payout }),
+    // A payout that can still change is read again; an end is final for the most part.
+    refetchInterval: ({ state }) => (isSettled(state.data) ? minuteMs : 3_000),
+  });
+}
+
+function isSettled(payout: Payout | undefined): boolean {
+  return payout?.status === 'COMPLETED' || payout?.status === 'CANCELLED';
+}
+
+export function nameUser({ first_name, middle_name, last_name, business_name }: User): string {
+  const person = [first_name, middle_name, last_name].filter((part) => part !== '').join(' ');
+  return business_name || person || 'Erased recipient';
+}
+
+/** Names of the recipients of a page of payouts, each asked for once. */
+export function useNames(payouts: readonly Payout[]): ReadonlyMap<string, string> {
+  const api = useApi();
+  const tokens = [...new Set(payouts.map(({ user_token: token }) => token))];
+  return useQueries({
+    queries: tokens.map((token) => userQuery(api, token)),
+    combine: (answers) =>
+      new Map(
+        answers.flatMap(({ data }): [string, string][] =>
+          data === undefined ? [] : [[data.user_token, nameUser(data)]],
+        ),
+      ),
+  });
+}
+
+export function useCountryNames(): ReadonlyMap<string, string> {
+  const { data = [] } = useQuery(countriesQuery(useApi()));
+  return new Map(data.map(({ country_code: code, country_name: name }) => [code, name]));
+}
+
+export type ServedCountry = Schemas['ServedCountry'];

@@ -1,0 +1,84 @@
+import { ConnectionError, createRefusal } from '../../../../sdk/src/errors.ts';
+
+/** The browser's session with the service: who signed in, for which accounts, until when. */
+
+export type Session = {
+  operator: { name: string; role: string; permissions: string[] };
+  csrf: string;
+  environment: 'staging' | 'live';
+  version: string;
+  accounts: { account: string; name: string }[];
+  /** Live without a second factor: only what sets one up is admitted. */
+  is_restricted: boolean;
+  has_password: boolean;
+  has_totp: boolean;
+  idle_ends_at: string;
+  ends_at: string;
+};
+
+export type SignIn =
+  | { operator: string; password: string; code?: string }
+  | { link: string }
+  | { key: string };
+
+/** Null without a session. @throws OutlayError where the service does not answer as it should. */
+export async function readSession(): Promise<Session | null> {
+  const response = await send('GET');
+  if (response.status === 401) return null;
+  return readAnswer(response);
+}
+
+export async function signIn(credential: SignIn): Promise<Session> {
+  return readAnswer(await send('POST', { body: JSON.stringify(credential) }));
+}
+
+export async function signOut({ csrf }: Session): Promise<void> {
+  await send('DELETE', { csrf });
+}
+
+export type TotpProposal = { secret: string; uri: string; proposal: string };
+
+export async function proposeTotp({ csrf }: Session): Promise<TotpProposal> {
+  return readAnswer(await send('POST', { csrf, path: 'totp' }));
+}
+
+type TotpAnswer = { proposal: string; code: string; current_code?: string };
+
+export async function confirmTotp({ csrf }: Session, answer: TotpAnswer): Promise<void> {
+  await readAnswer(await send('PUT', { csrf, path: 'totp', body: JSON.stringify(answer) }));
+}
+
+type NewPassword = { password: string; current_password?: string };
+
+export async function changePassword({ csrf }: Session, change: NewPassword): Promise<void> {
+  await readAnswer(await send('PUT', { csrf, path: 'password', body: JSON.stringify(change) }));
+}
+
+type Sent = { body?: string; csrf?: string; path?: string };
+
+async function send(
+  method: string,
+  { body, csrf, path = 'session' }: Sent = {},
+): Promise<Response> {
+  const headers = {
+    accept: 'application/json',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(csrf === undefined ? {} : { 'outlay-csrf': csrf }),
+  };
+  try {
+    return await fetch(`/console/${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+  } catch (cause) {
+    throw new ConnectionError('The service cannot be reached', { cause, retryable: true });
+  }
+}
+
+async function readAnswer<Answer>(response: Response): Promise<Answer> {
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  const body: unknown = isJson ? await response.json() : undefined;
+  if (response.ok) return body as Answer;
+  throw createRefusal({ status: response.status, body, retryAfterMs: undefined });
+}

@@ -1,0 +1,68 @@
+/**
+ * Amounts come from the API as exact decimal text and stay text: `Intl.NumberFormat` formats decimal
+ * strings without a floating point number in between.
+ */
+
+export type Exact = { toString(): string } | string | number;
+
+/** Decimals of what is no ISO 4217 currency, and of currencies that CLDR rounds and ISO does not. */
+const minorDigits: Readonly<Record<string, number>> = {
+  BTC: 8,
+  LTC: 8,
+  ETH: 8,
+  USDC: 2,
+  USDT: 2,
+  IQD: 3,
+  LAK: 2,
+  MMK: 2,
+  COP: 2,
+  IDR: 2,
+};
+
+export function getMinorDigits(currency: string): number {
+  const known = minorDigits[currency];
+  if (known !== undefined) return known;
+  if (!/^[A-Z]{3}$/.test(currency)) return 2;
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
+  return format.resolvedOptions().maximumFractionDigits ?? 2;
+}
+
+/** Grouped, with at least the minor digits of the currency, and never fewer digits than it has. */
+export function formatAmount(amount: Exact, currency: string): string {
+  const text = amount.toString();
+  const present = /\.(\d+)/.exec(text)?.[1]?.replace(/0+$/, '').length ?? 0;
+  const minimum = getMinorDigits(currency);
+  return new Intl.NumberFormat('en-US', {
+    minimumFractionDigits: minimum,
+    maximumFractionDigits: Math.min(100, Math.max(minimum, present)),
+  }).format(text as `${number}`);
+}
+
+/** Short, for axes and tiles: 12.4K. Not exact, so it never stands where an amount is decided about. */
+export function formatCompact(value: number): string {
+  const format = { notation: 'compact', maximumFractionDigits: 1 } as const;
+  return new Intl.NumberFormat('en-US', format).format(value);
+}
+
+/** Rates keep their digits: a rounded rate would not explain the amount beside it. */
+export function formatRate(rate: Exact): string {
+  const format = { minimumFractionDigits: 2, maximumFractionDigits: 12 };
+  return new Intl.NumberFormat('en-US', format).format(rate.toString() as `${number}`);
+}
+
+export function formatPercent(share: number, digits = 1): string {
+  const format = { style: 'percent', maximumFractionDigits: digits } as const;
+  return new Intl.NumberFormat('en-US', format).format(share);
+}
+
+export function formatCount(count: number): string {
+  return new Intl.NumberFormat('en-US').format(count);
+}
+
+/** What a person typed, as JSON writes a number; undefined where it is no positive amount. */
+export function readAmount(text: string): string | undefined {
+  const plain = text.replace(/[\s,_’']/g, '');
+  if (!/^\d{1,18}(?:\.\d{1,18})?$/.test(plain)) return undefined;
+  const trimmed = plain.replace(/^0+(?=\d)/, '');
+  return /[1-9]/.test(trimmed) ? trimmed : undefined;
+}

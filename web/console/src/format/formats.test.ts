@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findGaps, guessMapping, writeSheet } from '../pages/batch/columns.ts';
+import { writePayoutFilters } from '../pages/payout-search.ts';
+import { formatAmount, formatRate, readAmount } from './amount.ts';
+import { writeCsvLine } from './csv.ts';
+import { readCsv } from './csv-reader.ts';
+import { formatLength, formatTimeSeconds } from './time.ts';
+
+test('amounts have the minor digits of their currency, and lose none of their own', () => {
+  assert.equal(formatAmount('1839.9', 'MXN'), '1,839.90');
+  assert.equal(formatAmount('1839', 'JPY'), '1,839');
+  assert.equal(formatAmount('1.5', 'KWD'), '1.500');
+  assert.equal(formatAmount('0.1', 'BTC'), '0.10000000');
+  assert.equal(
+    formatAmount('12345678901234567.123456789', 'USD'),
+    '12,345,678,901,234,567.123456789',
+  );
+  assert.equal(formatAmount('-1.25', 'USD'), '-1.25');
+  assert.equal(formatRate('0.0102904564315'), '0.010290456432');
+});
+
+test('an amount is read as a person writes it, and nothing else is', () => {
+  assert.equal(readAmount(' 1,250.50 '), '1250.50');
+  assert.equal(readAmount('007'), '7');
+  for (const text of ['', '0', '0.00', '-5', '1e3', 'ten', '1.2.3']) {
+    assert.equal(readAmount(text), undefined, text);
+  }
+});
+
+test('times are UTC, and lengths have two units', () => {
+  assert.equal(formatTimeSeconds('2026-11-22T18:04:02'), '22 Nov 2026, 18:04:02');
+  assert.equal(formatTimeSeconds(''), '—');
+  assert.equal(formatLength(90_061), '1 d 1 h');
+  assert.equal(formatLength(59.6), '1 min');
+  assert.equal(formatLength(0), '0 s');
+});
+
+test('a spreadsheet runs nothing of an export', () => {
+  assert.equal(writeCsvLine(['=1+1', '-12.5', '@x', 'a"b,c']), `'=1+1,-12.5,'@x,"a""b,c"\r\n`);
+});
+
+test('files of spreadsheets are read: separators, quotes, line ends, empty lines', () => {
+  assert.deepEqual(readCsv('\uFEFFa;b\r\n"1;2";"say ""hi"""\r\n\r\n3;\n'), [
+    ['a', 'b'],
+    ['1;2', 'say "hi"'],
+    ['3', ''],
+  ]);
+  assert.throws(() => readCsv('a,b\n"open,1'), SyntaxError);
+});
+
+test('columns are guessed once each, gaps are named, and the sheet is written as mapped', () => {
+  const header = ['Invoice', 'Employee ID', 'Amount', 'Currency', 'Method', 'Note', 'amount'];
+  const mapping = guessMapping(header);
+  assert.deepEqual(mapping, [
+    'client_transfer_id',
+    'internal_user_id',
+    'source_amount',
+    'destination_currency_code',
+    'delivery_type',
+    '',
+    '',
+  ]);
+  assert.deepEqual(findGaps(mapping), []);
+  assert.deepEqual(findGaps(['client_transfer_id', 'source_amount']), [
+    'The recipient',
+    'The currency to arrive',
+    'The delivery or the payer',
+  ]);
+  const rows = [['a-1', 'e"1', '=5', 'MXN', 'BANK_DEPOSIT', 'left out', '']];
+  assert.equal(
+    writeSheet({ header, rows }, mapping).split('\r\n')[1],
+    'a-1,"e""1",=5,MXN,BANK_DEPOSIT',
+  );
+});
+
+test('a search text is a token, metadata, or an identifier', () => {
+  assert.deepEqual(writePayoutFilters({ q: 'payout_1', status: 'HOLD' }), {
+    status: 'HOLD',
+    payout_token: 'payout_1',
+  });
+  assert.deepEqual(writePayoutFilters({ q: 'run=a=b' }), { metadata: { run: 'a=b' } });
+  assert.deepEqual(writePayoutFilters({ q: 'invoice-1' }), { client_transfer_id: 'invoice-1' });
+});

@@ -1,0 +1,33 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ProblemError } from '../../../sdk/src/errors.ts';
+import { createConsoleRouter } from './router.tsx';
+import { applyTheme } from './shell/theme.ts';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/parts.css';
+import './styles/shell.css';
+
+applyTheme();
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // The client retries by itself what can succeed later; a refusal stays one.
+      retry: (count, error) => count < 1 && !(error instanceof ProblemError),
+    },
+  },
+});
+
+const root = document.querySelector('#root');
+if (root === null) throw new Error('the page has no #root');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={createConsoleRouter()} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

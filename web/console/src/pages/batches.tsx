@@ -1,0 +1,174 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { Button } from 'react-aria-components/Button';
+import { DropZone } from 'react-aria-components/DropZone';
+import { FileTrigger } from 'react-aria-components/FileTrigger';
+import type { Schemas } from '../api/client.ts';
+import { useApi, useMayWrite } from '../api/context.tsx';
+import { formatCount } from '../format/amount.ts';
+import { readCsv } from '../format/csv-reader.ts';
+import { readable, type Tone } from '../format/words.ts';
+import { Icon } from '../ui/icon.tsx';
+import { Notice, ProblemNotice } from '../ui/notice.tsx';
+import { Empty, Foreign, PageHead, Panel, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
+import type { Sheet } from './batch/columns.ts';
+import { PrepareBatch } from './batch/prepare.tsx';
+import './batch.css';
+
+type Batch = Schemas['Batch'];
+type Opened = Sheet & { name: string };
+
+/** From a file to a batch, and the batches there are. */
+export function Batches(): ReactNode {
+  const mayWrite = useMayWrite();
+  const [opened, setOpened] = useState<Opened | undefined>();
+  if (opened !== undefined) {
+    return <PrepareBatch key={opened.name} opened={opened} onClose={() => setOpened(undefined)} />;
+  }
+  return (
+    <>
+      <PageHead
+        title="Batches"
+        lead="Many payouts from one file, quoted and committed as a whole"
+      />
+      <div className="stack">
+        {mayWrite ? <Drop onOpened={setOpened} /> : null}
+        <BatchList />
+      </div>
+    </>
+  );
+}
+
+/** A person fixes cells in a table of this size; longer files go through the API. */
+const rowsMax = 5_000;
+
+function Drop({ onOpened }: { onOpened: (opened: Opened) => void }): ReactNode {
+  const [fault, setFault] = useState('');
+  const open = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return;
+    try {
+      const [header, ...rows] = readCsv(await file.text());
+      if (header === undefined || rows.length === 0) throw new SyntaxError('The file has no rows');
+      if (rows.length > rowsMax) {
+        const words = `The file has ${formatCount(rows.length)} rows. Send more than ${formatCount(rowsMax)} by POST /batches`;
+        throw new SyntaxError(words);
+      }
+      setFault('');
+      onOpened({ name: file.name, header, rows });
+    } catch (error) {
+      setFault(error instanceof Error ? error.message : 'The file cannot be read');
+    }
+  };
+  return (
+    <>
+      <DropZone
+        className="drop"
+        aria-label="Drop a CSV file"
+        onDrop={({ items }) => {
+          const [item] = items;
+          if (item?.kind === 'file') void item.getFile().then(open);
+        }}
+      >
+        <Icon name="batch" />
+        <p>
+          <strong>Drop a CSV file here</strong>
+        </p>
+        <p className="small faint">
+          One payment per line, with a header. Any names of columns: you match them next.
+        </p>
+        <FileTrigger
+          acceptedFileTypes={['text/csv', '.csv', 'text/plain']}
+          onSelect={(files) => void open(files?.[0])}
+        >
+          <Button className="button">Choose a file</Button>
+        </FileTrigger>
+      </DropZone>
+      {fault === '' ? null : (
+        <Notice tone="danger" title="The file was not opened">
+          <p>{fault}</p>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  DRAFT: 'neutral',
+  QUOTED: 'warning',
+  RECEIVING: 'progress',
+  COMMITTING: 'progress',
+  COMMITTED: 'success',
+};
+
+export function BatchStatus({ status }: { status: string }): ReactNode {
+  const icon = status === 'COMMITTED' ? 'check' : status === 'CANCELLED' ? 'cancel' : 'clock';
+  return (
+    <Tag tone={tones[status] ?? 'neutral'} icon={icon}>
+      {readable(status)}
+    </Tag>
+  );
+}
+
+function BatchList(): ReactNode {
+  const api = useApi();
+  const { data, error, refetch } = useQuery({
+    queryKey: [api.account, 'batches'],
+    queryFn: () => api.readPage<Batch>('/batches', { number_of_records: 50 }),
+    refetchInterval: 10_000,
+  });
+  if (error !== null) return <ProblemNotice error={error} retry={() => void refetch()} />;
+  return (
+    <Panel title="Newest batches" isFlush>
+      {data?.rows.length === 0 ? (
+        <Empty icon="batch" title="No batches yet">
+          A batch is checked row by row before any money moves.
+        </Empty>
+      ) : (
+        <div className="scroll" tabIndex={0} role="group" aria-label="Table of batches">
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">Status</th>
+                <th scope="col">Name</th>
+                <th scope="col" className="right">
+                  Rows
+                </th>
+                <th scope="col" className="right">
+                  With faults
+                </th>
+                <th scope="col" className="right">
+                  Created (UTC)
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {data === undefined ? <SkeletonRows rows={4} columns={5} /> : null}
+              {data?.rows.map((batch) => (
+                <tr key={batch.batch_token}>
+                  <td>
+                    <BatchStatus status={batch.status} />
+                  </td>
+                  <td className="name">
+                    <Link
+                      to="/batches/$batch"
+                      params={{ batch: batch.batch_token }}
+                      className="clip"
+                    >
+                      <Foreign>{batch.name || batch.batch_token}</Foreign>
+                    </Link>
+                  </td>
+                  <td className="right num">{formatCount(batch.rows.total)}</td>
+                  <td className="right num">{formatCount(batch.rows.invalid)}</td>
+                  <td className="right faint">
+                    <Time value={batch.created_on} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,36 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { OverviewFigures } from '../../api/operator.ts';
+import { formatCount } from '../../format/amount.ts';
+import { Icon } from '../../ui/icon.tsx';
+
+const kinds = [
+  { name: 'exceptions', label: 'exceptions to decide', to: '/exceptions' },
+  { name: 'approvals', label: 'requests to approve', to: '/approvals' },
+  { name: 'freezes', label: 'stops and freezes', to: '/rails' },
+] as const;
+
+type Props = { needs: OverviewFigures['needs'] | undefined };
+
+/** What stands still until somebody acts, each with the way to it. */
+export function NeedsPerson({ needs }: Props): ReactNode {
+  const waiting = kinds.filter(({ name }) => (needs?.[name] ?? 0) > 0);
+  const isQuiet = waiting.length === 0;
+  return (
+    <section className="panel needs" aria-label="Needs a person" aria-busy={needs === undefined}>
+      <h2>
+        <Icon name={isQuiet ? 'checkCircle' : 'alert'} />
+        {needs === undefined
+          ? 'Looking for what needs a person'
+          : isQuiet
+            ? 'Nothing needs a person now'
+            : 'Needs a person'}
+      </h2>
+      {waiting.map(({ name, label, to }) => (
+        <Link key={name} to={to} className="waiting">
+          <strong className="num">{formatCount(needs?.[name] ?? 0)}</strong> {label}
+        </Link>
+      ))}
+    </section>
+  );
+}

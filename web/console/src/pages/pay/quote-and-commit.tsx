@@ -1,0 +1,210 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Button } from 'react-aria-components/Button';
+import { decimal } from '../../../../../sdk/src/decimal.ts';
+import type { Payout, Schemas, User } from '../../api/client.ts';
+import { useApi, useSession } from '../../api/context.tsx';
+import { nameUser } from '../../api/queries.ts';
+import { formatRate } from '../../format/amount.ts';
+import { formatLength, readTime } from '../../format/time.ts';
+import { TextField } from '../../ui/field.tsx';
+import { Notice, ProblemNotice } from '../../ui/notice.tsx';
+import { Amount, Foreign, Time } from '../../ui/parts.tsx';
+import type { Choice } from './destinations.ts';
+
+type Props = { user: User; choice: Choice; attributeSet: string };
+
+/** The price, for as long as it holds, and the one button that moves money. */
+export function QuoteAndCommit({ user, choice, attributeSet }: Props): ReactNode {
+  const api = useApi();
+  const [reference, setReference] = useState('');
+  const quote = useMutation({
+    mutationFn: async () => {
+      const { offer, amount, sourceCurrency } = choice;
+      const id = reference.trim();
+      const asked = Date.now();
+      const payout = await api.createPayout({
+        user_token: user.user_token,
+        body: {
+          source_currency_code: sourceCurrency,
+          destination_currency_code: offer.currency,
+          destination_token: offer.token,
+          source_amount: decimal(amount),
+          attr_set_token: attributeSet,
+          ...(id === '' ? {} : { client_transfer_id: id }),
+        },
+      });
+      return { payout, endsAtMs: asked + lengthOf(payout) };
+    },
+  });
+  if (quote.data === undefined) {
+    return (
+      <div className="stack">
+        {quote.error === null ? null : <ProblemNotice error={quote.error} />}
+        <div className="fields">
+          <TextField
+            label="Your identifier"
+            isOptional
+            hint="Such as an invoice number. It can be paid once only"
+            value={reference}
+            onText={setReference}
+            maxLength={50}
+          />
+        </div>
+        <div className="row">
+          <Button
+            className="button primary"
+            isDisabled={quote.isPending}
+            onPress={() => quote.mutate()}
+          >
+            {quote.isPending ? 'Getting the quote' : 'Get a quote'}
+          </Button>
+        </div>
+      </div>
+    );
+  }
+  const { payout, endsAtMs } = quote.data;
+  return (
+    <Quote
+      key={payout.payout_token}
+      {...{ user, payout, endsAtMs }}
+      onAgain={() => quote.mutate()}
+    />
+  );
+}
+
+/** How long it holds by the service's clock, which in staging is not that of this machine. */
+function lengthOf({ expiration, created_at: created }: Payout): number {
+  return (readTime(expiration)?.getTime() ?? 0) - (readTime(created)?.getTime() ?? 0);
+}
+
+type QuoteProps = { user: User; payout: Payout; endsAtMs: number; onAgain: () => void };
+
+function Quote({ user, payout, endsAtMs, onAgain }: QuoteProps): ReactNode {
+  const api = useApi();
+  const queries = useQueryClient();
+  const { environment } = useSession().session;
+  const leftSeconds = useCountdown(endsAtMs);
+  const { user_token, payout_token } = payout;
+  const commit = useMutation({
+    mutationFn: () => api.commitPayout({ user_token, payout_token }),
+    onSettled: () => queries.invalidateQueries({ queryKey: [api.account] }),
+  });
+  if (commit.data?.status === 'success') return <Done payout={payout} result={commit.data} />;
+  const isOver = leftSeconds <= 0 || commit.data?.status === 'ex_rate_expired';
+  const words = environment === 'live' ? 'Commit: send real money' : 'Commit';
+  return (
+    <div className="stack">
+      <dl className="quote">
+        <div>
+          <dt>Debited from your balance</dt>
+          <dd className="big">
+            <Amount value={payout.total_debit} currency={payout.source_currency_code} />
+          </dd>
+          <dd className="small faint">
+            of which fee <Amount value={payout.fee} currency={payout.source_currency_code} />
+          </dd>
+        </div>
+        <div>
+          <dt>
+            <Foreign>{nameUser(user)}</Foreign> gets
+          </dt>
+          <dd className="big">
+            <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
+          </dd>
+          <dd className="small faint num">
+            1 {payout.source_currency_code} = {formatRate(payout.exchange_rate)}{' '}
+            {payout.destination_currency_code}
+          </dd>
+        </div>
+        <div>
+          <dt>Arrives by (UTC)</dt>
+          <dd className="big">
+            <Time value={payout.estimated_availability} />
+          </dd>
+          <dd className="small faint">{payout.payer_name}</dd>
+        </div>
+      </dl>
+      {commit.error === null ? null : <ProblemNotice error={commit.error} />}
+      {commit.data === undefined ? null : <Refused result={commit.data} />}
+      <div className="row">
+        {isOver ? (
+          <Button className="button primary large" onPress={onAgain}>
+            Get a new quote
+          </Button>
+        ) : (
+          <Button
+            className="button primary large"
+            isDisabled={commit.isPending}
+            onPress={() => commit.mutate()}
+          >
+            {commit.isPending ? 'Committing' : words}
+          </Button>
+        )}
+        <span className="num soft" role="timer">
+          {isOver ? 'The quote has expired' : `The price holds for ${formatLength(leftSeconds)}`}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function useCountdown(endsAtMs: number): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return Math.max(0, Math.floor((endsAtMs - nowMs) / 1000));
+}
+
+type Result = Schemas['CommitResult'];
+
+function Refused({ result }: { result: Result }): ReactNode {
+  if (result.status === 'success') return null;
+  return (
+    <Notice tone="warning" title="Not committed: no money has moved">
+      <p>{result.errors}</p>
+      {(result.missing ?? []).map((missing) => (
+        <p key={missing.token + missing.field}>
+          {missing.label}: {missing.why}
+        </p>
+      ))}
+      {result.shortfall === undefined ? null : (
+        <p>
+          The balance lacks{' '}
+          <Amount value={result.shortfall.amount} currency={result.shortfall.currency_code} />.
+        </p>
+      )}
+    </Notice>
+  );
+}
+
+function Done({ payout, result }: { payout: Payout; result: Result }): ReactNode {
+  const { user_token: user, payout_token } = payout;
+  return (
+    <div className="stack" role="status">
+      <Notice tone="success" icon="checkCircle" title="Committed">
+        <p>
+          <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />{' '}
+          is on its way by {payout.payer_name}.
+        </p>
+        {result.pickup_code === '' ? null : (
+          <p>
+            Pickup code for the recipient: <code>{result.pickup_code}</code>
+          </p>
+        )}
+      </Notice>
+      <div className="row">
+        <Link
+          to="/payouts/$user/$payout"
+          params={{ user, payout: payout_token }}
+          className="button primary"
+        >
+          Open the payout and its receipt
+        </Link>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { Payout, Schemas } from '../api/client.ts';
+import { useApi } from '../api/context.tsx';
+import { formatRate } from '../format/amount.ts';
+import { readable } from '../format/words.ts';
+import { ProblemNotice } from '../ui/notice.tsx';
+import { Amount, Panel, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
+import { decisionQuery } from './payout-story.tsx';
+
+type Candidate = Schemas['RouteCandidate'];
+
+/** Which payers were compared, which one won, and why the others lost. */
+export function PayoutRouting({ payout }: { payout: Payout }): ReactNode {
+  const { data, error } = useQuery(decisionQuery(useApi(), payout));
+  if (error !== null) return <ProblemNotice error={error} />;
+  return (
+    <Panel title="Routing" isFlush>
+      {data === undefined ? (
+        <table className="table">
+          <tbody>
+            <SkeletonRows rows={2} columns={5} />
+          </tbody>
+        </table>
+      ) : (
+        data.decisions.map((decision, index) => (
+          <div key={`${decision.decided_at}-${index}`}>
+            <p className="decision small faint">
+              Decision {index + 1}
+              {decision.decided_at === '' ? ', nothing was sent yet' : ', '}
+              {decision.decided_at === '' ? null : <Time value={decision.decided_at} isExact />}
+              {decision.refused_because === ''
+                ? ''
+                : `, because: ${readable(decision.refused_because)}`}
+            </p>
+            <Candidates rows={decision.candidates} currency={payout.source_currency_code} />
+          </div>
+        ))
+      )}
+    </Panel>
+  );
+}
+
+function Candidates({
+  rows,
+  currency,
+}: {
+  rows: readonly Candidate[];
+  currency: string;
+}): ReactNode {
+  return (
+    <div className="scroll" tabIndex={0} role="group" aria-label="Compared payers">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Payer</th>
+            <th scope="col">Result</th>
+            <th scope="col" className="right">
+              Cost
+            </th>
+            <th scope="col" className="right">
+              Rate
+            </th>
+            <th scope="col" className="right">
+              Score
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((candidate) => (
+            <tr key={candidate.destination_token + candidate.company_name}>
+              <td>
+                <span className="clip">{candidate.payer_name}</span>
+                <span className="small faint">
+                  {candidate.company_name} · rail {candidate.health}
+                </span>
+              </td>
+              <td>
+                <Result candidate={candidate} />
+              </td>
+              <td className="right">
+                {candidate.cost === '' ? (
+                  '—'
+                ) : (
+                  <Amount value={candidate.cost} currency={currency} />
+                )}
+              </td>
+              <td className="right num">{formatRate(candidate.exchange_rate)}</td>
+              <td className="right num">
+                {candidate.score === null ? '—' : String(candidate.score)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Result({ candidate }: { candidate: Candidate }): ReactNode {
+  if (candidate.is_chosen) {
+    return (
+      <Tag tone="success" icon="check">
+        Chosen
+      </Tag>
+    );
+  }
+  const why = candidate.excluded_by === '' ? 'Lower score' : readable(candidate.excluded_by);
+  return (
+    <>
+      <span>{why}</span>
+      {candidate.detail === '' ? null : (
+        <span className="small faint clip">{candidate.detail}</span>
+      )}
+    </>
+  );
+}

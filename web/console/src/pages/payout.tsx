@@ -1,0 +1,277 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import type { Payout } from '../api/client.ts';
+import { useApi, useSession } from '../api/context.tsx';
+import { nameUser, payoutQuery, useCountryNames, userQuery } from '../api/queries.ts';
+import { formatPercent, formatRate } from '../format/amount.ts';
+import { nameDelivery, readable } from '../format/words.ts';
+import { Icon } from '../ui/icon.tsx';
+import { Notice, ProblemNotice } from '../ui/notice.tsx';
+import {
+  Amount,
+  Copy,
+  Foreign,
+  PageHead,
+  Panel,
+  PayoutStatus,
+  Skeleton,
+  Time,
+} from '../ui/parts.tsx';
+import { PayoutActions } from './payout-actions.tsx';
+import { OutcomePanel } from './payout-outcome.tsx';
+import { PayoutRecords } from './payout-records.tsx';
+import { PayoutRouting } from './payout-routing.tsx';
+import { PayoutStory } from './payout-story.tsx';
+import { StateSlider } from './state-slider.tsx';
+import { describeWait } from './wait.ts';
+import './payout.css';
+
+/** Everything that the service knows about one payout, now and at each of its earlier states. */
+export function PayoutPage(): ReactNode {
+  const api = useApi();
+  const key = useParams({ from: '/payouts/$user/$payout' });
+  const { data, error, refetch } = useQuery(payoutQuery(api, key));
+  const [past, setPast] = useState<Payout | undefined>();
+  if (error !== null && data === undefined) {
+    return (
+      <>
+        <PageHead title="Payout" above={<Back />} />
+        <ProblemNotice error={error} retry={() => void refetch()} />
+      </>
+    );
+  }
+  if (data === undefined) return <Loading />;
+  return <Loaded payout={past ?? data} latest={data} onPast={setPast} />;
+}
+
+function Back(): ReactNode {
+  return (
+    <Link to="/payouts" className="crumb">
+      <Icon name="back" />
+      Payouts
+    </Link>
+  );
+}
+
+function Loading(): ReactNode {
+  return (
+    <div className="stack" aria-busy="true">
+      <PageHead title="Payout" above={<Back />} lead={<Skeleton width="240px" />} />
+      <Skeleton height={92} />
+      <Skeleton height={320} />
+    </div>
+  );
+}
+
+type LoadedProps = {
+  payout: Payout;
+  latest: Payout;
+  onPast: (payout: Payout | undefined) => void;
+};
+
+function Loaded({ payout, latest, onPast }: LoadedProps): ReactNode {
+  const api = useApi();
+  const { environment } = useSession().session;
+  const { data: user } = useQuery(userQuery(api, latest.user_token));
+  const name = user === undefined ? undefined : nameUser(user);
+  return (
+    <>
+      <Header payout={payout} name={name}>
+        <PayoutActions payout={latest} />
+      </Header>
+      <div className="stack">
+        <StateSlider latest={latest} onPast={onPast} />
+        <Wait payout={payout} />
+        <div className="payout-grid">
+          <div className="stack">
+            <PayoutStory payout={payout} />
+            <PayoutRouting payout={latest} />
+            <PayoutRecords payout={latest} />
+          </div>
+          <div className="stack">
+            <Money payout={payout} />
+            <Recipient payout={payout} name={name} />
+            <Identifiers payout={payout} />
+            {environment === 'staging' ? <OutcomePanel payout={latest} /> : null}
+          </div>
+        </div>
+      </div>
+    </>
+  );
+}
+
+type HeaderProps = { payout: Payout; name: string | undefined; children: ReactNode };
+
+function Header({ payout, name, children }: HeaderProps): ReactNode {
+  return (
+    <div className="page-head">
+      <div>
+        <Back />
+        <div className="row payout-title">
+          <h1>
+            <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
+          </h1>
+          <PayoutStatus status={payout.status} />
+        </div>
+        <p>
+          to {name === undefined ? <Skeleton width="120px" /> : <Foreign>{name}</Foreign>} ·{' '}
+          {nameDelivery(payout.delivery_type)} by {payout.payer_name}
+        </p>
+      </div>
+      <div className="row">{children}</div>
+    </div>
+  );
+}
+
+/** Why it does not go on, and who has to act. Nothing for a payout that runs. */
+function Wait({ payout }: { payout: Payout }): ReactNode {
+  const wait = describeWait(payout);
+  if (wait === undefined) return null;
+  return (
+    <Notice tone={wait.tone} title={wait.title} icon={wait.tone === 'danger' ? 'alert' : 'pause'}>
+      {wait.reason === '' ? null : (
+        <p>
+          {payout.status_reason === '' ? null : (
+            <>
+              Recorded reason: <Foreign>{payout.status_reason}</Foreign>.{' '}
+            </>
+          )}
+          {payout.reason_code === '' ? null : (
+            <a href={`/problems/${payout.reason_code}`} target="_blank" rel="noreferrer">
+              {readable(payout.reason_code)}: what it means
+            </a>
+          )}
+        </p>
+      )}
+      {wait.actor === '' ? null : (
+        <p className="soft">
+          <strong className="inline">{wait.question}:</strong> {wait.actor}.
+        </p>
+      )}
+      {payout.shortfall === undefined ? null : (
+        <p>
+          The balance lacks{' '}
+          <Amount value={payout.shortfall.amount} currency={payout.shortfall.currency_code} />.
+        </p>
+      )}
+    </Notice>
+  );
+}
+
+function Money({ payout }: { payout: Payout }): ReactNode {
+  const { source_currency_code: source, destination_currency_code: destination } = payout;
+  return (
+    <Panel title="Amounts">
+      <dl className="facts money">
+        <dt>Amount</dt>
+        <dd>
+          <Amount value={payout.source_amount} currency={source} />
+        </dd>
+        <dt>Fee</dt>
+        <dd>
+          <Amount value={payout.fee} currency={source} />
+        </dd>
+        <dt className="total">Debited</dt>
+        <dd className="total">
+          <Amount value={payout.total_debit} currency={source} />
+        </dd>
+        <dt>Rate</dt>
+        <dd className="num">
+          1 {source} = {formatRate(payout.exchange_rate)} {destination}
+        </dd>
+        <dt>Margin</dt>
+        <dd className="num">
+          {formatPercent(Number(payout.margin.toString()), 4)} of the mid rate
+        </dd>
+        <dt className="total">Recipient gets</dt>
+        <dd className="total">
+          <Amount value={payout.destination_amount} currency={destination} />
+        </dd>
+        {payout.refund === undefined ? null : (
+          <>
+            <dt>Given back</dt>
+            <dd>
+              <Amount value={payout.refund.amount} currency={payout.refund.currency_code} />
+            </dd>
+          </>
+        )}
+      </dl>
+    </Panel>
+  );
+}
+
+function Recipient({ payout, name }: { payout: Payout; name: string | undefined }): ReactNode {
+  const countries = useCountryNames();
+  const details = Object.entries(payout.attrs);
+  return (
+    <Panel title="Recipient">
+      <dl className="facts">
+        <dt>Name</dt>
+        <dd>
+          <Link to="/payouts" search={{ recipient: payout.user_token }}>
+            {name === undefined ? payout.user_token : <Foreign>{name}</Foreign>}
+          </Link>
+        </dd>
+        <dt>Country</dt>
+        <dd>{countries.get(payout.country_code) ?? payout.country_code}</dd>
+        {details.map(([type, value]) => (
+          <div key={type} className="pair">
+            <dt>{readable(type.replace(/([a-z])([A-Z])/g, '$1_$2'))}</dt>
+            <dd>
+              <Foreign>{value}</Foreign>
+            </dd>
+          </div>
+        ))}
+        {payout.pickup_code === '' ? null : (
+          <>
+            <dt>Pickup code</dt>
+            <dd>
+              <Copy value={payout.pickup_code} label="pickup code" isWhole />
+            </dd>
+          </>
+        )}
+        <dt>Expected</dt>
+        <dd>
+          <Time value={payout.estimated_availability} />
+        </dd>
+      </dl>
+    </Panel>
+  );
+}
+
+function Identifiers({ payout }: { payout: Payout }): ReactNode {
+  const metadata = Object.entries(payout.metadata);
+  return (
+    <Panel title="Identifiers">
+      <dl className="facts">
+        <dt>Payout</dt>
+        <dd>
+          <Copy value={payout.payout_token} label="payout token" />
+        </dd>
+        <dt>Yours</dt>
+        <dd>
+          <bdi>{payout.client_transfer_id}</bdi>
+        </dd>
+        <dt>Payer's</dt>
+        <dd>
+          {payout.rail_reference === '' ? (
+            <span className="faint">None yet</span>
+          ) : (
+            <Copy value={payout.rail_reference} label="reference of the payer" />
+          )}
+        </dd>
+        {metadata.map(([key, value]) => (
+          <div key={key} className="pair">
+            <dt>
+              <Foreign>{key}</Foreign>
+            </dt>
+            <dd>
+              <Foreign>{typeof value === 'string' ? value : JSON.stringify(value)}</Foreign>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}

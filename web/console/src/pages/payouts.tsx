@@ -1,0 +1,252 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { Button } from 'react-aria-components/Button';
+import type { Payout, User } from '../api/client.ts';
+import { useApi, useMayWrite } from '../api/context.tsx';
+import { nameUser, useCountryNames, useNames } from '../api/queries.ts';
+import { nameDelivery } from '../format/words.ts';
+import { Icon } from '../ui/icon.tsx';
+import { ProblemNotice } from '../ui/notice.tsx';
+import {
+  Amount,
+  Empty,
+  Foreign,
+  PageHead,
+  PayoutStatus,
+  SkeletonRows,
+  Time,
+} from '../ui/parts.tsx';
+import { exportPayouts } from './payout-export.ts';
+import { PayoutFilterBar } from './payout-filters.tsx';
+import { isNameLike, type PayoutSearch, writePayoutFilters } from './payout-search.ts';
+import './payouts.css';
+
+const rowsPerPage = 25;
+
+/** One row per payout, the newest first. */
+export function Payouts(): ReactNode {
+  const api = useApi();
+  const search = useSearch({ from: '/payouts' });
+  const filters = writePayoutFilters(search);
+  const { data, error, isPlaceholderData, refetch } = useQuery({
+    queryKey: [api.account, 'payouts', filters, search.cursor],
+    queryFn: () =>
+      api.readPage<Payout>('/payout', {
+        ...filters,
+        number_of_records: rowsPerPage,
+        ...(search.cursor === undefined ? {} : { cursor: search.cursor }),
+      }),
+    placeholderData: keepPreviousData,
+    refetchInterval: search.cursor === undefined ? 10_000 : false,
+  });
+  return (
+    <>
+      <Head filters={filters} />
+      <div className="stack">
+        <PayoutFilterBar search={search} />
+        <NameMatches text={search.q ?? ''} />
+        {error !== null && data === undefined ? (
+          <ProblemNotice error={error} retry={() => void refetch()} />
+        ) : (
+          <section className="panel" aria-label="Payouts" aria-busy={isPlaceholderData}>
+            <PayoutTable rows={data?.rows} />
+            {data?.rows.length === 0 ? <NoPayouts search={search} /> : null}
+          </section>
+        )}
+        <Pager search={search} next={data?.next} />
+      </div>
+    </>
+  );
+}
+
+function Head({ filters }: { filters: ReturnType<typeof writePayoutFilters> }): ReactNode {
+  const api = useApi();
+  const mayWrite = useMayWrite();
+  const [state, setState] = useState<'ready' | 'busy' | { error: unknown }>('ready');
+  const save = (): void => {
+    setState('busy');
+    exportPayouts(api, filters).then(
+      () => setState('ready'),
+      (error: unknown) => setState({ error }),
+    );
+  };
+  return (
+    <>
+      <PageHead title="Payouts" lead="Every quote and payout of the account, the newest first">
+        <Button className="button" onPress={save} isDisabled={state === 'busy'}>
+          <Icon name="download" />
+          {state === 'busy' ? 'Exporting' : 'Export CSV'}
+        </Button>
+        {mayWrite ? (
+          <Link to="/pay" className="button primary">
+            <Icon name="plus" />
+            New payout
+          </Link>
+        ) : null}
+      </PageHead>
+      {typeof state === 'object' ? <ProblemNotice error={state.error} retry={save} /> : null}
+    </>
+  );
+}
+
+/** The list is not searched by names, so recipients whose name fits are offered as a filter. */
+function NameMatches({ text }: { text: string }): ReactNode {
+  const api = useApi();
+  const { data } = useQuery({
+    queryKey: [api.account, 'names', text],
+    enabled: isNameLike(text),
+    queryFn: () => api.readPage<User>('/user', { name: text, number_of_records: 6 }),
+  });
+  if (!isNameLike(text) || data === undefined || data.rows.length === 0) return null;
+  return (
+    <div className="row small">
+      <span className="faint">Recipients with this name:</span>
+      {data.rows.map((user) => (
+        <Link
+          key={user.user_token}
+          to="/payouts"
+          search={{ recipient: user.user_token }}
+          className="button"
+        >
+          <Icon name="recipients" />
+          <Foreign>{nameUser(user)}</Foreign>
+        </Link>
+      ))}
+    </div>
+  );
+}
+
+export function PayoutTable({ rows }: { rows: readonly Payout[] | undefined }): ReactNode {
+  const names = useNames(rows ?? []);
+  const countries = useCountryNames();
+  if (rows?.length === 0) return null;
+  return (
+    <div className="scroll" tabIndex={0} role="group" aria-label="Table of payouts">
+      <table className="table payouts">
+        <thead>
+          <tr>
+            <th scope="col">Status</th>
+            <th scope="col">Recipient</th>
+            <th scope="col">Your identifier</th>
+            <th scope="col" className="right">
+              Debited
+            </th>
+            <th scope="col" className="right">
+              Recipient gets
+            </th>
+            <th scope="col">Destination</th>
+            <th scope="col" className="right">
+              Time (UTC)
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows === undefined ? (
+            <SkeletonRows rows={12} columns={7} />
+          ) : (
+            rows.map((payout) => (
+              <PayoutRow
+                key={payout.payout_token}
+                payout={payout}
+                name={names.get(payout.user_token)}
+                country={countries.get(payout.country_code) ?? payout.country_code}
+              />
+            ))
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type RowProps = { payout: Payout; name: string | undefined; country: string };
+
+function PayoutRow({ payout, name, country }: RowProps): ReactNode {
+  const navigate = useNavigate();
+  const { payout_token: token, user_token: user } = payout;
+  const target = { to: '/payouts/$user/$payout', params: { user, payout: token } } as const;
+  return (
+    <tr className="link" onClick={() => void navigate(target)}>
+      <td>
+        <PayoutStatus status={payout.status} />
+      </td>
+      <td className="name">
+        <span className="clip">{name === undefined ? '…' : <Foreign>{name}</Foreign>}</span>
+      </td>
+      <td className="name">
+        <Link {...target} className="clip" onClick={(event) => event.stopPropagation()}>
+          <Foreign>{payout.client_transfer_id}</Foreign>
+        </Link>
+      </td>
+      <td className="right">
+        <Amount value={payout.total_debit} currency={payout.source_currency_code} />
+      </td>
+      <td className="right">
+        <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
+      </td>
+      <td className="name">
+        <span className="clip">
+          {country} <span className="faint">· {nameDelivery(payout.delivery_type)}</span>
+        </span>
+      </td>
+      <td className="right faint">
+        <Time value={payout.committed_at || payout.created_at} isShort />
+      </td>
+    </tr>
+  );
+}
+
+function NoPayouts({ search }: { search: PayoutSearch }): ReactNode {
+  const isFiltered = Object.keys(search).length > 0;
+  const mayWrite = useMayWrite();
+  if (isFiltered) {
+    return (
+      <Empty
+        icon="search"
+        title="No payout matches"
+        action={
+          <Link to="/payouts" search={{}} className="button">
+            Clear the filters
+          </Link>
+        }
+      >
+        The search finds a payout token, your whole client transfer id, or metadata as key=value.
+        Names of recipients are offered above the list.
+      </Empty>
+    );
+  }
+  const pay = (
+    <Link to="/pay" className="button primary">
+      New payout
+    </Link>
+  );
+  return (
+    <Empty icon="payout" title="No payouts yet" action={mayWrite ? pay : undefined}>
+      Quote and commit a payout here, or by POST /payout with an API key. It appears at once.
+    </Empty>
+  );
+}
+
+type PagerProps = { search: PayoutSearch; next: string | undefined };
+
+function Pager({ search, next }: PagerProps): ReactNode {
+  const { cursor, ...first } = search;
+  if (cursor === undefined && next === undefined) return null;
+  return (
+    <nav className="row between" aria-label="Pages">
+      {cursor === undefined ? (
+        <span className="small faint">Newest {rowsPerPage}</span>
+      ) : (
+        <Link to="/payouts" search={first} className="button">
+          Newest
+        </Link>
+      )}
+      {next === undefined ? null : (
+        <Link to="/payouts" search={{ ...search, cursor: next }} className="button">
+          Older
+        </Link>
+      )}
+    </nav>
+  );
+}

@@ -1,0 +1,168 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { User } from '../api/client.ts';
+import { useApi } from '../api/context.tsx';
+import { countriesQuery, nameUser, useCountryNames } from '../api/queries.ts';
+import { SelectField, TextField } from '../ui/field.tsx';
+import { ProblemNotice } from '../ui/notice.tsx';
+import { Empty, Foreign, PageHead, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
+import { type RecipientSearch, writeRecipientFilters } from './recipient-search.ts';
+import './payouts.css';
+
+const rowsPerPage = 25;
+
+export function Recipients(): ReactNode {
+  const api = useApi();
+  const search = useSearch({ from: '/recipients' });
+  const filters = writeRecipientFilters(search);
+  const cursor = search.cursor === undefined ? {} : { cursor: search.cursor };
+  const { data, error, refetch } = useQuery({
+    queryKey: [api.account, 'recipient-list', filters, cursor],
+    queryFn: () =>
+      api.readPage<User>('/user', { ...filters, ...cursor, number_of_records: rowsPerPage }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      <PageHead title="Recipients" lead="Who can be paid by this account" />
+      <div className="stack">
+        <Filters key={search.q ?? ''} search={search} />
+        {error !== null && data === undefined ? (
+          <ProblemNotice error={error} retry={() => void refetch()} />
+        ) : (
+          <section className="panel" aria-label="Recipients">
+            {data?.rows.length === 0 ? (
+              <Empty icon="recipients" title="No recipient matches">
+                Search three letters or more of a name, or a whole email address. A new recipient is
+                created with a new payout, or by POST /user.
+              </Empty>
+            ) : (
+              <UserTable users={data?.rows} />
+            )}
+          </section>
+        )}
+        {data?.next === undefined ? null : (
+          <nav className="row" aria-label="Pages">
+            <Link to="/recipients" search={{ ...search, cursor: data.next }} className="button">
+              Older
+            </Link>
+          </nav>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Filters({ search }: { search: RecipientSearch }): ReactNode {
+  const navigate = useNavigate();
+  const { data: countries = [] } = useQuery(countriesQuery(useApi()));
+  const [text, setText] = useState(search.q ?? '');
+  const set = (change: RecipientSearch): void => {
+    const { cursor: _cursor, ...kept } = { ...search, ...change };
+    const present = Object.entries(kept).filter(([, value]) => value !== '');
+    void navigate({ to: '/recipients', search: Object.fromEntries(present) });
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    set({ q: text.trim() });
+  };
+  return (
+    <div className="filters people-filters">
+      <form role="search" onSubmit={submit}>
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="Part of a name, or an email address"
+          maxLength={100}
+          value={text}
+          onText={setText}
+        />
+      </form>
+      <SelectField
+        label="Country"
+        value={search.country ?? ''}
+        onText={(country) => set({ country })}
+        choices={[
+          { value: '', label: 'Any' },
+          ...countries.map((entry) => ({ value: entry.country_code, label: entry.country_name })),
+        ]}
+      />
+    </div>
+  );
+}
+
+function UserTable({ users }: { users: readonly User[] | undefined }): ReactNode {
+  const countries = useCountryNames();
+  const navigate = useNavigate();
+  return (
+    <div className="scroll" tabIndex={0} role="group" aria-label="Table of recipients">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Email</th>
+            <th scope="col">Your identifier</th>
+            <th scope="col">Country</th>
+            <th scope="col">Status</th>
+            <th scope="col" className="right">
+              Created (UTC)
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {users === undefined ? <SkeletonRows rows={10} columns={6} /> : null}
+          {users?.map((user) => {
+            const target = {
+              to: '/recipients/$user',
+              params: { user: user.user_token },
+            } as const;
+            return (
+              <tr key={user.user_token} className="link" onClick={() => void navigate(target)}>
+                <td className="name">
+                  <Link {...target} className="clip" onClick={(event) => event.stopPropagation()}>
+                    <Foreign>{nameUser(user)}</Foreign>
+                  </Link>
+                </td>
+                <td className="name">
+                  <span className="clip">
+                    <Foreign>{user.email}</Foreign>
+                  </span>
+                </td>
+                <td className="name">
+                  <span className="clip">
+                    <Foreign>{user.internal_user_id}</Foreign>
+                  </span>
+                </td>
+                <td>{countries.get(user.country) ?? user.country}</td>
+                <td>
+                  <UserStatus status={user.status} />
+                </td>
+                <td className="right faint">
+                  <Time value={user.created_on} />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function UserStatus({ status }: { status: string }): ReactNode {
+  if (status === 'ACTIVE') {
+    return (
+      <Tag tone="success" icon="check">
+        Active
+      </Tag>
+    );
+  }
+  return status === 'LOCKED' ? (
+    <Tag tone="warning" icon="pause">
+      Locked
+    </Tag>
+  ) : (
+    <Tag icon="cancel">Deactivated</Tag>
+  );
+}

@@ -1,0 +1,223 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { Button } from 'react-aria-components/Button';
+import type { Schemas } from '../api/client.ts';
+import { useApi, useMayWrite } from '../api/context.tsx';
+import { formatCount } from '../format/amount.ts';
+import { readable } from '../format/words.ts';
+import { findFault } from '../ui/faults.ts';
+import { TextField } from '../ui/field.tsx';
+import { Notice, ProblemNotice } from '../ui/notice.tsx';
+import {
+  Copy,
+  Empty,
+  Foreign,
+  PageHead,
+  Panel,
+  Skeleton,
+  SkeletonRows,
+  Tag,
+  Time,
+} from '../ui/parts.tsx';
+
+type Webhook = Schemas['Webhook'];
+
+/** Endpoints that get the events, and every delivery to them. */
+export function Webhooks(): ReactNode {
+  const api = useApi();
+  const mayWrite = useMayWrite();
+  const { data, error, refetch } = useQuery({
+    queryKey: [api.account, 'webhooks'],
+    queryFn: () => api.listWebhooks(),
+    refetchInterval: 10_000,
+  });
+  return (
+    <>
+      <PageHead title="Webhooks" lead="Events of this account, sent to your endpoints and signed" />
+      <div className="stack">
+        {mayWrite ? <NewWebhook /> : null}
+        {error === null ? null : <ProblemNotice error={error} retry={() => void refetch()} />}
+        {data === undefined && error === null ? <Skeleton height={180} /> : null}
+        {data?.length === 0 ? (
+          <Panel title="Endpoints">
+            <Empty icon="webhook" title="No endpoint yet">
+              Add an address above. Until then read the events by GET /events: none is lost.
+            </Empty>
+          </Panel>
+        ) : null}
+        {data?.map((webhook) => (
+          <Endpoint key={webhook.webhook_token} webhook={webhook} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function NewWebhook(): ReactNode {
+  const api = useApi();
+  const queries = useQueryClient();
+  const [url, setUrl] = useState('');
+  const create = useMutation({
+    mutationFn: () =>
+      api.createWebhook({
+        body: { url, description: '', event_types: [], signature: 'hmac-sha256' },
+      }),
+    onSuccess: () => setUrl(''),
+    onSettled: () => queries.invalidateQueries({ queryKey: [api.account, 'webhooks'] }),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <Panel title="Add an endpoint">
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Address"
+          hint="HTTPS, reachable from the internet. It gets every type of event"
+          placeholder="https://example.com/outlay"
+          type="url"
+          required
+          maxLength={2000}
+          value={url}
+          onText={setUrl}
+          fault={findFault(create.error, 'url')}
+        />
+        {create.error === null ? null : <ProblemNotice error={create.error} />}
+        {create.data === undefined ? null : (
+          <Notice tone="success" icon="checkCircle" title="Added. Copy its secret now">
+            <p>It signs the deliveries and is shown this once.</p>
+            <Copy value={create.data.secret} label="secret" isWhole />
+          </Notice>
+        )}
+        <div className="row">
+          <Button type="submit" className="button" isDisabled={create.isPending}>
+            Add
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
+  const api = useApi();
+  const queries = useQueryClient();
+  const mayWrite = useMayWrite();
+  const path = { webhook_token: webhook.webhook_token };
+  const onSettled = () => queries.invalidateQueries({ queryKey: [api.account] });
+  const test = useMutation({ mutationFn: () => api.testWebhook(path), onSettled });
+  const toggle = useMutation({
+    mutationFn: async () => {
+      if (webhook.status === 'ENABLED') await api.pauseWebhook(path);
+      else await api.resumeWebhook(path);
+    },
+    onSettled,
+  });
+  const isEnabled = webhook.status === 'ENABLED';
+  const state = (
+    <Tag tone={isEnabled ? 'success' : 'warning'} icon={isEnabled ? 'check' : 'pause'}>
+      {readable(webhook.status)}
+    </Tag>
+  );
+  return (
+    <Panel title={webhook.url} isFlush aside={state}>
+      <div className="body">
+        <dl className="facts">
+          <dt>Not sent yet</dt>
+          <dd className="num">{formatCount(webhook.backlog)} events</dd>
+          {webhook.failing_since === '' ? null : (
+            <>
+              <dt>Failing since</dt>
+              <dd>
+                <Time value={webhook.failing_since} />
+              </dd>
+            </>
+          )}
+          {webhook.status_reason === '' ? null : (
+            <>
+              <dt>Reason</dt>
+              <dd>
+                <Foreign>{webhook.status_reason}</Foreign>
+              </dd>
+            </>
+          )}
+        </dl>
+        {mayWrite ? (
+          <p className="row">
+            <Button className="button" isDisabled={test.isPending} onPress={() => test.mutate()}>
+              Send a test
+            </Button>
+            <Button
+              className="button"
+              isDisabled={toggle.isPending}
+              onPress={() => toggle.mutate()}
+            >
+              {isEnabled ? 'Pause' : 'Resume'}
+            </Button>
+          </p>
+        ) : null}
+        {test.error === null ? null : <ProblemNotice error={test.error} />}
+        {toggle.error === null ? null : <ProblemNotice error={toggle.error} />}
+      </div>
+      <Deliveries token={webhook.webhook_token} />
+    </Panel>
+  );
+}
+
+function Deliveries({ token }: { token: string }): ReactNode {
+  const api = useApi();
+  const { data } = useQuery({
+    queryKey: [api.account, 'deliveries', token],
+    queryFn: () =>
+      api.readPage<Schemas['WebhookDelivery']>(`/webhooks/${token}/deliveries`, {
+        number_of_records: 10,
+      }),
+    refetchInterval: 5_000,
+  });
+  if (data?.rows.length === 0) return <p className="more faint">No deliveries yet.</p>;
+  return (
+    <div className="scroll" tabIndex={0} role="group" aria-label="Newest deliveries">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Time (UTC)</th>
+            <th scope="col">Event</th>
+            <th scope="col">Result</th>
+            <th scope="col" className="right">
+              Answer
+            </th>
+            <th scope="col" className="right">
+              Took
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {data === undefined ? <SkeletonRows rows={3} columns={5} /> : null}
+          {data?.rows.map((delivery) => (
+            <tr key={delivery.delivery_token}>
+              <td>
+                <Time value={delivery.created_on} isExact />
+              </td>
+              <td>
+                <code>{delivery.type || delivery.kind}</code>
+              </td>
+              <td>
+                <span>{readable(delivery.result)}</span>
+                {delivery.error === '' ? null : (
+                  <span className="small faint clip">
+                    <Foreign>{delivery.error}</Foreign>
+                  </span>
+                )}
+              </td>
+              <td className="right num">
+                {delivery.status_code === 0 ? '—' : delivery.status_code}
+              </td>
+              <td className="right num">{formatCount(delivery.duration_ms)} ms</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,180 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { Button } from 'react-aria-components/Button';
+import { changePassword, confirmTotp, proposeTotp, type Session, signOut } from '../api/session.ts';
+import { TextField } from '../ui/field.tsx';
+import { Notice, ProblemNotice } from '../ui/notice.tsx';
+import { Copy, PageHead, Panel } from '../ui/parts.tsx';
+
+type FirstProps = { session: Session; onSignedOut: () => void; onChanged: () => void };
+
+/** Live admits nobody without a second factor, so a first visit sets it up and signs in again. */
+export function SecureFirst({ session, onSignedOut, onChanged }: FirstProps): ReactNode {
+  const leave = (): void => void signOut(session).finally(onSignedOut);
+  return (
+    <div className="frame alone" data-environment={session.environment}>
+      <main className="main narrow">
+        <PageHead
+          title="Secure your access"
+          lead={`${session.operator.name}, set a password and a second factor. Then sign in with both`}
+        >
+          <Button className="button" onPress={leave}>
+            {session.has_password && session.has_totp ? 'Sign in with both' : 'Sign out'}
+          </Button>
+        </PageHead>
+        <SecureForms session={session} onChanged={onChanged} />
+      </main>
+    </div>
+  );
+}
+
+/** The same for those who are in. */
+export function SecureForms({ session, onChanged }: Omit<FirstProps, 'onSignedOut'>): ReactNode {
+  return (
+    <div className="stack">
+      <PasswordPanel session={session} onChanged={onChanged} />
+      <TotpPanel session={session} onChanged={onChanged} />
+    </div>
+  );
+}
+
+type PanelProps = { session: Session; onChanged: () => void };
+
+function PasswordPanel({ session, onChanged }: PanelProps): ReactNode {
+  const [password, setPassword] = useState('');
+  const [current, setCurrent] = useState('');
+  const change = useMutation({
+    mutationFn: () =>
+      changePassword(session, {
+        password,
+        ...(current === '' ? {} : { current_password: current }),
+      }),
+    onSuccess: onChanged,
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    change.mutate();
+  };
+  return (
+    <Panel title="Password">
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label={session.has_password ? 'New password' : 'Password'}
+          hint="At least twelve characters; several words are easy to remember"
+          type="password"
+          autoComplete="new-password"
+          minLength={12}
+          maxLength={200}
+          required
+          value={password}
+          onText={setPassword}
+        />
+        {session.has_password ? (
+          <TextField
+            label="Current password"
+            hint="Not needed where you signed in with a link"
+            type="password"
+            autoComplete="current-password"
+            isOptional
+            value={current}
+            onText={setCurrent}
+          />
+        ) : null}
+        {change.error === null ? null : <ProblemNotice error={change.error} />}
+        {change.isSuccess ? (
+          <Notice tone="success" icon="checkCircle" title="The password is set" />
+        ) : null}
+        <div className="row">
+          <Button type="submit" className="button" isDisabled={change.isPending}>
+            Set the password
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
+  const queries = useQueryClient();
+  const [code, setCode] = useState('');
+  const [currentCode, setCurrentCode] = useState('');
+  const propose = useMutation({ mutationFn: () => proposeTotp(session) });
+  const confirm = useMutation({
+    mutationFn: (proposal: string) =>
+      confirmTotp(session, {
+        proposal,
+        code,
+        ...(currentCode === '' ? {} : { current_code: currentCode }),
+      }),
+    onSuccess: () => {
+      onChanged();
+      void queries.invalidateQueries({ queryKey: ['session'] });
+    },
+  });
+  if (propose.data === undefined || confirm.isSuccess) {
+    const isSet = session.has_totp || confirm.isSuccess;
+    return (
+      <Panel title="Second factor">
+        <div className="stack">
+          <p className="soft">
+            {isSet
+              ? 'An authenticator is set up. Setting up another one replaces it.'
+              : 'Six digits from an authenticator app, in addition to the password.'}
+          </p>
+          {propose.error === null ? null : <ProblemNotice error={propose.error} />}
+          <div className="row">
+            <Button
+              className="button"
+              onPress={() => {
+                confirm.reset();
+                propose.mutate();
+              }}
+            >
+              Set up an authenticator
+            </Button>
+          </div>
+        </div>
+      </Panel>
+    );
+  }
+  const { secret, uri, proposal } = propose.data;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    confirm.mutate(proposal);
+  };
+  return (
+    <Panel title="Second factor">
+      <form className="stack" onSubmit={submit}>
+        <p>
+          Enter this key in the app, or <a href={uri}>open it on this device</a>:
+        </p>
+        <Copy value={secret} label="key" isWhole />
+        <Code label="Code that the app shows" value={code} onText={setCode} />
+        {session.has_totp ? (
+          <Code label="Code of the present app" value={currentCode} onText={setCurrentCode} />
+        ) : null}
+        {confirm.error === null ? null : <ProblemNotice error={confirm.error} />}
+        <div className="row">
+          <Button type="submit" className="button primary" isDisabled={confirm.isPending}>
+            Confirm
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+type CodeProps = { label: string; value: string; onText: (text: string) => void };
+
+function Code(props: CodeProps): ReactNode {
+  return (
+    <TextField
+      {...props}
+      inputMode="numeric"
+      autoComplete="one-time-code"
+      pattern="[0-9]{6}"
+      maxLength={6}
+      required
+    />
+  );
+}

@@ -1,0 +1,102 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Outlet, useRouterState } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { Button } from 'react-aria-components/Button';
+import { Dialog } from 'react-aria-components/Dialog';
+import { Modal, ModalOverlay } from 'react-aria-components/Modal';
+import { useSession } from '../api/context.tsx';
+import { signOut } from '../api/session.ts';
+import { Icon } from '../ui/icon.tsx';
+import { Brand, Environment, Sidebar } from './sidebar.tsx';
+
+const CommandPalette = lazy(async () => ({
+  default: (await import('./command-palette.tsx')).CommandPalette,
+}));
+
+/** Navigation beside the page on a desk, behind a button on a phone. */
+export function Shell({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
+  const { session, account } = useSession();
+  const [isSearching, setSearching] = useState(false);
+  const queries = useQueryClient();
+  useShortcut(() => setSearching(true));
+  useTitle(session.environment);
+  const leave = (): void => {
+    void signOut(session).finally(() => {
+      onSignedOut();
+      // What was read stays with who read it.
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+    });
+  };
+  const sidebar = <Sidebar onSearch={() => setSearching(true)} onSignOut={leave} />;
+  return (
+    <>
+      <a className="button primary skip" href="#main">
+        Skip to the page
+      </a>
+      <div className="frame" data-environment={session.environment}>
+        {sidebar}
+        <PhoneBar sidebar={sidebar} onSearch={() => setSearching(true)} />
+        <main className="main" id="main" tabIndex={-1} key={account}>
+          <Suspense>
+            <Outlet />
+          </Suspense>
+        </main>
+      </div>
+      <Suspense>
+        {isSearching ? <CommandPalette onClose={() => setSearching(false)} /> : null}
+      </Suspense>
+    </>
+  );
+}
+
+type PhoneBarProps = { sidebar: ReactNode; onSearch: () => void };
+
+function PhoneBar({ sidebar, onSearch }: PhoneBarProps): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <header className="topbar">
+      <Button className="button plain square" aria-label="Menu" onPress={() => setOpen(true)}>
+        <Icon name="menu" />
+      </Button>
+      <Brand />
+      <Environment />
+      <Button className="button plain square" aria-label="Search" onPress={onSearch}>
+        <Icon name="search" />
+      </Button>
+      <ModalOverlay className="scrim drawer" isOpen={isOpen} onOpenChange={setOpen} isDismissable>
+        <Modal>
+          <Dialog className="dialog" aria-label="Menu">
+            {sidebar}
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </header>
+  );
+}
+
+/** Ctrl-K, or Cmd-K on a Mac, everywhere; `/` where nobody types. */
+function useShortcut(open: () => void): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      const isTyping =
+        event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
+      const isCommand = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k';
+      if (!isCommand && (isTyping || event.key !== '/')) return;
+      event.preventDefault();
+      open();
+    };
+    document.addEventListener('keydown', listen);
+    return () => document.removeEventListener('keydown', listen);
+  }, [open]);
+}
+
+function useTitle(environment: string): void {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  useEffect(() => {
+    const page = document.querySelector('main h1')?.textContent ?? '';
+    const mark = environment === 'live' ? 'LIVE · ' : '';
+    document.title = `${mark}${page === '' ? '' : `${page} · `}Outlay`;
+  }, [environment, path]);
+}

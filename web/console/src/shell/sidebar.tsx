@@ -1,0 +1,152 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Button } from 'react-aria-components/Button';
+import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu';
+import { Popover } from 'react-aria-components/Popover';
+import { useSession } from '../api/context.tsx';
+import iconUrl from '../icon.svg';
+import { Icon } from '../ui/icon.tsx';
+import { groups, type Section, sandboxSection } from './sections.ts';
+import { useTheme } from './theme.ts';
+
+type SidebarProps = { onSearch: () => void; onSignOut: () => void };
+
+export function Sidebar({ onSearch, onSignOut }: SidebarProps): ReactNode {
+  const { session } = useSession();
+  const isStaging = session.environment === 'staging';
+  return (
+    <aside className="sidebar" aria-label="Console">
+      <div className="row between">
+        <Brand />
+        <Environment />
+      </div>
+      <AccountMenu />
+      <Button className="search" onPress={onSearch} aria-keyshortcuts="Control+K">
+        <Icon name="search" />
+        Search or go to
+        <kbd className="kbd">Ctrl K</kbd>
+      </Button>
+      <nav className="nav" aria-label="Main">
+        {groups.map(({ title, sections }) => (
+          <div key={title}>
+            <h2>{title}</h2>
+            {sections.map((section) => (
+              <SectionLink key={section.to} section={section} />
+            ))}
+            {title === 'Build' && isStaging ? <SectionLink section={sandboxSection} /> : null}
+          </div>
+        ))}
+      </nav>
+      <Who onSignOut={onSignOut} />
+    </aside>
+  );
+}
+
+function SectionLink({ section }: { section: Section }): ReactNode {
+  return (
+    <Link to={section.to} activeOptions={{ exact: section.to === '/', includeSearch: false }}>
+      <Icon name={section.icon} />
+      {section.label}
+    </Link>
+  );
+}
+
+export function Brand(): ReactNode {
+  return (
+    <Link to="/" className="brand">
+      <img src={iconUrl} alt="" width="24" height="24" />
+      Outlay
+    </Link>
+  );
+}
+
+/** Live moves real money. It differs from staging in word, icon and color, on every page. */
+export function Environment(): ReactNode {
+  const { environment } = useSession().session;
+  return environment === 'live' ? (
+    <span className="environment live">
+      <Icon name="alert" />
+      LIVE
+    </span>
+  ) : (
+    <span className="environment staging">
+      <Icon name="flask" />
+      Staging
+    </span>
+  );
+}
+
+function AccountMenu(): ReactNode {
+  const { session } = useSession();
+  if (session.accounts.length > 50) return <AccountSelect />;
+  return <AccountChoice />;
+}
+
+/** Many accounts: the platform's list, in which typing finds a name. */
+function AccountSelect(): ReactNode {
+  const { session, choose } = useSession();
+  return (
+    <select className="input" aria-label="Account" onChange={(event) => choose(event.target.value)}>
+      {session.accounts.map(({ account, name }) => (
+        <option key={account} value={account}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function AccountChoice(): ReactNode {
+  const { session, choose } = useSession();
+  const current = useCurrentAccount();
+  return (
+    <MenuTrigger>
+      <Button className="account">
+        <span>
+          <span className="small faint clip">Account</span>
+          <bdi className="clip">{current}</bdi>
+        </span>
+        <Icon name="chevron" />
+      </Button>
+      <Popover className="popover">
+        <Menu aria-label="Accounts" onAction={(key) => choose(String(key))}>
+          {session.accounts.map(({ account, name }) => (
+            <MenuItem key={account} id={account} className="option" textValue={name}>
+              <bdi className="clip">{name}</bdi>
+            </MenuItem>
+          ))}
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  );
+}
+
+function useCurrentAccount(): string {
+  const { session, account } = useSession();
+  const found = session.accounts.find((entry) => entry.account === account);
+  return found?.name ?? 'No account';
+}
+
+function Who({ onSignOut }: { onSignOut: () => void }): ReactNode {
+  const { operator } = useSession().session;
+  const [theme, toggle] = useTheme();
+  const other = theme === 'dark' ? 'light' : 'dark';
+  return (
+    <footer>
+      <Link to="/access" className="who">
+        <bdi className="clip">{operator.name}</bdi>
+        <span className="small faint">{operator.role} · your access</span>
+      </Link>
+      <Button
+        className="button plain square"
+        onPress={toggle}
+        aria-label={`Change to ${other} colors`}
+      >
+        <Icon name={theme === 'dark' ? 'sun' : 'moon'} />
+      </Button>
+      <Button className="button plain square" onPress={onSignOut} aria-label="Sign out">
+        <Icon name="leave" />
+      </Button>
+    </footer>
+  );
+}

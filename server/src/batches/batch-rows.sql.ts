@@ -147,17 +147,17 @@ function listRowColumns(
     plain(({ set }) => set?.version),
     plain(({ quote }) => quote?.verificationRequired),
     plain(({ draft, status }) => (status === 'VALID' ? draft.notifyUser : undefined)),
-    text(({ draft, status }) => (status === 'VALID' ? draft.metadata : undefined)),
-    text(({ draft, status }) => (status === 'VALID' ? writeHashes(draft) : undefined)),
+    text(({ metadata }) => metadata?.text),
+    text(({ metadata }) => (metadata === undefined ? undefined : writeHashes(metadata.hashes))),
     text(({ draft }) => (draft.faults.length === 0 ? undefined : JSON.stringify(draft.faults))),
     plain(({ terms: own }) => (own === undefined ? undefined : terms.get(own))),
   ];
 }
 
 /** The text form of a bytea[]: arrays of arrays must have equal lengths, and these do not. */
-function writeHashes({ metadataHashes }: CheckedRow['draft']): string | undefined {
-  if (metadataHashes.length === 0) return undefined;
-  const entries = metadataHashes.map((hash) => `"\\\\x${hash.toString('hex')}"`);
+function writeHashes(hashes: readonly Buffer[]): string | undefined {
+  if (hashes.length === 0) return undefined;
+  const entries = hashes.map((hash) => `"\\\\x${hash.toString('hex')}"`);
   return `{${entries.join(',')}}`;
 }
 

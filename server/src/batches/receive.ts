@@ -213,7 +213,7 @@ async function createIntake(
       leaseMs,
       rows: checked,
     };
-    const inputs = rows.map(({ input }) => input);
+    const inputs = rows.map(({ input }, index) => ({ input, person: checked[index] }));
     return async (): Promise<void> => {
       const place = { accountId, batchId: batch.id, firstNumber: rowsBefore + 1 };
       await storeInputs({ session, keys: services.keys }, { ...place, inputs });

@@ -21,6 +21,7 @@ import {
   findBatchUsers,
   findCommittedTransfers,
 } from './row-context.sql.ts';
+import { type SealedMetadata, sealRowMetadata } from './row-metadata.ts';
 import type { RowPricing, RowTerms } from './row-terms.ts';
 import { describeUnverified } from './unverified.ts';
 
@@ -65,6 +66,10 @@ export type CheckedRow = {
   readonly terms: RowTerms | undefined;
   readonly quote: Quote | undefined;
   readonly set: BatchSetRow | undefined;
+  /** Of a valid row, as its payout stores it. */
+  readonly metadata?: SealedMetadata | undefined;
+  /** Of the user, who is known also in some invalid rows. */
+  readonly dataKey?: Buffer | undefined;
 };
 
 export type RowChecker = RowPricing & {
@@ -273,7 +278,8 @@ type RowFacts = Facts & { terms: RowTerms | undefined; set: BatchSetRow | undefi
 function checkRow(draft: DraftRow, facts: RowFacts, checker: RowChecker): CheckedRow {
   const { user, committed } = facts;
   const isFirst = checkFirst(draft, checker.firstRows);
-  const found = { draft, userId: user?.id, terms: undefined, quote: undefined, set: undefined };
+  const known = { draft, userId: user?.id, dataKey: user?.data_key };
+  const found = { ...known, terms: undefined, quote: undefined, set: undefined };
   if (committed !== undefined) {
     if (isFirst && isSame(draft, facts, { committed, catalogue: checker.catalogue })) {
       // Faults found now do not matter, because the payout was committed before.
@@ -297,7 +303,8 @@ function checkRow(draft: DraftRow, facts: RowFacts, checker: RowChecker): Checke
   if (draft.faults.length > 0 || quote === undefined || terms === undefined) {
     return { ...found, status: 'INVALID', payoutId: undefined };
   }
-  return { ...found, status: 'VALID', payoutId: newId(), terms, quote, set: facts.set };
+  const valid = { ...found, status: 'VALID', payoutId: newId(), terms, quote } as const;
+  return { ...valid, set: facts.set, metadata: sealRowMetadata(draft, valid, { user, checker }) };
 }
 
 function checkFirst(draft: DraftRow, firstRows: Map<string, number>): boolean {

@@ -1,12 +1,16 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type ExactJson, parseExactJson } from '../core/exact-json.ts';
-import { type KeyRing, rowContext } from '../core/sealing.ts';
+import { findUserKey, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import { textArray } from '../db/arrays.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, exec, many, one, type RowOf } from '../db/rows.ts';
 import { portionRows, type RowFields } from './file/file-row.ts';
 
-/** The rows of a file as they were written, stored in the portions in which they were received. */
+/**
+ * The rows of a file as they were written, stored in the portions in which they were received. A row is
+ * sealed under the key of its recipient, so that an erasure shreds it, in backups too; the portion is
+ * sealed again as a whole, with the rows whose recipient was not identified.
+ */
 
 const storeStatement = {
   name: 'store_batch_inputs',
@@ -54,14 +58,55 @@ export function flattenInput(input: RowFields): { [column: string]: ExactJson } 
   return cells;
 }
 
+/** A row with its recipient, where the file names one who exists. */
+export type NewInput = {
+  readonly input: RowFields;
+  readonly person:
+    | { readonly userId?: string | undefined; readonly dataKey?: Buffer | undefined }
+    | undefined;
+};
+
+/** In a portion: a row in clear, or what is sealed under the key of a user (base64). */
+type PackedRow = { row: RowFields } | { user: string; sealed: string };
+
+type Place = Batch & { firstNumber: number };
+
+const rowContextOf = ({ accountId, batchId }: Batch, number: number): string =>
+  rowContext('batch_inputs.row', accountId, batchId, number);
+
+function packRow(keys: KeyRing, place: Batch & { number: number }, row: NewInput): PackedRow {
+  const { input, person } = row;
+  const { userId, dataKey } = person ?? {};
+  if (userId === undefined || dataKey === undefined) return { row: input };
+  const userKey = findUserKey(keys, dataKey, { accountId: place.accountId, userId });
+  if (userKey === undefined) return { row: {} };
+  const plain = Buffer.from(JSON.stringify(input));
+  const sealed = sealBytes(userKey, plain, rowContextOf(place, place.number));
+  return { user: userId, sealed: sealed.toString('base64') };
+}
+
+/** Columns stay in clear, because the file of the result begins with them. */
+function sealPortion(keys: KeyRing, place: Place, rows: readonly PackedRow[]): Buffer {
+  const packed = deflateRawSync(JSON.stringify(rows), { level: 1 });
+  return keys.seal(packed, contextOf(place, place.firstNumber));
+}
+
+function openPortion(keys: KeyRing, place: Place, sealed: Buffer): PackedRow[] {
+  const text = inflateRawSync(keys.open(sealed, contextOf(place, place.firstNumber)));
+  // Exact: numbers of the file are kept as they were written.
+  return parseExactJson(text.toString('utf8')) as PackedRow[];
+}
+
 export async function storeInputs(
   { session, keys }: { session: Session; keys: KeyRing },
-  portion: Batch & { firstNumber: number; inputs: readonly RowFields[] },
+  portion: Place & { inputs: readonly NewInput[] },
 ): Promise<void> {
   const { accountId, batchId, firstNumber, inputs } = portion;
-  const names = new Set(inputs.flatMap((input) => Object.keys(flattenInput(input))));
-  const packed = deflateRawSync(JSON.stringify(inputs), { level: 1 });
-  const sealed = keys.seal(packed, contextOf(portion, firstNumber));
+  const names = new Set(inputs.flatMap(({ input }) => Object.keys(flattenInput(input))));
+  const rows = inputs.map((input, index) =>
+    packRow(keys, { accountId, batchId, number: firstNumber + index }, input),
+  );
+  const sealed = sealPortion(keys, portion, rows);
   const values = [accountId, batchId, firstNumber, textArray([...names]), sealed];
   await exec(session, storeStatement, values);
 }
@@ -74,13 +119,39 @@ export async function findInputs(
   const { accountId, batchId, afterNumber, lastNumber } = range;
   const from = afterNumber + 2 - portionRows;
   const portions = await many(session, findQuery, [accountId, batchId, from, lastNumber]);
-  const found = new Map<number, RowFields>();
-  for (const { first_number: first, sealed } of portions) {
-    const text = inflateRawSync(keys.open(sealed, contextOf(range, first))).toString('utf8');
-    const inputs = parseExactJson(text) as RowFields[];
-    for (const [index, input] of inputs.entries()) found.set(first + index, input);
-  }
-  return found;
+  const packed = portions.flatMap(({ first_number: firstNumber, sealed }) =>
+    openPortion(keys, { accountId, batchId, firstNumber }, sealed).map((row, index) => ({
+      row,
+      number: firstNumber + index,
+    })),
+  );
+  const users = packed.flatMap(({ row }) => ('user' in row ? [row.user] : []));
+  const dataKeys = await findUserKeys(session, accountId, [...new Set(users)]);
+  const open = (row: PackedRow, number: number): RowFields => {
+    if ('row' in row) return row.row;
+    const owner = { accountId, userId: row.user };
+    const userKey = findUserKey(keys, dataKeys.get(row.user) ?? Buffer.alloc(0), owner);
+    if (userKey === undefined) return {};
+    const context = rowContextOf(range, number);
+    const plain = openBytes(userKey, Buffer.from(row.sealed, 'base64'), context);
+    return parseExactJson(plain.toString('utf8')) as RowFields;
+  };
+  return new Map(packed.map(({ row, number }) => [number, open(row, number)]));
+}
+
+const keysQuery = defineQuery({
+  name: 'list_keys_of_batch_users',
+  text: 'select id, data_key from users where account_id = $1 and id = any ($2::uuid[])',
+  columns: { id: column.uuid, data_key: column.bytes },
+});
+
+async function findUserKeys(
+  session: Session,
+  accountId: string,
+  userIds: readonly string[],
+): Promise<ReadonlyMap<string, Buffer>> {
+  const rows = await many(session, keysQuery, [accountId, userIds]);
+  return new Map(rows.map((row) => [row.id, row.data_key]));
 }
 
 const portionColumns = {
@@ -136,13 +207,12 @@ export async function replaceInputs(
   portion: UserPortion,
 ): Promise<void> {
   const { account_id: accountId, batch_id: batchId, first_number: first, numbers } = portion;
-  const context = contextOf({ accountId, batchId }, first);
+  const place = { accountId, batchId, firstNumber: first };
   const { sealed } = await one(session, lockPortionQuery, [accountId, batchId, first]);
-  const text = inflateRawSync(keys.open(sealed, context)).toString('utf8');
-  const inputs = parseExactJson(text) as RowFields[];
-  for (const number of numbers) inputs[number - first] = {};
-  const packed = deflateRawSync(JSON.stringify(inputs), { level: 1 });
-  await exec(session, replaceStatement, [accountId, batchId, first, keys.seal(packed, context)]);
+  const rows = openPortion(keys, place, sealed);
+  for (const number of numbers) rows[number - first] = { row: {} };
+  const resealed = sealPortion(keys, place, rows);
+  await exec(session, replaceStatement, [accountId, batchId, first, resealed]);
 }
 
 /** The columns of the batch's file, in their order. */

@@ -39,6 +39,8 @@ export const schemaSubjects = [
   'screening',
   'velocity',
   'kyc',
+  'kyc-checks',
+  'recipient-links',
   'statements',
   'reconciliation',
   'erasure',
@@ -47,6 +49,7 @@ export const schemaSubjects = [
   'proposals',
   'operators',
   'audit',
+  'expiry-warnings',
   'maintenance',
   'service-role',
 ] as const;

@@ -18,7 +18,9 @@ const factsQuery = defineQuery({
     join users u on u.account_id = q.account_id and u.id = q.user_id
     left join ledger_accounts w on w.account_id = q.account_id and w.currency = q.source_currency
       and w.name = 'wallet'
-    left join lateral find_complete_attributes(q) c on true
+    left join lateral find_complete_attributes(q.needs_attributes, q.account_id, q.user_id,
+      q.attr_set_id, q.attr_version, q.destination_token, q.destination_currency, q.created_at)
+      c on true
     left join lateral find_attribute_set(q.account_id, q.user_id, q.destination_token,
       q.destination_currency, q.attr_set_id) s on true
     left join attribute_set_versions v

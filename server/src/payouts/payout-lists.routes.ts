@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
+import { keyHashes } from '../core/metadata-hashes.ts';
 import { readMetadataQuery } from '../http/metadata.ts';
 import {
   cursorOf,
@@ -242,7 +243,10 @@ async function listRows<T>(
   const rows = await listPayoutRows(
     env.db.tenant(accountId),
     { accountId, beforeId, offset, count: count + 1 },
-    { ...list.filter, metadataHashes: readMetadataQuery(request.query) },
+    {
+      ...list.filter,
+      metadataHashes: keyHashes(env.keys, accountId, readMetadataQuery(request.query)),
+    },
   );
   return toPage(rows, count, { cursor: (row) => cursorOf([row.id]), write: list.write });
 }

@@ -17,6 +17,7 @@ import { type DeliveryType, deliveryTypes } from '../rails/contract/declarations
 import type { ReceiptData } from '../receipts/receipt.ts';
 import { formatRecipientName } from '../receipts/recipient-name.ts';
 import type { User } from '../users/users.ts';
+import { openMetadata } from './payout-metadata.ts';
 import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
@@ -113,7 +114,7 @@ export function writePayout(
     payer_name: row.payer_name,
     delivery_type: row.delivery_type,
     country_code: row.country,
-    metadata: parseExactJson(row.metadata) as { [key: string]: ExactJson },
+    metadata: parseExactJson(readMetadata(row, options.keys)) as { [key: string]: ExactJson },
     estimated_availability: formatSecondsZ(row.estimated_availability),
     attrs: readAttrs(row, options.keys),
     ...writeProgress(row, options.network),
@@ -157,6 +158,11 @@ export function findNetwork(rails: readonly Rail[], row: PayoutRow): string {
   if (row.delivery_type !== 'CRYPTOCURRENCY') return '';
   const rail = rails.find(({ name }) => name === row.rail);
   return rail?.networks?.[row.destination_currency] ?? '';
+}
+
+function readMetadata(row: PayoutRow, keys: KeyRing): string {
+  const { account_id: accountId, user_id: userId, id: payoutId, data_key: dataKey } = row;
+  return openMetadata(keys, { accountId, userId, payoutId, dataKey }, row.metadata);
 }
 
 function findPickupCode(row: PayoutRow, keys: KeyRing): string {

@@ -19,7 +19,7 @@ import {
 const selectQuoteContexts = defineQuery({
   name: 'find_quote_contexts',
   text: `
-    select r.ord::integer as ordinal, u.status as user_status, a.accept_both_tokens,
+    select r.ord::integer as ordinal, u.status as user_status, u.data_key, a.accept_both_tokens,
       w.token as wallet_token, w.currency as wallet_currency,
       s.destination_token as set_destination, s.currency as set_currency, c.payout_id as committed_id,
       l.destination_token as last_destination
@@ -47,6 +47,7 @@ const selectQuoteContexts = defineQuery({
   columns: {
     ordinal: column.integer,
     user_status: column.text,
+    data_key: column.bytes,
     accept_both_tokens: column.boolean,
     wallet_token: nullable(column.uuid),
     wallet_currency: nullable(column.text),
@@ -57,7 +58,6 @@ const selectQuoteContexts = defineQuery({
   },
 });
 
-/** Open exceptions explain why a committed payout waits. One that has ended needs no look-up. */
 const openExceptions = (isOpen: string): string => `
   case when p.status in (${openStatusList}) then array(
     select e.kind from exceptions e

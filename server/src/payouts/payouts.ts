@@ -3,6 +3,7 @@ import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
 import { AppError, assert, type Fault, type FaultCode, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, isUuid, newId } from '../core/ids.ts';
+import { keyHashes } from '../core/metadata-hashes.ts';
 import { parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -13,6 +14,7 @@ import type { MidRates } from '../fx/rate-book.ts';
 import { type CommitRow, commitPayoutRow } from './commit.sql.ts';
 import { stopTexts } from './obstacles.ts';
 import { valueInUsd } from './open-quotes.ts';
+import { sealMetadata } from './payout-metadata.ts';
 import {
   findQuoteContexts,
   insertPayout,
@@ -53,7 +55,7 @@ export type PayoutRequest = {
   destinationAmount: string | undefined;
   attrSetToken: string | undefined;
   notifyUser: boolean;
-  /** JSON text, and the hashes of its entries for searches. */
+  /** JSON text, and the hashes of its entries (`hashMetadata`). */
   metadata: string;
   metadataHashes: readonly Buffer[];
   /** Undefined: it runs when it is committed. */
@@ -120,9 +122,11 @@ export async function createPayout(
   const amountMinor = quote.destinationMinor;
   const recipient = { accountId, userId, payer, currency, amountMinor, attrSetId };
   throwFaults(await listRecipientFaults(services, store.findRecipient, recipient));
+  const id = newId();
+  const sealed = { accountId, userId, payoutId: id, dataKey: row.data_key };
   return store.insert({
     accountId,
-    id: newId(),
+    id,
     userId,
     clientTransferId: request.clientTransferId ?? newId(),
     sourceToken: wallet.token,
@@ -145,10 +149,10 @@ export async function createPayout(
     needsAttributes: needsAttributes({ payer, currency }),
     needsVerification: quote.verificationRequired,
     notifyUser: request.notifyUser,
-    metadata: request.metadata,
+    metadata: sealMetadata(services.keys, sealed, request.metadata),
     lockSeconds: payer.rateLockSeconds ?? getLockSeconds(services, [wallet.currency, currency]),
     estimatedAvailability: new Date(estimateAvailability(payer.availability, startsAtMs)),
-    metadataHashes: request.metadataHashes,
+    metadataHashes: keyHashes(services.keys, accountId, request.metadataHashes),
     schedule,
   });
 }

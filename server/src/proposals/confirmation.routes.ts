@@ -5,7 +5,13 @@ import { getCurrency } from '../core/currency.ts';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import { type Answer, type BaseServices, defineRoute, type Route } from '../http/route.ts';
+import {
+  type Answer,
+  type BaseServices,
+  defineRoute,
+  type RequestView,
+  type Route,
+} from '../http/route.ts';
 import { findPayoutPreview } from '../payouts/payout-preview.ts';
 import { describeReceipt, findNetwork } from '../payouts/payout-view.ts';
 import { findUser } from '../users/users.ts';
@@ -100,7 +106,7 @@ function decideRoute(): Route<Services> {
       }
       const decision = decisionField.safeParse(form.get('decision'));
       if (!decision.success) return answerPage(400, { notice: staleForm });
-      return decideByLink(env, { linked, status: decision.data, path: request.path });
+      return decideByLink(env, { linked, status: decision.data, request });
     },
   });
 }
@@ -109,9 +115,13 @@ const decisionField = z.enum(['CONFIRMED', 'DECLINED']);
 
 async function decideByLink(
   env: Services,
-  decision: { linked: LinkedProposal; status: z.infer<typeof decisionField>; path: string },
+  decision: {
+    linked: LinkedProposal;
+    status: z.infer<typeof decisionField>;
+    request: RequestView;
+  },
 ): Promise<Answer> {
-  const { linked, status, path } = decision;
+  const { linked, status, request } = decision;
   const { accountId, row } = linked;
   try {
     await env.db.tenantTransaction(accountId, (session) =>
@@ -121,6 +131,12 @@ async function decideByLink(
         status,
         through: 'link',
         credentialId: undefined,
+        client: {
+          accountId,
+          credentialId: undefined,
+          address: request.remoteAddress,
+          requestId: request.id,
+        },
       }),
     );
   } catch (error) {
@@ -130,7 +146,12 @@ async function decideByLink(
   }
   env.wakeDispatch();
   // A reload shows the decision instead of sending the form again.
-  return { status: 303, contentType: '', body: null, headers: { ...pageHeaders, location: path } };
+  return {
+    status: 303,
+    contentType: '',
+    body: null,
+    headers: { ...pageHeaders, location: request.path },
+  };
 }
 
 /** What a person is told; undefined for an error that is not about the proposal. */

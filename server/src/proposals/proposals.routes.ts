@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { appendClientAudit, describeClient } from '../audit/audit.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { findTokenId } from '../core/ids.ts';
@@ -159,6 +160,10 @@ function linkRoute(): Route<ProposalRouteServices> {
         if (!(await noteLink(session, { ...id, credentialId: principal.credentialId }))) {
           throw new AppError('proposal_ended', `The proposal is ${row.status}`);
         }
+        await appendClientAudit(session, describeClient(context), {
+          action: 'proposal link',
+          object: { proposal: formatProposalToken(row.id) },
+        });
         return {
           proposal_token: formatProposalToken(row.id),
           url: `${request.baseUrl}${formatLink(env.keys, accountId, row)}`,
@@ -192,7 +197,9 @@ function decisionRoute(): Route<ProposalRouteServices> {
       const { env, accountId, principal } = context;
       const id = readId(context, params.proposal_token);
       const { credentialId } = principal;
-      const decision = { ...id, status: body.decision, through: 'api', credentialId } as const;
+      const client = describeClient(context);
+      const by = { through: 'api', credentialId, client } as const;
+      const decision = { ...id, status: body.decision, ...by };
       const { user_id: userId } = await getProposal(env.db.tenant(accountId), id);
       const answer = await context.write(
         async (session) => writeProposal(env, accountId, await decide(env, session, decision)),

@@ -1,3 +1,4 @@
+import { appendClientAudit, type ClientRequest } from '../audit/audit.ts';
 import { getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
@@ -139,7 +140,7 @@ function refuseBudget(
 export async function decide(
   env: ProposalServices,
   session: Session,
-  decision: NewDecision,
+  decision: NewDecision & { readonly client: ClientRequest },
 ): Promise<ProposalRow> {
   if (decision.status === 'CONFIRMED') env.recovery.refuse();
   const row = await getProposal(session, decision);
@@ -165,6 +166,14 @@ export async function decide(
     const commit = await commitOrRefuse({ env }, session, { payout, identityLink: '' });
     if (commit.status !== 'success') throw refuse(commit.errors, commit.code ?? commit.status);
   }
+  await appendClientAudit(session, decision.client, {
+    action: decision.status === 'CONFIRMED' ? 'proposal confirm' : 'proposal decline',
+    object: {
+      proposal: formatProposalToken(row.id),
+      payout: formatToken('payout', row.payout_id),
+      through: decision.through,
+    },
+  });
   return getProposal(session, decision);
 }
 

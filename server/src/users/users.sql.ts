@@ -11,7 +11,6 @@ const columns = {
   version: column.integer,
   /** As `with_version` answers it. */
   sealed: column.bytes,
-  metadata: column.text,
   created_at: column.instant,
   erased_at: nullable(column.instant),
 };
@@ -27,13 +26,13 @@ const insertText = defineQuery({
       select id from accounts where id = $1 for update
     ), made as (
       insert into users as u (account_id, id, internal_user_id, email_index, country, data_key,
-        sealed, metadata, created_at, updated_at)
-      select own.id, $2, $3, $4, $5, $6, $7, $8, now.at, now.at
+        sealed, created_at, updated_at)
+      select own.id, $2, $3, $4, $5, $6, $7, now.at, now.at
       from own, (select environment_now() as at) now
       returning u.id, u.account_id, u.created_at, user_payload(u) as payload
     ), named as (
       insert into user_names (account_id, term_hash, user_id)
-      select account_id, hash, id from made, unnest($9::bytea[]) n (hash)
+      select account_id, hash, id from made, unnest($8::bytea[]) n (hash)
     )
     select created_at
     from made, write_event(account_id, 'user.created', id, payload, created_at)`,
@@ -44,7 +43,7 @@ const insertManyText = defineQuery({
   name: 'create_users',
   text: `
     select ordinal, created_at
-    from create_users($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    from create_users($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
   columns: { ordinal: column.integer, created_at: nullable(column.instant) },
 });
 
@@ -52,16 +51,16 @@ const updateText = defineQuery({
   name: 'update_user',
   text: `
     with changed as (
-      update users u set internal_user_id = $3, email_index = $4, country = $5, version = $9,
-        sealed = $6, metadata = $7, updated_at = environment_now()
+      update users u set internal_user_id = $3, email_index = $4, country = $5, version = $8,
+        sealed = $6, updated_at = environment_now()
       where account_id = $1 and id = $2
       returning ${names}, account_id, updated_at, user_payload(u) as payload
     ), removed as (
       delete from user_names n using changed c
-      where n.account_id = $1 and n.user_id = c.id and n.term_hash <> all ($8::bytea[])
+      where n.account_id = $1 and n.user_id = c.id and n.term_hash <> all ($7::bytea[])
     ), named as (
       insert into user_names (account_id, term_hash, user_id)
-      select $1, hash, c.id from changed c, unnest($8::bytea[]) n (hash)
+      select $1, hash, c.id from changed c, unnest($7::bytea[]) n (hash)
       on conflict do nothing
     )
     select ${plainNames}
@@ -164,7 +163,6 @@ export type StoredUser = {
   emailIndex: Buffer;
   country: string;
   sealed: Buffer;
-  metadata: string;
   /** Under which it is found by name. */
   nameHashes: readonly Buffer[];
 };
@@ -186,7 +184,6 @@ export async function insertUsers(
     list(({ country }) => country),
     list(({ dataKey }) => dataKey),
     list(({ sealed }) => sealed),
-    list(({ metadata }) => metadata),
     users.flatMap(({ id, nameHashes }) => nameHashes.map(() => id)),
     users.flatMap(({ nameHashes }) => nameHashes),
     mayWait,
@@ -203,7 +200,6 @@ export async function insertUser(session: Session, user: NewUser): Promise<{ cre
     user.country,
     user.dataKey,
     user.sealed,
-    user.metadata,
     user.nameHashes,
   ]);
 }
@@ -220,7 +216,6 @@ export async function updateUserRow(
     user.emailIndex,
     user.country,
     user.sealed,
-    user.metadata,
     user.nameHashes,
     user.version,
   ]);

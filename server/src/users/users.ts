@@ -53,7 +53,7 @@ const personSchema = z.object({
 });
 export type Person = z.infer<typeof personSchema>;
 
-/** What is sealed: also what a client chose, which stands beside it in clear only until an erasure. */
+/** What is sealed: also what a client chose, of which the identifier stands beside it in clear. */
 const sealedSchema = personSchema.extend({ internal_user_id: z.string(), metadata: z.string() });
 
 const erasedPerson = Object.fromEntries(
@@ -124,7 +124,7 @@ export function prepareUser(
       kycStatus: 'none',
       country: stored.country,
       createdAt,
-      metadata: stored.metadata,
+      metadata: data.metadata ?? '{}',
       erasedAt: null,
       person,
     }),
@@ -163,7 +163,7 @@ export async function updateUser(
   const version = before.version + 1;
   const stored = store({ accountId, id: userId, data, keys }, { person, dataKey, version });
   const row = await refuseDuplicates(updateUserRow(session, { ...stored, version }));
-  return { ...describe(row), person };
+  return { ...describe(row), metadata: data.metadata ?? '{}', person };
 }
 
 export async function findUser(context: UserContext, userId: string): Promise<User | undefined> {
@@ -284,12 +284,14 @@ function openSealed(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): unkn
 /** Of an erased user every text about the person is "". */
 function openUser(row: UserRow, { keys, accountId }: UserContext): User {
   const owner = { accountId, userId: row.id };
-  if (row.erased_at !== null) return { ...describe(row), person: erasedPerson };
+  if (row.erased_at !== null) return { ...describe(row), metadata: '{}', person: erasedPerson };
   const userKey = keys.unwrap(row.data_key, owner);
-  return { ...describe(row), person: openPerson(userKey, { ...owner, sealed: row.sealed }) };
+  const opened = openSealed(userKey, { ...owner, sealed: row.sealed });
+  const { internal_user_id: _id, metadata, ...person } = sealedSchema.parse(opened);
+  return { ...describe(row), metadata, person };
 }
 
-function describe(row: UserRow): Omit<User, 'person'> {
+function describe(row: UserRow): Omit<User, 'person' | 'metadata'> {
   return {
     id: row.id,
     internalUserId: row.internal_user_id,
@@ -297,7 +299,6 @@ function describe(row: UserRow): Omit<User, 'person'> {
     kycStatus: row.kyc_status,
     country: row.country,
     createdAt: row.created_at,
-    metadata: row.metadata,
     erasedAt: row.erased_at,
   };
 }
@@ -318,7 +319,6 @@ function store(
     emailIndex: indexEmail(keys, data.email),
     country: data.country,
     sealed: sealBytes(secret.dataKey, plain, context),
-    metadata,
     nameHashes: hashNameTerms(user, listNameTerms(data)),
   };
 }

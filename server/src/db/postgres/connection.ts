@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { findRecorded, runInSpan, type Tracing } from '../../tracing/tracing.ts';
+import { bindAccount, queryBound, tenantRole } from './bound-query.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 
 /** Opens and uses connections to the database, for pools and lanes. */
@@ -224,6 +225,7 @@ async function setUp(
   const row = results.at(-1)?.rows[0];
   if (row?.is_read_only === true && options.mustBeWritable) throw new ReadOnlyServer();
   if (options.role !== undefined) await client.query(`set role ${options.role}`);
+  if (options.role === tenantRole) await client.query({ ...bindAccount, values: [''] });
   return { processId: row?.process_id ?? 0, startedAt: row?.started_at ?? '' };
 }
 
@@ -232,12 +234,21 @@ export function destroy(client: pg.Client): void {
   client.connection.stream.destroy();
 }
 
-/** Sends a statement and counts it as unanswered until its answer has come. */
-async function send(connection: Connection, query: pg.QueryConfig): Promise<pg.QueryResult> {
+/**
+ * Sends a statement and counts it as unanswered until its answer has come. With `accountId`, it is bound
+ * to that account.
+ */
+async function send(
+  connection: Connection,
+  query: pg.QueryConfig,
+  accountId?: string,
+): Promise<pg.QueryResult> {
   if (connection.unanswered === 0) connection.silentSinceMs = performance.now();
   connection.unanswered += 1;
   try {
-    return await connection.client.query(query);
+    return accountId === undefined
+      ? await connection.client.query(query)
+      : await queryBound(connection.client, accountId, query);
   } finally {
     connection.unanswered -= 1;
     connection.silentSinceMs = performance.now();
@@ -281,10 +292,26 @@ export function breaksConnection(error: unknown): error is Error {
   return error.severity === 'FATAL' || error.code === '25006';
 }
 
-export async function run(
+export const run = (
   connection: Connection,
   statement: Statement,
   values: readonly unknown[] = [],
+): Promise<QueryAnswer> => runAs(connection, undefined, { statement, values });
+
+/** Runs a statement for an account, to which its transaction is bound. */
+export const runBound = (
+  connection: Connection,
+  accountId: string,
+  command: { readonly statement: Statement; readonly values?: readonly unknown[] | undefined },
+): Promise<QueryAnswer> => runAs(connection, accountId, command);
+
+async function runAs(
+  connection: Connection,
+  accountId: string | undefined,
+  {
+    statement,
+    values = [],
+  }: { readonly statement: Statement; readonly values?: readonly unknown[] | undefined },
 ): Promise<QueryAnswer> {
   const { name, text, answerMsMax: query_timeout } = statement;
   const { tracing } = connection;
@@ -295,10 +322,10 @@ export async function run(
     ...(query_timeout === undefined ? {} : { query_timeout }),
   };
   if (tracing === undefined || name === '' || findRecorded(tracing) === undefined) {
-    return send(connection, query);
+    return send(connection, query, accountId);
   }
   return runInSpan(tracing, { name, kind: 'client', attributes: ofDatabase }, () =>
-    send(connection, query),
+    send(connection, query, accountId),
   );
 }
 

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Tracing } from '../../tracing/tracing.ts';
 import { createAccountQuota } from './account-quota.ts';
+import { bindAccount, tenantRole } from './bound-query.ts';
 import {
   backgroundMsMax,
   type Connection,
@@ -10,6 +11,7 @@ import {
   requestMsMax,
   retry,
   run,
+  runBound,
   runPlain,
   type Session,
   type Statement,
@@ -59,10 +61,6 @@ export type DatabaseOptions = {
   tracing?: Tracing | undefined;
 };
 
-const setAccount: Statement = {
-  name: 'set_account',
-  text: `select set_config('outlay.account', $1, false)`,
-};
 const probe: Statement = { name: 'probe', text: 'select 1' };
 /** Fails if the tenant role lacks its grants, as after a restore without that role. */
 const tenantProbe: Statement = { name: 'tenant_probe', text: 'select id from accounts limit 0' };
@@ -88,23 +86,10 @@ export function connectDatabase(options: DatabaseOptions): Database {
     system: createAccountQuota({ most, waitMsMax: quotaWaitMsMax }),
     tenant: createAccountQuota({ most, waitMsMax: quotaWaitMsMax }),
   };
-  const accountOf = new WeakMap<Connection, string>();
   const withTenant = <T>(
     accountId: string,
     work: (connection: Connection) => Promise<T>,
-  ): Promise<T> =>
-    quotas.tenant.run(accountId, () =>
-      retry(() =>
-        parts.tenant.use(async (connection) => {
-          // The setting lasts until another account uses the connection.
-          if (accountOf.get(connection) !== accountId) {
-            await run(connection, setAccount, [accountId]);
-            accountOf.set(connection, accountId);
-          }
-          return work(connection);
-        }),
-      ),
-    );
+  ): Promise<T> => quotas.tenant.run(accountId, () => retry(() => parts.tenant.use(work)));
   // A statement by itself is a transaction too.
   const system = createSession((statement, values) =>
     retry(() => parts.system.use((connection) => run(connection, statement, values))),
@@ -124,12 +109,19 @@ export function connectDatabase(options: DatabaseOptions): Database {
     },
     tenant: (accountId) =>
       createSession((statement, values) =>
-        withTenant(accountId, (connection) => run(connection, statement, values)),
+        withTenant(accountId, (connection) =>
+          runBound(connection, accountId, { statement, values }),
+        ),
       ),
     systemTransaction,
     tracing: options.tracing,
     tenantTransaction: (accountId, work) =>
-      withTenant(accountId, (connection) => transact(connection, work)),
+      withTenant(accountId, (connection) =>
+        transact(connection, async (session) => {
+          await session.query(bindAccount, [accountId]);
+          return work(session);
+        }),
+      ),
     connections: () => [
       { pool: 'system', ...parts.system.describeUse() },
       { pool: 'tenant', ...parts.tenant.describeUse() },
@@ -162,7 +154,7 @@ function openParts(options: DatabaseOptions): Parts {
   const tenant = createConnectionPool({
     ...common,
     statementMsMax: requestMsMax,
-    role: 'outlay_tenant',
+    role: tenantRole,
   });
   const lanes = Array.from({ length: laneCount }, () => createLane(common));
   const search = searchDeadConnections({

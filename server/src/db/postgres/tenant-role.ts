@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { readSchema } from '../schema.ts';
+import { tenantRole } from './bound-query.ts';
 import { createOpener } from './connection.ts';
 
 /**
@@ -9,7 +10,6 @@ import { createOpener } from './connection.ts';
  * their grants. The schema files list the grants of the one; `protect_tables` makes those of the other.
  */
 
-export const tenantRole = 'outlay_tenant';
 const serviceRole = 'outlay_service';
 const roles = [tenantRole, serviceRole];
 

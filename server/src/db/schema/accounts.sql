@@ -11,11 +11,14 @@ create table accounts (
   open_quotes_max bigint not null default 10000 check (open_quotes_max >= 0),
   open_quotes_usd_max bigint not null default 25000000
     check (open_quotes_usd_max between 0 and 1000000000000),
-  -- How receipts show the sender; '' for each where nothing is set.
+  -- How receipts and pages show the sender; '' for each where nothing is set.
   display_name text not null default '' check (length(display_name) <= 200),
   brand_color text not null default '' check (brand_color ~ '^(#[0-9a-f]{6})?$'),
   -- PNG.
-  brand_logo bytea not null default '' check (length(brand_logo) <= 200000)
+  brand_logo bytea not null default '' check (length(brand_logo) <= 200000),
+  -- The sender's notice about data protection, to which the pages of recipients link.
+  privacy_url text not null default ''
+    check (privacy_url ~ '^(https://[^[:space:]]+)?$' and length(privacy_url) <= 500)
 -- Every event updates its account's row.
 ) with (fillfactor = 50);
 alter table accounts enable row level security;
@@ -35,8 +38,12 @@ create table credentials (
   revoked_at timestamptz,
   -- Over the row, under a key that follows from the master key; empty once it is revoked.
   mac bytea not null check (length(mac) in (0, 32)),
+  -- By a rotation, after which it expires.
+  replaced_by uuid,
   primary key (account_id, id)
 );
+create index credentials_expiry on credentials (expires_at)
+  where revoked_at is null and expires_at is not null;
 alter table credentials enable row level security;
 create policy own_account on credentials using (account_id = current_account());
 grant select on credentials to outlay_tenant;

@@ -1,5 +1,5 @@
 -- Who did what: one entry for each action of an operator, and for what clients change about their own
--- access. Entries form one chain of hashes, of which every entry is a link (as in `chain.sql`), so that
+-- access and the rights of their recipients. Entries form one chain of hashes, of which every entry is a link (as in `chain.sql`), so that
 -- one that is changed, removed or inserted shows in `ledger verify`.
 
 create table audit_entries (
@@ -89,3 +89,20 @@ end
 $$;
 create trigger link_entry before insert on audit_entries
   for each row execute function link_audit_entry();
+
+-- What a client changed about its own access, in the transaction of the change, whose last lock is
+-- that of the head.
+create function append_client_audit(
+  p_account uuid, p_id uuid, p_credential uuid, p_address text, p_action text, p_object text,
+  p_request text, p_outcome text, p_before text, p_after text
+) returns void
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform require_own_account(p_account);
+  insert into audit_entries (id, created_at, actor_kind, actor_id, address, action, object,
+    account_id, request_id, outcome, state_before, state_after)
+  values (p_id, clock_timestamp(), 'credential', p_credential, p_address, p_action, p_object,
+    p_account, p_request, p_outcome, p_before, p_after);
+end
+$$;
+grant execute on function append_client_audit to outlay_tenant;

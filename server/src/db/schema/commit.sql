@@ -2,23 +2,24 @@
 
 -- The attribute values that a quote is committed with, where it needs any: the version that it names if
 -- that is complete, else the newest complete one of the same set or of one stored since.
-create function find_complete_attributes(quote payout_quotes)
-  returns table (set_id uuid, version integer)
+create function find_complete_attributes(
+  p_is_needed boolean, p_account uuid, p_user uuid, p_set uuid, p_version integer,
+  p_destination uuid, p_currency text, p_quoted_at timestamptz
+) returns table (set_id uuid, version integer)
   language sql stable rows 1 as $$
   select v.set_id, v.version
   from attribute_set_versions v
-  where quote.needs_attributes and v.account_id = quote.account_id
-    and v.set_id = quote.attr_set_id and v.version = quote.attr_version and v.is_complete
+  where p_is_needed and v.account_id = p_account and v.set_id = p_set and v.version = p_version
+    and v.is_complete
   union all (
     select v.set_id, v.version
     from attribute_set_versions v
     join attribute_sets s on s.account_id = v.account_id and s.id = v.set_id
-    where quote.needs_attributes and s.account_id = quote.account_id and s.user_id = quote.user_id
-      and s.destination_token = quote.destination_token
-      and s.currency = quote.destination_currency
+    where p_is_needed and s.account_id = p_account and s.user_id = p_user
+      and s.destination_token = p_destination and s.currency = p_currency
       and v.is_complete and v.version = s.latest_version
-      and (s.id = quote.attr_set_id or s.touched_at >= quote.created_at)
-    order by (s.id = quote.attr_set_id) desc nulls last, s.touched_at desc
+      and (s.id = p_set or s.touched_at >= p_quoted_at)
+    order by (s.id = p_set) desc nulls last, s.touched_at desc
     limit 1)
   limit 1;
 $$;
@@ -42,7 +43,8 @@ create function has_answer(p_account uuid, p_key text, p_now timestamptz) return
 -- before), why it is refused, `scheduled` (in order, and for a later time), or `alone`: it has to be judged
 -- by itself, because another commit of the group has its client_transfer_id, its Idempotency-Key has an
 -- answer, or several commits share a wallet that does not cover all of them. The caller holds the
--- accounts' rows, so that nothing read here changes meanwhile.
+-- accounts' rows, so that nothing read here changes meanwhile. The look-ups aside are by key in every
+-- plan, also in one that was made while the tables were empty.
 create function judge_commits(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_keys text[], p_now timestamptz
 ) returns table (
@@ -50,7 +52,7 @@ create function judge_commits(
   source_currency text, source_amount bigint, fee bigint, destination_currency text,
   destination_amount bigint, rail text, delivery_type text, notify_user boolean,
   attr_set_id uuid, attr_version integer, result text, detail text, pickup_code text,
-  place bigint, wallet_balance bigint, open_until timestamptz, usd_amount bigint
+  wallet_balance bigint, open_until timestamptz, usd_amount bigint
 )
   language sql stable as $$
   with stops as materialized (
@@ -89,12 +91,15 @@ create function judge_commits(
       open_quote_end(q.created_at, q.expires_at) as open_until, q.usd_amount
     from unnest(p_accounts, p_users, p_payouts, p_keys) with ordinality
       as r (account_id, user_id, payout_id, key, ord)
-    left join payout_quotes q
-      on q.account_id = r.account_id and q.id = r.payout_id and q.user_id = r.user_id
-    left join users u on u.account_id = q.account_id and u.id = q.user_id
-    left join payout_states s
-      on s.account_id = q.account_id and s.client_transfer_id = q.client_transfer_id
-    left join lateral find_complete_attributes(q) v on true
+    left join lateral (select * from payout_quotes x where x.account_id = r.account_id
+      and x.id = r.payout_id and x.user_id = r.user_id offset 0) q on true
+    left join lateral (select * from users x
+      where x.account_id = q.account_id and x.id = q.user_id offset 0) u on true
+    left join lateral (select * from payout_states x where x.account_id = q.account_id
+      and x.client_transfer_id = q.client_transfer_id offset 0) s on true
+    left join lateral find_complete_attributes(q.needs_attributes, q.account_id, q.user_id,
+      q.attr_set_id, q.attr_version, q.destination_token, q.destination_currency, q.created_at)
+      v on true
   )
   select j.ord, j.account_id, j.payout_id, j.user_id, j.client_transfer_id, j.source_currency,
     j.source_amount, j.fee, j.destination_currency, j.destination_amount, j.rail, j.delivery_type,
@@ -103,13 +108,36 @@ create function judge_commits(
       when j.result is not null or w.balance >= sum(source_amount + fee) over wallet then j.result
       when count(*) over wallet = 1 then 'insufficient_funds'
       else 'alone' end,
-    j.detail, j.pickup_code, row_number() over (partition by j.account_id order by j.ord),
-    (w.balance - sum(source_amount + fee) over (wallet order by j.ord))::bigint,
+    j.detail, j.pickup_code, (w.balance - sum(source_amount + fee) over (wallet order by j.ord))::bigint,
     j.open_until, j.usd_amount
   from judged j
-  left join ledger_accounts w on j.result is null and w.account_id = j.account_id
-    and w.currency = j.source_currency and w.name = 'wallet'
+  left join lateral (select * from ledger_accounts x where j.result is null and x.name = 'wallet'
+    and x.account_id = j.account_id and x.currency = j.source_currency offset 0) w on true
   window wallet as (partition by j.account_id, j.source_currency, j.result is null);
+$$;
+
+-- Stores the answers to commits that came with an Idempotency-Key and were made.
+create function store_commit_answers(
+  p_accounts uuid[], p_users uuid[], p_keys text[], p_fingerprints bytea[], p_answers text[],
+  p_results text[], p_codes text[], p_at timestamptz
+) returns void
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+begin
+  insert into idempotency_records (account_id, key, month, fingerprint, status, body, user_id,
+    created_at)
+  select r.account_id, r.key, month_of(p_at), r.fingerprint, 200,
+    convert_to(replace(r.answer, '%', r.code), 'UTF8'), case when r.code <> '' then r.user_id end,
+    p_at
+  from unnest(p_accounts, p_users, p_keys, p_fingerprints, p_answers, p_results, p_codes)
+    as r (account_id, user_id, key, fingerprint, answer, result, code)
+  where r.result = 'committed' and r.key is not null
+  on conflict (account_id, key, month) do update
+    set fingerprint = excluded.fingerprint, body = excluded.body, user_id = excluded.user_id,
+      created_at = excluded.created_at;
+end
 $$;
 
 -- Commits payouts together; each wallet pays for all of its own that are in order, or for none. Every
@@ -121,7 +149,8 @@ create function commit_payouts(
   p_answers text[], p_may_wait boolean, p_traces text[] default null
 ) returns table (ordinal integer, result text, detail text, pickup_code text)
   language plpgsql
-  set plan_cache_mode = force_generic_plan set jit = off
+  set plan_cache_mode = force_generic_plan
+  set jit = off
   as $$
 #variable_conflict use_column
 declare
@@ -131,59 +160,51 @@ declare
   v_judged record;
 begin
   with judged as materialized (
-    select * from judge_commits(p_accounts, p_users, p_payouts, p_keys, v_now)
-  ), chosen as materialized (
-    select *, case when delivery_type = 'CASH_PICKUP' then new_pickup_code() else '' end as code
-    from judged where result is null and account_id = any (v_locked)
+    select *, result is null and account_id = any (v_locked) as is_chosen,
+      case when result is null and delivery_type = 'CASH_PICKUP' then new_pickup_code()
+        else pickup_code end as code
+    from judge_commits(p_accounts, p_users, p_payouts, p_keys, v_now)
   ), committed as (
     insert into payout_states (account_id, payout_id, status, client_transfer_id, attr_set_id,
       attr_version, pickup_code, committed_at, updated_at)
     select account_id, payout_id, 'PROCESSING', client_transfer_id, attr_set_id, attr_version, code,
-      v_now, v_now from chosen
+      v_now, v_now from judged where is_chosen
   ), posted as (
     insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
       fee, destination_currency, destination_amount, rail, wallet_balance, created_at)
-    select account_id, journal_id(v_time, place, gen_random_uuid()), 'commit', payout_id,
+    select account_id, journal_id(v_time, ord, gen_random_uuid()), 'commit', payout_id,
       source_currency, source_amount, fee, destination_currency, destination_amount, rail,
-      wallet_balance, v_now from chosen
+      wallet_balance, v_now from judged where is_chosen
   ), due as (
     insert into payout_dispatches (account_id, payout_id, rail, due_at)
-    select account_id, payout_id, rail, v_now from chosen
+    select account_id, payout_id, rail, v_now from judged where is_chosen
   ), closed as (
     update open_quotes o set quote_count = quote_count - c.count, usd_amount = usd_amount - c.usd
     from (select account_id, open_until as ends_at, count(*) as count, sum(usd_amount) as usd
-      from chosen group by 1, 2) c
+      from judged where is_chosen group by 1, 2) c
     where o.account_id = c.account_id and o.ends_at = c.ends_at
-  ), traced as (
-    insert into trace_contexts (account_id, subject_id, traceparent, created_at)
-    select account_id, payout_id, p_traces[ord], v_now from chosen where p_traces[ord] is not null
-  ), keyed as (
-    insert into idempotency_records (account_id, key, month, fingerprint, status, body, user_id,
-      created_at)
-    select account_id, p_keys[ord], month_of(v_now), p_fingerprints[ord], 200,
-      convert_to(replace(p_answers[ord], '%', code), 'UTF8'),
-      case when code <> '' then user_id end, v_now from chosen where p_keys[ord] is not null
-    on conflict (account_id, key, month) do update
-      set fingerprint = excluded.fingerprint, body = excluded.body, user_id = excluded.user_id,
-        created_at = excluded.created_at
-  ), answered as (
-    select j.ord, j.detail, coalesce(c.code, j.pickup_code) as code, c.account_id, c.payout_id,
-      case when c.notify_user then c.user_id end as recipient,
-      case when j.account_id <> all (v_locked) then 'held'
-        else coalesce(j.result, 'committed') end as result
-    from judged j left join chosen c using (ord) order by j.ord
   )
-  select array_agg(ord) as ords, array_agg(a.result) as results, array_agg(a.detail) as details,
-    array_agg(code) as codes, array_agg(account_id) filter (where a.result = 'committed') as accounts,
-    array_agg(payout_id) filter (where a.result = 'committed') as payouts,
-    array_agg(text 'PROCESSING') filter (where a.result = 'committed') as statuses,
-    array_agg(text '') filter (where a.result = 'committed') as reasons,
-    array_agg(recipient) filter (where a.result = 'committed') as recipients
-  into v_judged from answered a;
+  select array_agg(case when is_chosen then 'committed' when account_id <> all (v_locked)
+      then 'held' else result end) as results,
+    array_agg(detail) as details, array_agg(code) as codes,
+    array_agg(account_id) filter (where is_chosen) as accounts,
+    array_agg(payout_id) filter (where is_chosen) as payouts,
+    array_agg(text 'PROCESSING') filter (where is_chosen) as statuses,
+    array_agg(text '') filter (where is_chosen) as reasons,
+    array_agg(case when notify_user then user_id end) filter (where is_chosen) as recipients
+  into v_judged from (select * from judged order by ord) j;
   perform write_payout_events(v_judged.accounts, v_judged.payouts, v_judged.statuses,
     v_judged.reasons, v_judged.recipients, v_now);
-  return query select r.ord::integer, r.result, r.detail, r.code from unnest(v_judged.ords,
-    v_judged.results, v_judged.details, v_judged.codes) r (ord, result, detail, code);
+  perform store_commit_answers(p_accounts, p_users, p_keys, p_fingerprints, p_answers,
+    v_judged.results, v_judged.codes, v_now) where array_remove(p_keys, null) <> '{}';
+  insert into trace_contexts (account_id, subject_id, traceparent, created_at)
+  select r.account_id, r.payout_id, r.traceparent, v_now
+  from unnest(p_accounts, p_payouts, p_traces, v_judged.results)
+    as r (account_id, payout_id, traceparent, result)
+  where p_traces is not null and r.result = 'committed' and r.traceparent is not null;
+  return query select r.ord::integer, r.result, r.detail, r.code
+  from unnest(v_judged.results, v_judged.details, v_judged.codes)
+    with ordinality as r (result, detail, code, ord);
 end
 $$;
 

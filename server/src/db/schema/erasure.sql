@@ -113,11 +113,12 @@ begin
   at := environment_now();
   -- The trigger `erased` removes the index of the name.
   update users u
-  set data_key = '', sealed = '', metadata = '{}', status = 'DEACTIVE', erased_at = at,
+  set data_key = '', sealed = '', status = 'DEACTIVE', erased_at = at,
     internal_user_id = 'erased-' || u.id, email_index = sha256(uuid_send(gen_random_uuid())),
     updated_at = at
   where u.account_id = p_account and u.id = p_user;
   perform empty_rail_copies(p_account, p_user);
+  perform revoke_recipient_links(p_account, p_user, at);
   insert into erasures (account_id, user_id, actor, reason, erased_at)
   values (p_account, p_user, p_actor, p_reason, at);
   perform write_event(p_account, 'user.erased', p_user,

@@ -58,6 +58,13 @@ end
 $$;
 grant execute on function write_event to outlay_tenant;
 
+-- As events show it: without its secret.
+create function describe_credential(p credentials) returns text
+  language sql immutable
+  return json_build_object('kind', p.kind, 'scopes', p.scopes,
+    'allowed_addresses', p.allowed_addresses, 'created_at', p.created_at,
+    'expires_at', p.expires_at, 'revoked_at', p.revoked_at)::text;
+
 -- Every change of a credential is an event; its secret is in none.
 create function write_credential_event() returns trigger
   language plpgsql as $$
@@ -67,9 +74,7 @@ begin
       when tg_op = 'INSERT' then 'created'
       when new.revoked_at is not null and old.revoked_at is null then 'revoked'
       else 'updated' end, new.id,
-    json_build_object('kind', new.kind, 'scopes', new.scopes,
-      'allowed_addresses', new.allowed_addresses, 'created_at', new.created_at,
-      'expires_at', new.expires_at, 'revoked_at', new.revoked_at)::text, environment_now());
+    describe_credential(new), environment_now());
   return null;
 end
 $$;

@@ -281,28 +281,34 @@ create function write_payout_events(
   set jit = off
   as $$
 begin
-  with change as materialized (
-    select * from unnest(p_accounts, p_payouts, p_statuses, p_details, p_recipients)
-      with ordinality as c (account_id, payout_id, status, detail, user_id, ord)
-  ), counted as (
-    update accounts a set event_sequence = a.event_sequence + n.count
-    from (select account_id, count(*) as count from change group by account_id) n
-    where a.id = n.account_id
-    returning a.id, a.event_sequence - n.count as before
-  ), notified as (
-    insert into notices (account_id, id, month, payout_id, user_id, channel, payout_status, due_at,
-      created_at, expires_at)
-    select c.account_id, gen_random_uuid(), month_of(p_at), c.payout_id, c.user_id, n.channel,
-      c.status, p_at, p_at, p_at + interval '3 days'
-    from change c
-    join payout_statuses s on s.status = c.status and s.notifies_recipient
-    cross join notice_channels n
-    where c.user_id is not null
+  -- One look at each account: its changes travel in arrays through the update that numbers them.
+  with counted as (
+    update accounts a set event_sequence = a.event_sequence + c.count
+    from (
+      select account_id, count(*) as count, array_agg(payout_id order by ord) as payouts,
+        array_agg(status order by ord) as statuses, array_agg(detail order by ord) as details
+      from unnest(p_accounts, p_payouts, p_statuses, p_details)
+        with ordinality as c (account_id, payout_id, status, detail, ord)
+      group by account_id
+    ) c
+    where a.id = c.account_id
+    returning a.id, a.event_sequence - c.count as before, c.payouts, c.statuses, c.details
   )
   insert into events (account_id, sequence, month, type, subject_id, detail, created_at)
-  select c.account_id, n.before + row_number() over (partition by c.account_id order by c.ord),
-    month_of(p_at), 'payout.' || lower(c.status), c.payout_id, c.detail, p_at
-  from change c join counted n on n.id = c.account_id;
+  select n.id, n.before + c.ord, month_of(p_at), 'payout.' || lower(c.status), c.payout_id, c.detail,
+    p_at
+  from counted n
+  cross join lateral unnest(n.payouts, n.statuses, n.details)
+    with ordinality as c (payout_id, status, detail, ord);
+  insert into notices (account_id, id, month, payout_id, user_id, channel, payout_status, due_at,
+    created_at, expires_at)
+  select c.account_id, gen_random_uuid(), month_of(p_at), c.payout_id, c.user_id, n.channel,
+    c.status, p_at, p_at, p_at + interval '3 days'
+  from unnest(p_accounts, p_payouts, p_statuses, p_recipients)
+    as c (account_id, payout_id, status, user_id)
+  join payout_statuses s on s.status = c.status and s.notifies_recipient
+  cross join notice_channels n
+  where array_remove(p_recipients, null) <> '{}' and c.user_id is not null;
 end
 $$;
 
@@ -310,7 +316,7 @@ $$;
 -- valid for long, so that an account has a hundred counts at most.
 create function open_quote_end(p_created_at timestamptz, p_expires_at timestamptz)
   returns timestamptz
-  language sql immutable parallel safe
+  language sql stable parallel safe
   return case when p_expires_at - p_created_at <= interval '30 minutes'
     then date_bin('30 seconds', p_expires_at, 'epoch') + interval '30 seconds'
     else date_bin('30 minutes', p_expires_at, 'epoch') + interval '30 minutes' end;

@@ -71,7 +71,8 @@ create function hash_payout_terms(p_account uuid, p_payout uuid) returns bytea
     encode(u.sealed, 'hex'))::text, 'UTF8'))
   from payout_quotes q
   join users u on u.account_id = q.account_id and u.id = q.user_id
-  left join lateral find_complete_attributes(q) v on true
+  left join lateral find_complete_attributes(q.needs_attributes, q.account_id, q.user_id,
+    q.attr_set_id, q.attr_version, q.destination_token, q.destination_currency, q.created_at) v on true
   where q.account_id = p_account and q.id = p_payout;
 $$;
 grant execute on function hash_payout_terms to outlay_tenant;
@@ -275,7 +276,7 @@ create function replace_credential(
   select p_account, p_new, currency, per_proposal, per_day, open_max from credential_budgets
   where account_id = p_account and credential_id = p_old;
   update credentials
-  set expires_at = least(expires_at,
+  set replaced_by = p_new, expires_at = least(expires_at,
     environment_now() + p_overlap_seconds * interval '1 second')
   where account_id = p_account and id = p_old
   returning expires_at;

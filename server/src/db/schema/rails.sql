@@ -10,19 +10,62 @@ create table rail_records (
   revision bigint not null check (revision > 0),
   -- Of the payment that it is about, where it holds data of a person.
   reference text,
+  -- The person under whose key it is sealed; null: under the environment's key.
+  account_id uuid,
+  user_id uuid,
   -- Empty after the erasure of that person.
   sealed bytea not null,
-  primary key (rail, collection, key)
+  primary key (rail, collection, key),
+  check ((account_id is null) = (user_id is null))
 );
 create index rail_records_reference on rail_records (reference) where reference is not null;
 create index rail_records_state on rail_records (rail, collection, state, key);
 alter table rail_records enable row level security;
 
+-- The recipients of payments by their references at a rail, in either encoding of
+-- `rails/contract/references.ts`. The key is empty where the person's data was erased.
+create function find_payment_recipients(p_rail text, p_references text[])
+  returns table (reference text, account_id uuid, user_id uuid, data_key bytea)
+  language sql stable as $$
+  select r.reference, u.account_id, u.id, u.data_key
+  from (select distinct x as reference from unnest(p_references) x where x is not null) r
+  cross join lateral (
+    select a.account_id, a.payout_id from attempts a
+    where a.reference in (r.reference, replace(lower(r.reference), '-', '')) and a.rail = p_rail
+    limit 1
+  ) a
+  join payout_quotes q on q.account_id = a.account_id and q.id = a.payout_id
+  join users u on u.account_id = q.account_id and u.id = q.user_id;
+$$;
+
+-- The persons under whose keys records are, or would be, sealed. Those without one are left out.
+create function find_record_owners(
+  p_rail text, p_collections text[], p_keys text[], p_references text[]
+) returns table (ordinal integer, account_id uuid, user_id uuid, data_key bytea)
+  language sql stable as $$
+  with c as (
+    select ord, coalesce(c.reference, r.reference) as reference, r.user_id, r.account_id,
+      r.key is not null as is_stored
+    from unnest(p_collections, p_keys, p_references) with ordinality
+      c (collection, key, reference, ord)
+    left join rail_records r
+      on r.rail = p_rail and r.collection = c.collection and r.key = c.key
+  )
+  select c.ord::integer, u.account_id, u.id, u.data_key
+  from c join users u on u.account_id = c.account_id and u.id = c.user_id
+  union all
+  select c.ord::integer, p.account_id, p.user_id, p.data_key
+  from c
+  join find_payment_recipients(p_rail, array(select c.reference from c where not is_stored)) p
+    on p.reference = c.reference
+  where not is_stored;
+$$;
+
 -- Applies all changes or none: false where a record is not at the expected revision (0: absent). A
 -- null state removes it. Records are locked in order, so that writers cannot deadlock.
 create function write_rail_records(
   p_rail text, p_collections text[], p_keys text[], p_revisions bigint[], p_states text[],
-  p_sealed bytea[], p_references text[]
+  p_sealed bytea[], p_references text[], p_accounts uuid[], p_users uuid[]
 ) returns boolean
   language plpgsql as $$
 declare
@@ -46,10 +89,11 @@ begin
     for update of r
   ) held;
   if v_found <> v_expected then return false; end if;
-  insert into rail_records (rail, collection, key, state, revision, sealed, reference)
-  select p_rail, collection, key, state, 1, sealed, reference
-  from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed, p_references)
-    c (collection, key, revision, state, sealed, reference)
+  insert into rail_records (rail, collection, key, state, revision, sealed, reference, account_id,
+    user_id)
+  select p_rail, collection, key, state, 1, sealed, reference, account_id, user_id
+  from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed, p_references, p_accounts,
+    p_users) c (collection, key, revision, state, sealed, reference, account_id, user_id)
   where revision = 0
   order by collection, key
   on conflict do nothing;
@@ -57,9 +101,10 @@ begin
   if v_found <> cardinality(p_keys) - v_expected then
     raise exception using errcode = 'OL001', message = 'the record already exists';
   end if;
-  update rail_records r set state = c.state, sealed = c.sealed, revision = r.revision + 1
-  from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed)
-    c (collection, key, revision, state, sealed)
+  update rail_records r set state = c.state, sealed = c.sealed, revision = r.revision + 1,
+    account_id = c.account_id, user_id = c.user_id
+  from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed, p_accounts, p_users)
+    c (collection, key, revision, state, sealed, account_id, user_id)
   where c.revision > 0 and c.state is not null
     and r.rail = p_rail and r.collection = c.collection and r.key = c.key;
   delete from rail_records r
@@ -77,7 +122,10 @@ create table rail_messages (
   rail text collate "C" not null,
   id text collate "C" not null,
   channel text not null check (channel in ('callback', 'file', 'poll')),
+  -- Empty after the erasure of a person in it.
   sealed bytea not null,
+  -- The persons under whose keys together it is sealed; none: under the environment's key.
+  user_ids uuid[] not null default '{}',
   times integer not null default 1,
   received_at timestamptz not null,
   primary key (rail, id)
@@ -123,7 +171,7 @@ create trigger never_removed before delete or truncate on rail_observations
 create function store_inbound_message(
   p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[],
   p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[],
-  p_amounts bigint[], p_charges text[], p_ats timestamptz[], p_problems json
+  p_amounts bigint[], p_charges text[], p_ats timestamptz[], p_problems json, p_users uuid[]
 ) returns boolean
   language plpgsql as $$
 declare
@@ -147,8 +195,8 @@ begin
   if v_changed is not null then
     v_id := p_id || '~' || left(md5(v_changed::text), 12);
   end if;
-  insert into rail_messages (rail, id, channel, sealed, received_at)
-  values (p_rail, v_id, p_channel, p_sealed, v_now)
+  insert into rail_messages (rail, id, channel, sealed, user_ids, received_at)
+  values (p_rail, v_id, p_channel, p_sealed, p_users, v_now)
   on conflict (rail, id) do update set times = rail_messages.times + 1
   returning times = 1 into v_is_new;
   if not v_is_new then return false; end if;

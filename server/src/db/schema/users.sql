@@ -19,7 +19,6 @@ create table users (
   -- Of the sealed data, which is bound to it: an older ciphertext under a newer version does not open.
   version integer not null default 1 check (version > 0),
   sealed bytea not null,
-  metadata text not null default '{}',
   created_at timestamptz not null,
   updated_at timestamptz not null,
   -- When the personal data was erased: the key is destroyed then, and nothing of the person is left.
@@ -93,7 +92,7 @@ grant execute on function user_payload to outlay_tenant;
 -- the two of names.
 create function create_users(
   p_accounts uuid[], p_ids uuid[], p_internal_ids text[], p_email_indexes bytea[],
-  p_countries text[], p_data_keys bytea[], p_sealed bytea[], p_metadata text[],
+  p_countries text[], p_data_keys bytea[], p_sealed bytea[],
   p_name_users uuid[], p_name_hashes bytea[], p_may_wait boolean
 ) returns table (ordinal integer, created_at timestamptz, is_held boolean)
   language plpgsql
@@ -113,8 +112,8 @@ begin
       row_number() over (partition by account_id, internal_id order by ord) as of_internal_id,
       row_number() over (partition by account_id, email_index order by ord) as of_email
     from unnest(p_accounts, p_ids, p_internal_ids, p_email_indexes, p_countries, p_data_keys,
-      p_sealed, p_metadata) with ordinality
-      as r (account_id, id, internal_id, email_index, country, data_key, sealed, metadata, ord)
+      p_sealed) with ordinality
+      as r (account_id, id, internal_id, email_index, country, data_key, sealed, ord)
     where account_id = any (v_locked)
   ), chosen as materialized (
     select * from request r
@@ -126,9 +125,8 @@ begin
         select from users u where u.account_id = r.account_id and u.email_index = r.email_index)
   ), made as (
     insert into users as u (account_id, id, internal_user_id, email_index, country, data_key,
-      sealed, metadata, created_at, updated_at)
-    select account_id, id, internal_id, email_index, country, data_key, sealed, metadata, v_now,
-      v_now
+      sealed, created_at, updated_at)
+    select account_id, id, internal_id, email_index, country, data_key, sealed, v_now, v_now
     from chosen
     returning u.id, user_payload(u) as payload
   ), named as (

@@ -1,0 +1,83 @@
+import pg from 'pg';
+
+/**
+ * A statement bound to an account. The setting by which row-level security knows the account is made in
+ * the transaction of the statement, just before it, and ends with it: a connection that is lent to
+ * another account, or used by mistake without one, sees no row. Both travel in one message, so that the
+ * binding costs no round trip.
+ */
+
+/** As whom the service works for one client. */
+export const tenantRole = 'outlay_tenant';
+
+/** Prepared on every connection of tenants when it is opened. */
+export const bindAccount = {
+  name: 'bind_account',
+  text: `select set_config('outlay.account', $1, true)`,
+} as const;
+
+type QueryConfig = pg.QueryConfig & { queryMode: 'extended'; query_timeout?: number };
+type Callback = (error: Error | undefined, result: pg.QueryResult) => void;
+
+/** What the driver has and its types leave out. */
+type Wire = {
+  bind(config: { statement: string; values: readonly string[] }): void;
+  execute(config: object): void;
+};
+type DriverQuery = {
+  query_timeout?: number | undefined;
+  prepare(wire: Wire): void;
+  handleDataRow(message: unknown): void;
+  handleCommandComplete(message: unknown, wire: Wire): void;
+};
+const Query = pg.Query as unknown as new (config: QueryConfig, callback: Callback) => DriverQuery;
+
+/**
+ * Bind, execute, and the statement's own messages up to the one Sync: until then all of it is one
+ * transaction.
+ */
+class BoundQuery extends Query {
+  readonly #accountId: string;
+  #isBound = false;
+
+  constructor(config: QueryConfig, accountId: string, callback: Callback) {
+    super(config, callback);
+    this.#accountId = accountId;
+    this.query_timeout = config.query_timeout;
+  }
+
+  override prepare(wire: Wire): void {
+    wire.bind({ statement: bindAccount.name, values: [this.#accountId] });
+    wire.execute({});
+    super.prepare(wire);
+  }
+
+  // The first row and the first end are those of the binding.
+  override handleDataRow(message: unknown): void {
+    if (this.#isBound) super.handleDataRow(message);
+  }
+
+  override handleCommandComplete(message: unknown, wire: Wire): void {
+    if (this.#isBound) super.handleCommandComplete(message, wire);
+    this.#isBound = true;
+  }
+}
+
+/** Sends the statement for the account. */
+export function queryBound(
+  client: pg.Client,
+  accountId: string,
+  query: pg.QueryConfig & { query_timeout?: number },
+): Promise<pg.QueryResult> {
+  return new Promise((resolve, reject) => {
+    const bound = new BoundQuery(
+      { ...query, queryMode: 'extended' },
+      accountId,
+      (error, result) => {
+        if (error === undefined || error === null) resolve(result);
+        else reject(error);
+      },
+    );
+    client.query(bound as unknown as pg.Submittable);
+  });
+}

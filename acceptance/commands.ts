@@ -31,7 +31,7 @@ export async function runCommand(
       const failure = `${words.join(' ')} ended with ${process.exitCode}`;
       throw Object.assign(new Error(`${failure}\n${stdout}`), { stdout });
     }
-    return stdout.trimStart().startsWith('{') ? (JSON.parse(stdout) as Record<string, string>) : {};
+    return /^\s*[[{]/.test(stdout) ? (JSON.parse(stdout) as Record<string, string>) : {};
   } finally {
     process.exitCode = exitCodeBefore;
   }

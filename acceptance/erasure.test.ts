@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { pathOf as batchPath, quote, upload, waitUntilCommitted, writeCsv } from './batch-kit.ts';
 import { runCommand } from './commands.ts';
-import { createRecipient, deliveryCases, pay, payoutPath } from './recipients.ts';
+import { decide, propose } from './proposal-kit.ts';
+import {
+  createPayout,
+  createRecipient,
+  createUser,
+  deliveryCases,
+  fillAttributes,
+  findPayer,
+  pay,
+  payoutPath,
+  type Recipient,
+} from './recipients.ts';
 import {
   Api,
   advance,
@@ -39,6 +51,76 @@ async function restore(backup: string): Promise<void> {
   }
 }
 
+/** What tells of the person, in every place that takes text. */
+const marks = {
+  first_name: 'Quetzalin',
+  last_name: 'Tlacaelelzin',
+  address1: '77 Avenida Xochimilcotl',
+  phone: '525512345977',
+  'metadata of the user': 'vip-of-Tenochtitlanco',
+  'metadata of a payout': 'gift-for-Nezahualcoyotlin',
+  'column of a file': 'note-on-Moctezumaxin',
+  'metadata of a row': 'row-about-Cuauhtemocin',
+  'reason of a proposal': 'because Malinalxochin asked',
+  account: '032180000118359719',
+};
+
+/** A recipient with all of it: a payout of its own, one from a file, and a declined proposal. */
+async function payMarked(api: Api): Promise<Recipient> {
+  const delivery = deliveryCases.bank;
+  const { first_name, last_name, address1, phone, account } = marks;
+  const names = { first_name, last_name, address1, mobile_number: phone };
+  const metadata = { note: marks['metadata of the user'] };
+  const userToken = await createUser(api, { ...names, country: delivery.country, metadata });
+  const payer = await findPayer(api, delivery);
+  const chosen = { BankAccountNumber: account };
+  const attrSetToken = await fillAttributes(api, { userToken, payer, delivery, chosen });
+  const recipient = { userToken, payer, delivery, attrSetToken };
+  await pay(api, recipient, { metadata: { note: marks['metadata of a payout'] } });
+  const listed = await api.get<unknown[]>(
+    `/payout?metadata[note]=${marks['metadata of a payout']}`,
+  );
+  assert.equal(ok(listed).length, 1);
+  const proposed = await proposeMarked(api, recipient);
+  ok(await decide(api, proposed, 'DECLINED'));
+  const file = writeCsv([
+    {
+      user_token: userToken,
+      destination_token: payer.destination_token,
+      destination_currency_code: delivery.currency,
+      client_transfer_id: 'row-1',
+      source_amount: '20.10',
+      'metadata.note': marks['metadata of a row'],
+      Remark: marks['column of a file'],
+    },
+  ]);
+  const batch = await quote(api, ok(await upload(api, file)));
+  ok(await api.put(batchPath(batch), { mode: 'all' }));
+  await waitUntilCommitted(api, batch);
+  const result = await api.get(`${batchPath(batch)}/result`, { accept: 'text/csv' });
+  assert.match(result.text, new RegExp(marks['column of a file']));
+  return recipient;
+}
+
+async function proposeMarked(api: Api, recipient: Recipient) {
+  const payoutToken = (await createPayout(api, recipient))['payout_token'] ?? '';
+  const reason = marks['reason of a proposal'];
+  return ok(await propose(api, recipient, { payoutToken, reason }));
+}
+
+/** The marks that files below a folder have, those of the database and its log of changes included. */
+async function listMarksIn(place: string): Promise<string[]> {
+  const found = new Set<string>();
+  for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const bytes = await readFile(join(entry.parentPath, entry.name));
+    for (const [name, text] of Object.entries(marks)) {
+      if (bytes.includes(text)) found.add(`${name} in ${entry.name}`);
+    }
+  }
+  return [...found];
+}
+
 type User = { user_token: string; first_name: string; erased_at?: string };
 
 test('an erased recipient stays erased after the restore of an older backup', async () => {
@@ -46,6 +128,7 @@ test('an erased recipient stays erased after the restore of an older backup', as
   const { api } = await createAccount(service, { USD: '1000' });
   const recipient = await createRecipient(api, deliveryCases.bank);
   const held = await createRecipient(api, deliveryCases.bank);
+  const marked = await payMarked(api);
   const payout = await pay(api, recipient);
   const path = `/user/${recipient.userToken}`;
   assertProblem(await api.post(`${path}/erasure`, undefined), 409, 'payouts_open');
@@ -57,6 +140,8 @@ test('an erased recipient stays erased after the restore of an older backup', as
   await service.stop();
   const backup = join(folder, 'backup');
   await cp(dataDirectory, backup, { recursive: true });
+  // Never in clear, so that it ends with the key, in backups too.
+  assert.deepEqual(await listMarksIn(backup), []);
 
   service = await start();
   const after = new Api(service.baseUrl, api.token);
@@ -66,7 +151,11 @@ test('an erased recipient stays erased after the restore of an older backup', as
   const erasing = ['user', 'erase', '--user', recipient.userToken, '--reason', 'letter 4'];
   assert.equal((await runCommand(service, erasing))['result'], 'erased');
   await assertErased();
+  ok(await after.post(`/user/${marked.userToken}/erasure`, undefined));
+  const query = `metadata[note]=${marks['metadata of a payout']}`;
+  assert.deepEqual(ok(await after.get(`/payout?${query}`)), []);
   await service.stop();
+  assert.deepEqual(await listMarksIn(dataDirectory), []);
 
   await restore(backup);
   service = await start();

@@ -95,8 +95,8 @@ test('Basic with text after the secret is refused', async () => {
   }
 });
 
-test('the sandbox needs payouts:commit, and kyc:write for verifications', async () => {
-  const narrow = await createKey('balance:read users:read users:write payouts:read payouts:create');
+test('the sandbox needs a scope of its own', async () => {
+  const narrow = await createKey('balance:read users:read users:write payouts:commit kyc:write');
   ok(await narrow.get('/sandbox/clock'));
   const calls: [string, unknown][] = [
     ['/sandbox/clock', { advance_s: 1 }],
@@ -108,9 +108,10 @@ test('the sandbox needs payouts:commit, and kyc:write for verifications', async 
   for (const [path, body] of calls) {
     assertProblem(await narrow.post(path, body), 403, 'insufficient_scope');
   }
-  const committer = await createKey('payouts:commit');
-  ok(await committer.post('/sandbox/clock', { advance_s: 1 }));
-  assertProblem(await committer.post('/sandbox/kyc/usr_x', { decision: 'approved' }), 403);
+  const tester = await createKey('sandbox:write');
+  ok(await tester.post('/sandbox/clock', { advance_s: 1 }));
+  assertProblem(await tester.post('/sandbox/kyc/usr_x', { decision: 'approved' }), 404);
+  assertProblem(await tester.get('/account/balance'), 403, 'insufficient_scope');
 });
 
 test('the shared clock stays within 400 days of real time', async () => {

@@ -141,6 +141,7 @@ test('the dashboards are complete: texts, units, variables, and panels that do n
 
 test('labels of the exported metrics have few values, and none names an account', () => {
   const lines = exported.split('\n').filter((line) => !line.startsWith('#') && line !== '');
-  assert.ok(lines.length < 4_000, `${lines.length} series`);
+  // About thirty of each operation that was called: buckets of its time, and its answers.
+  assert.ok(lines.length < 8_000, `${lines.length} series`);
   assert.doesNotMatch(exported, /[0-9a-f]{8}-[0-9a-f]{4}-/);
 });

@@ -66,6 +66,7 @@ test('the README shows the start screen', () => {
   const printed = service
     .output()
     .replaceAll(baseUrl, 'http://127.0.0.1:8080')
+    .replaceAll(/#link=[\w-]{43}/g, '#link=ONE_TIME_TOKEN')
     .replaceAll(near.startsWith('..') ? file : near, '.outlay/staging.json')
     // Tests do not use the default folder.
     .replaceAll(/OUTLAY_DATA=\S+ /g, '');

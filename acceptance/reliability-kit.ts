@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -138,6 +140,15 @@ export async function startPair(): Promise<Pair> {
       await database.drop();
     },
   };
+}
+
+/** Of processes that began together, the one that created the owner, whose folder has the key. */
+export function findKeyHolder({ first, second }: Pick<Pair, 'first' | 'second'>): Service {
+  const holder = [first, second].find(({ dataDirectory = '' }) =>
+    existsSync(join(dataDirectory, 'staging.operator')),
+  );
+  assert.ok(holder !== undefined, 'one of them created the owner');
+  return holder;
 }
 
 /** The same account, seen through another process. */

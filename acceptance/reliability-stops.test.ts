@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from './commands.ts';
 import { commitPayout, createPayout, createRecipient, deliveryCases } from './recipients.ts';
-import { type Pair, startPair } from './reliability-kit.ts';
+import { findKeyHolder, type Pair, startPair } from './reliability-kit.ts';
 import { advance, createAccount, ok, stopProcess } from './service.ts';
 
 /** A stop of all sending while processes send, of which one dies. */
@@ -36,7 +36,8 @@ test('a stop by command holds across kill -9, and after it each payout is sent o
   };
   const sending = Promise.all(Array.from({ length: payouts }, commit));
   while ((await countAttempts()) === 0) await sleep(5);
-  const stopped = await runCommand(pair.first, ['sending', 'stop', ...reason]);
+  const holder = findKeyHolder(pair);
+  const stopped = await runCommand(holder, ['sending', 'stop', ...reason]);
   assert.equal(stopped['result'], 'stopped');
   const sent = await countAttempts();
   assert.ok(victim.process !== undefined);
@@ -52,7 +53,7 @@ test('a stop by command holds across kill -9, and after it each payout is sent o
   assert.ok(held > 0);
   await pair.books.assertSound();
 
-  const resumed = await runCommand(pair.first, ['sending', 'resume', ...reason]);
+  const resumed = await runCommand(holder, ['sending', 'resume', ...reason]);
   assert.equal(resumed['result'], 'resumed');
   await waitForAttempts(payouts + 1);
   ok(await pair.first.demo.get('/sandbox/clock'));

@@ -13,8 +13,8 @@ import {
   type Funded,
   fundedUsd,
   openClient,
+  operateDrilled,
   prepareService,
-  runOutlay,
 } from './service.ts';
 
 /**
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   const { acknowledged, broken, failed, failure } = load.counts;
   say(`${acknowledged} acknowledged; settling`);
   await assertPaidOnce({ service, client, load, url: cluster.url });
-  const verified = await runOutlay(service, ['ledger', 'verify']);
+  const verified = await operateDrilled(service, ['ledger', 'verify']);
   assert.equal(verified.exitCode, 0, verified.printed + verified.complaint);
   for (const slot of [serve, work]) {
     assert.ok(slot.isUp() && slot.startsMs.length === 1, `${slot.name} was restarted`);

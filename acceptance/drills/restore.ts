@@ -18,8 +18,8 @@ import {
   type DrilledService,
   type Funded,
   openClient,
+  operateDrilled,
   prepareService,
-  runOutlay,
 } from './service.ts';
 
 /**
@@ -106,7 +106,7 @@ async function assertRestored({ service, server }: Scene, known: readonly string
   );
   await books.close();
   assert.equal(rows[0]?.count, known.length, 'payouts acknowledged before the moment');
-  const { exitCode, printed } = await runOutlay(service, ['ledger', 'verify']);
+  const { exitCode, printed } = await operateDrilled(service, ['ledger', 'verify']);
   const { chain } = JSON.parse(printed) as {
     chain: { findings: { code: string; chain: string; place: string; detail: string }[] };
   };
@@ -120,7 +120,7 @@ async function assertRestored({ service, server }: Scene, known: readonly string
 type Shown = { state: string; recovery?: { reason: string } };
 
 async function runCommand(service: DrilledService, words: readonly string[]): Promise<unknown> {
-  const { exitCode, printed, complaint } = await runOutlay(service, words);
+  const { exitCode, printed, complaint } = await operateDrilled(service, words);
   assert.equal(exitCode, 0, `${words.join(' ')}: ${complaint}`);
   return JSON.parse(printed);
 }

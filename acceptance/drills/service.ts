@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Ended, runOutlay } from '../outlay-process.ts';
 import { createTargets, type Target } from '../rails-trial/client.ts';
 import type { Counterpart } from '../rails-trial/counterpart.ts';
 import { openPlannedPartner } from '../rails-trial/partners.ts';
 import { findFreePort } from '../rails-trial/processes.ts';
 import { createSlot, openDemo, type Slot } from '../rails-trial/service-slots.ts';
-import { type Account, createAccount, fund, serverMain, testSettings } from '../service.ts';
+import { type Account, createAccount, fund } from '../service.ts';
 
 /** The service in two processes, one for requests and one for work, with a partner that keeps books. */
 
@@ -101,27 +101,18 @@ export async function openClient({ folder, serve, partner }: DrilledService): Pr
   return { account, targets: await createTargets(account.api, [partner]) };
 }
 
-/** An operator's command in a process of its own. Resolves with what it printed as JSON. */
-export async function runOutlay(
+/**
+ * An operator's command beside the process that works. The key is in the folder of the process that
+ * serves, whose start creates the owner.
+ */
+export function operateDrilled(
   { folder, settings }: Pick<DrilledService, 'folder' | 'settings'>,
   words: readonly string[],
-): Promise<{ exitCode: number | null; printed: string; complaint: string }> {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', serverMain, ...words],
-    {
-      env: { ...testSettings(join(folder, 'work')), ...settings },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
+): Promise<Ended> {
+  const file = join(folder, 'serve', 'staging.operator');
+  const key = existsSync(file) ? { OUTLAY_OPERATOR_KEY: readFileSync(file, 'utf8').trim() } : {};
+  return runOutlay(
+    { dataDirectory: join(folder, 'work'), settings: { ...key, ...settings } },
+    words,
   );
-  let printed = '';
-  let complaint = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint += text;
-  });
-  await new Promise((resolve) => child.once('close', resolve));
-  return { exitCode: child.exitCode, printed, complaint };
 }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +10,10 @@ import { getCurrency } from '../../server/src/core/currency.ts';
 import { formatAmount } from '../../server/src/core/money.ts';
 import { createTestDatabase, SERVER_URL_VARIABLE } from '../../server/testing/setups/database.ts';
 import { exact } from '../exact.ts';
+import { runOutlay } from '../outlay-process.ts';
 import { type CommitResult, describePayout, type Payout, payoutPath } from '../recipients.ts';
 import { openBooks } from '../reliability-kit.ts';
-import { type Api, createAccount, fund, serverMain, testSettings } from '../service.ts';
+import { type Api, createAccount, fund } from '../service.ts';
 import { openBank } from './bank-files.ts';
 import { endPassLeases } from './books.ts';
 import { openEthereum } from './chains.ts';
@@ -149,33 +149,15 @@ async function repeat(api: Api, transfer: Transfer): Promise<void> {
   }
 }
 
-async function runOutlay(
-  scene: Scene,
+async function runCommand(
+  { folder, settings }: Scene,
   words: readonly string[],
   operatorKey?: string,
 ): Promise<unknown> {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', serverMain, ...words],
-    {
-      env: {
-        ...testSettings(join(scene.folder, 'service')),
-        ...scene.settings,
-        ...(operatorKey === undefined ? {} : { OUTLAY_OPERATOR_KEY: operatorKey }),
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
-  let printed = '';
-  let complaint = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint += text;
-  });
-  await new Promise((resolve) => child.once('close', resolve));
-  assert.equal(child.exitCode, 0, `${words.join(' ')}: ${complaint}`);
+  const key = operatorKey === undefined ? {} : { OUTLAY_OPERATOR_KEY: operatorKey };
+  const service = { dataDirectory: join(folder, 'service'), settings: { ...settings, ...key } };
+  const { exitCode, printed, complaint } = await runOutlay(service, words);
+  assert.equal(exitCode, 0, `${words.join(' ')}: ${complaint}`);
   return JSON.parse(printed);
 }
 
@@ -184,7 +166,7 @@ type Shown = { state: string; recovery?: { reason: string }; rails?: unknown };
 async function waitUntilListed(scene: Scene): Promise<Shown> {
   let shown: Shown | undefined;
   for (let look = 0; look < 40; look += 1) {
-    shown = (await runOutlay(scene, ['recovery', 'show'])) as Shown;
+    shown = (await runCommand(scene, ['recovery', 'show'])) as Shown;
     if (shown.state === 'listed') return shown;
     await sleep(1000);
   }
@@ -247,7 +229,7 @@ test('a restore under load pays no recipient twice, although clients repeat ever
   for (const transfer of third(0)) assert.equal(await commit(api, transfer), 200);
 
   const words = ['operator', 'create', '--name', 'bob', '--role', 'approver'];
-  const second = (await runOutlay(scene, words)) as { key: string };
+  const second = (await runCommand(scene, words)) as { key: string };
   const backup = `${nameOf(url)}_backup`;
   await slot.kill();
   await endConnections(url);
@@ -284,10 +266,10 @@ test('a restore under load pays no recipient twice, although clients repeat ever
     'compared with the banks',
     '--accept-unlisted',
   ];
-  assert.deepEqual(await runOutlay(scene, release), { result: 'waiting' });
-  assert.deepEqual(await runOutlay(scene, release, second.key), { result: 'released' });
+  assert.deepEqual(await runCommand(scene, release), { result: 'waiting' });
+  assert.deepEqual(await runCommand(scene, release, second.key), { result: 'released' });
   for (let look = 0; look < 60; look += 1) {
-    if (((await runOutlay(scene, ['recovery', 'show'])) as Shown).state === 'none') break;
+    if (((await runCommand(scene, ['recovery', 'show'])) as Shown).state === 'none') break;
     await sleep(500);
   }
 

@@ -62,9 +62,9 @@ test('a stop says what is being sent, what the rail has and what waits; resuming
 
   const rail = paying();
   const dispatcher = money.createDispatcher(rail);
-  await dispatcher.drain();
+  await dispatcher.runDue();
   const after = await money.quoteAndCommit(owner);
-  await dispatcher.drain();
+  await dispatcher.runDue();
   assert.equal(rail.sends(), 0);
   await money.rows(
     `update payout_dispatches set due_at = now() - interval '1 day'
@@ -78,7 +78,7 @@ test('a stop says what is being sent, what the rail has and what waits; resuming
 
   const { released } = await lift(stopped.freeze.id);
   assert.equal(released, 2);
-  await dispatcher.drain();
+  await dispatcher.runDue();
   const sent = rail.calls.filter(({ kind }) => kind === 'send').map(({ reference }) => reference);
   assert.deepEqual(sent.toSorted(), [waiting.reference, after.reference].toSorted());
   await money.rows('update payout_dispatches set lease_until = null where payout_id = $1', [

@@ -13,9 +13,17 @@ import type { RecoveredPayment } from '../rails/contract/contract.ts';
 
 const advanceMarker = defineQuery({
   name: 'advance_send_marker',
-  text: `update environment set send_marker = send_marker + 1 returning send_marker as marker`,
+  text: `
+    update environment set send_marker = send_marker + 1
+    where send_marker >= $1
+    returning send_marker as marker`,
   columns: { marker: column.bigint },
 });
+
+const raiseMarker: Statement = {
+  name: 'raise_send_marker',
+  text: `update environment set send_marker = $1 where send_marker < $1`,
+};
 
 const readMarker = defineQuery({
   name: 'read_send_marker',
@@ -156,8 +164,17 @@ const claimDestination = defineQuery({
   columns: { id: column.text },
 });
 
-export async function advanceSendMarker(session: Session): Promise<bigint> {
-  return (await one(session, advanceMarker)).marker;
+/** Undefined, and as it was, where it is below the least value. */
+export async function advanceSendMarker(
+  session: Session,
+  least: bigint,
+): Promise<bigint | undefined> {
+  return (await maybeOne(session, advanceMarker, [least]))?.marker;
+}
+
+/** Never back. */
+export async function raiseSendMarker(session: Session, marker: bigint): Promise<void> {
+  await exec(session, raiseMarker, [marker]);
 }
 
 export async function readSendMarker(session: Session): Promise<bigint> {

@@ -24,6 +24,7 @@ import {
   createRecoveryState,
   describeRecovery,
   findLead,
+  followMarker,
   releaseRecovery,
   runRecovery,
 } from './recovery.ts';
@@ -52,11 +53,11 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-const openMarker = (): SendMarker =>
+const openMarker = (dataDirectory = folder): SendMarker =>
   createSendMarker({
     db: money.db,
     environmentName: 'staging',
-    dataDirectory: folder,
+    dataDirectory,
     steadyMs: () => performance.now(),
   });
 
@@ -333,5 +334,32 @@ test('the marker file shows that the database was restored to an earlier moment'
   await runRecovery(services);
   await releaseByTwo(services.rails[0] as Rail);
   assert.equal(await findLead(services), undefined);
+  assert.deepEqual(errors, []);
+});
+
+test('a restore below running processes is found, and a released one is not found again', async () => {
+  const rail = createRail([]);
+  const other = await mkdtemp(join(folder, 'server-'));
+  const markers = [openMarker(), openMarker(other)];
+  const [worker, server] = markers.map((own) => ({ ...servicesOf(rail), marker: own }));
+  assert.ok(worker !== undefined && server !== undefined);
+  const state = createRecoveryState(money.db);
+  await worker.marker.advance();
+  await followMarker(server);
+  await state.refresh();
+  state.refuse();
+  await money.rows('update environment set send_marker = send_marker - 1');
+  // The worker sends nothing more, and a process that only serves refuses commits.
+  await assert.rejects(openMarker().advance(), /restored while this process ran/);
+  await followMarker(server);
+  await state.refresh();
+  assert.throws(() => state.refuse(), { code: 'recovering' });
+  await followMarker(worker);
+  await runRecovery(worker);
+  await releaseByTwo(rail);
+  for (const one of [server, worker]) await followMarker(one);
+  await state.refresh();
+  state.refuse();
+  await openMarker().advance();
   assert.deepEqual(errors, []);
 });

@@ -82,12 +82,28 @@ export async function beginRecovery(services: RecoveryServices, reason: string):
   return row.is_new;
 }
 
+/**
+ * What every process does, those that only serve too: keeps a file of its own in step with the database,
+ * and begins a recovery where the file is ahead. The database of a running process may be restored too.
+ */
+export async function followMarker(services: RecoveryServices): Promise<void> {
+  const { marker, rails } = services;
+  // Only where money can leave: a sandbox may be made anew at any time.
+  if (rails.length === 0) return;
+  const lead = await marker.follow();
+  if (lead <= 0) return;
+  await beginRecovery(services, describeLead(lead));
+  // Once it is released, files of other processes show nothing new.
+  await marker.raise();
+}
+
+const describeLead = (lead: number): string =>
+  `the marker file is ${lead} ahead: the database was restored to an earlier moment`;
+
 /** Evidence that the database lacks payments that were made; undefined if there is none. */
 export async function findLead(services: RecoveryServices): Promise<string | undefined> {
   const lead = await services.marker.findLead();
-  if (lead > 0) {
-    return `the marker file is ${lead} ahead: the database was restored to an earlier moment`;
-  }
+  if (lead > 0) return describeLead(lead);
   for (const rail of services.rails) {
     try {
       const found = await findRailLead(services, rail);

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EnvironmentName } from '../core/access.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { advanceSendMarker, readSendMarker } from './recovery.sql.ts';
+import { advanceSendMarker, raiseSendMarker, readSendMarker } from './recovery.sql.ts';
 
 /**
  * A counter in the database and in a file beside it. It advances at most once a second, before payouts
@@ -10,9 +10,14 @@ import { advanceSendMarker, readSendMarker } from './recovery.sql.ts';
  * moment.
  */
 export type SendMarker = {
+  /** @throws Error where the file is ahead of the database. */
   advance(): Promise<void>;
   /** How far the file is ahead of the database; 0 or less if nothing is missing. */
   findLead(): Promise<number>;
+  /** As `findLead`; writes the value of the database to the file where it is not behind. */
+  follow(): Promise<number>;
+  /** Advances the database to the file, when a recovery has begun because of it. */
+  raise(): Promise<void>;
   /** Writes the value of the database to the file, after a recovery. */
   reset(): Promise<void>;
 };
@@ -36,9 +41,25 @@ export function createSendMarker(options: {
   return {
     advance: async () => {
       if (steadyMs() - advancedAtMs < intervalMs) return;
+      // The file first: another process may advance both in between.
+      const file = readFile(path);
+      const stored = await advanceSendMarker(db.system, file);
+      if (stored === undefined) {
+        throw new Error(
+          'the marker file is ahead: the database was restored while this process ran',
+        );
+      }
       advancedAtMs = steadyMs();
-      write(await advanceSendMarker(db.system));
+      write(stored);
     },
+    follow: async () => {
+      // The file first: another process may advance both in between.
+      const file = readFile(path);
+      const stored = await readSendMarker(db.system);
+      if (stored > file) write(stored);
+      return Number(file - stored);
+    },
+    raise: async () => raiseSendMarker(db.system, readFile(path)),
     findLead: async () => Number(readFile(path) - (await readSendMarker(db.system))),
     reset: async () => write(await readSendMarker(db.system)),
   };

@@ -16,8 +16,9 @@ import { closeGround, openTestRun, railName, type TestRunOptions } from './test-
  * repeated, early, stale or forged), and prints a scorecard. In every case there must be at most one
  * payment for each instruction, with the outcome that the counterparty's own record has.
  *
- * With OUTLAY_TEST_LONG=1 every kind of crash is tried at each step; otherwise they take turns at
- * every sixth step, except around the booking.
+ * With OUTLAY_TEST_LONG=1 every kind of crash is tried at each step, and every fault of the connection;
+ * otherwise kills alone take turns at every sixth step, except around the booking, and the connection has
+ * a fault of each sort.
  *
  * A subject (described in subject.ts) looks like this:
  *
@@ -50,7 +51,7 @@ import { closeGround, openTestRun, railName, type TestRunOptions } from './test-
 export function testConformance<Config>(subject: ConformanceSubject<Config>): void {
   const checks = createChecks();
   const score = new Map<string, Row>();
-  const cases = listCases(subject);
+  const cases = listCases(subject).filter(({ isLong }) => isLongForm || !isLong);
   const register = (looksBack: boolean): void => {
     for (const { name, lack, run } of cases.filter((item) => item.looksBack === looksBack)) {
       test(name, { timeout: caseMsMax }, () => {
@@ -85,6 +86,7 @@ export type ListedCase<Config> = {
   readonly lack: string | undefined;
   /** Whether it checks what the other cases recorded. */
   readonly looksBack: boolean;
+  readonly isLong: boolean;
   /** Returns the number of runs. */
   run(options: Prepared<Config>): Promise<number>;
 };
@@ -105,12 +107,14 @@ export function listCases<Config>(
       name: item.name,
       lack: findLack(item, subject.unsupported ?? {}),
       looksBack: false,
+      isLong: item.isLong === true,
       run: (options: Prepared<Config>) => runOnStage(item, options),
     })),
     {
       name: 'every output has the documented form',
       lack: undefined,
       looksBack: true,
+      isLong: false,
       run: async ({ checks }) => {
         assert.deepEqual([...checks.form], []);
         return checks.count;
@@ -120,6 +124,7 @@ export function listCases<Config>(
       name: 'keys, states, logs, errors and codes hold no personal data',
       lack: undefined,
       looksBack: true,
+      isLong: false,
       run: async ({ checks }) => {
         assert.deepEqual([...checks.leaks], []);
         return checks.count;
@@ -134,6 +139,8 @@ type Row = {
   readonly runs: number;
   readonly note: string;
 };
+
+const isLongForm = process.env['OUTLAY_TEST_LONG'] === '1';
 
 /** For a case that hangs. */
 const caseMsMax = 900_000;
@@ -175,7 +182,7 @@ async function runOnStage<Config>(item: Case, prepared: Prepared<Config>): Promi
   try {
     return await item.run({
       stepsMax: subject.stepsMax ?? 40,
-      isShort: process.env['OUTLAY_TEST_LONG'] !== '1',
+      isShort: !isLongForm,
       exchangesMax: subject.exchangesMax ?? 8,
       callMsMax: subject.callMsMax ?? 1500,
       booking: subject.booking,

@@ -14,14 +14,24 @@ type Kind = {
   readonly name: string;
   readonly needs?: readonly Capability[];
   readonly fault: Fault;
+  /** The short form has one of each sort: lost on the way, lost on the way back, a wrong answer. */
+  readonly isInShortForm?: true;
 };
 
 const page = '<!doctype html><title>Sorry</title><p>Something went wrong.';
 
 const kinds: readonly Kind[] = [
   { name: 'a connection reset before the request arrives', fault: { kind: 'reset' } },
-  { name: 'a request lost before booking', fault: { kind: 'drop_request' } },
-  { name: 'an answer lost after booking', fault: { kind: 'drop_answer' } },
+  {
+    name: 'a request lost before booking',
+    fault: { kind: 'drop_request' },
+    isInShortForm: true,
+  },
+  {
+    name: 'an answer lost after booking',
+    fault: { kind: 'drop_answer' },
+    isInShortForm: true,
+  },
   {
     name: 'a reset before the first byte of the answer',
     fault: { kind: 'truncate_answer', afterBytes: 0 },
@@ -49,6 +59,7 @@ const kinds: readonly Kind[] = [
     name: 'status 404 from an intermediary',
     needs: ['http'],
     fault: { kind: 'forge_answer', answer: formatHttpAnswer(404, page) },
+    isInShortForm: true,
   },
   {
     name: 'status 503 from an intermediary',
@@ -71,6 +82,7 @@ export const connectionCases: readonly Case[] = [
     (kind, index): Case => ({
       name: kind.name,
       needs: ['connection', ...(kind.needs ?? [])],
+      isLong: kind.isInShortForm !== true,
       run: (stage) =>
         stage.runInTestRun((testRun) => goThroughExchanges(stage, testRun, { kind, index })),
     }),

@@ -29,6 +29,7 @@ const walks: readonly (Walk & { readonly name: string })[] = [
 export const crashCases: readonly Case[] = walks.map((walk, index) => ({
   name: walk.name,
   needs: ['steps'],
+  isLong: !walk.how.startsWith('killed'),
   run: (stage) =>
     stage.runInTestRun((testRun) => goThroughSteps(stage, testRun, { ...walk, index })),
 }));

@@ -11,6 +11,8 @@ export type Case = {
   readonly needs: readonly Capability[];
   /** At least one of these is required, if any are named. */
   readonly needsOne?: readonly Capability[];
+  /** It repeats at length what others show, and runs in the long form only. */
+  readonly isLong?: boolean;
   /** Returns the number of runs. */
   run(stage: TestStage): Promise<number>;
 };

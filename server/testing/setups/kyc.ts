@@ -17,7 +17,7 @@ import { createTestDatabase } from './database.ts';
 
 const insertEnvironment: Statement = {
   name: 'test_insert_environment',
-  text: `insert into environment (name, master_key_id) values ('staging', 'test')
+  text: `insert into environment (name, master_key_id) values ($1, 'test')
     on conflict do nothing`,
 };
 const insertAccount: Statement = {
@@ -42,11 +42,11 @@ export const images: PreparedImage[] = imageTypes.map((type) => ({
   height: 1,
 }));
 
-export async function createKycTest() {
+export async function createKycTest(environmentName: 'staging' | 'live' = 'staging') {
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 8 });
   const keys = createKeyRing(randomBytes(32));
-  await exec(db.system, insertEnvironment);
+  await exec(db.system, insertEnvironment, [environmentName]);
   let offsetMs = 0;
   const test = {
     db,

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { type App, createApp, type Role } from '../../src/app.ts';
-import { type Config, readConfig } from '../../src/config.ts';
+import { type App, createApp } from '../../src/app.ts';
+import { type Config, type Role, readConfig } from '../../src/config.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 /** Live set-ups for tests: a database, rates from a file, and a rail that pays MXN. */

@@ -56,7 +56,7 @@ async function measure<T>(work: () => Promise<T>): Promise<{ result: T; elapsedM
 
 /** Until it finds something. */
 async function waitFor(query: string): Promise<void> {
-  for (let tries = 0; tries < 1_000; tries += 1) {
+  for (let tries = 0; tries < 6_000; tries += 1) {
     if ((await books.rows(query)).length > 0) return;
     await sleep(5);
   }

@@ -83,6 +83,12 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     })
     .replaceAll(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z?/g, 'a time')
     .replaceAll(/"(duration_ms|backlog)":\d+/g, '"$1":0')
+    // Ages, and how far the payouts of other steps have come.
+    .replaceAll(/"(age|day|sequence|waits_for|next)":"[^"]*"/g, '"$1":""')
+    .replaceAll(
+      /"([a-z]+_seconds|being_sent|handed_over|waiting|tries|stuck|unsent|released|committed|completed|canceled|success|fee_bps|margin_bps|count|matching)":(?:[\d.e-]+|null)/g,
+      '"$1":0',
+    )
     // Whether the deliverer has just tried.
     .replaceAll(/"(next_attempt_on|failing_since)":"[^"]*"/g, '"$1":""')
     .replaceAll(/"pickup_code":"\d{8}"/g, '"pickup_code":"digits"')

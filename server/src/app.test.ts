@@ -6,8 +6,8 @@ import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../testing/setups/database.ts';
 import { openOwner } from '../testing/setups/owner-session.ts';
 import { readRows } from '../testing/setups/read-rows.ts';
-import { createApp, type Role } from './app.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { createApp } from './app.ts';
+import { ConfigError, type Role, readConfig } from './config.ts';
 
 /** How a process starts, stops, and gives way to a newer release. */
 

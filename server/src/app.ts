@@ -2,20 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
-import { attributeRoutes } from './attributes/attributes.routes.ts';
-import { batchRoutes } from './batches/batches.routes.ts';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, ConfigError, type Role } from './config.ts';
+import { addConsole } from './console/console.ts';
+import { prepareConsoleLink } from './console/first-link.ts';
+import { identifyOperator } from './console/operator-admission.ts';
+import { recordWrite } from './console/write-log.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { AppError } from './core/errors.ts';
 import { createRepeatedLines } from './core/repeated-lines.ts';
 import { createOutdatedError } from './db/schema-version.ts';
-import { destinationRoutes } from './destinations/destinations.routes.ts';
 import { listEnvironments, openDatabases } from './environment/databases.ts';
 import { prepareStagingFile } from './environment/demo-account.ts';
 import { type Environment, openEnvironment } from './environment/environment.ts';
-import { erasureRoutes } from './erasure/erasure.routes.ts';
-import { eventRoutes } from './events/events.routes.ts';
-import { decisionRoutes } from './exceptions/decisions.routes.ts';
 import { type ConnectionLimits, measureConnections } from './http/connections.ts';
 import { describeError } from './http/error-log.ts';
 import { createRateLimiters, type RateLimiters } from './http/limits.ts';
@@ -23,33 +21,15 @@ import { createLoadShedding, isExempt, measureLoadShedding } from './http/load-s
 import { addOperations, createMetrics } from './http/operations.ts';
 import { startRateExchange } from './http/rate-exchange.ts';
 import { addReference } from './http/reference.ts';
-import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
 import { createServer, type HttpServer, setNotFound } from './http/server.ts';
 import { addTracing } from './http/tracing.ts';
-import { identityDecisionRoutes } from './kyc/decisions.routes.ts';
-import { createKycRoutes } from './kyc/kyc.routes.ts';
-import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { createGauges } from './monitoring/gauges.ts';
-import { cancellationRoutes } from './payouts/cancellation.routes.ts';
-import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
-import { payoutProofRoutes } from './payouts/payout-proof.routes.ts';
-import { payoutReadRoutes } from './payouts/payout-reads.routes.ts';
-import { payoutRoutes } from './payouts/payouts.routes.ts';
-import { readinessRoutes } from './payouts/readiness.routes.ts';
-import { receiptLinkRoutes } from './payouts/receipt-link.routes.ts';
-import { confirmationRoutes } from './proposals/confirmation.routes.ts';
-import { proposalRoutes } from './proposals/proposals.routes.ts';
 import { addRailCallbacks } from './rails/host/callbacks.routes.ts';
 import { closeReceipts } from './receipts/receipt.ts';
-import { receiptKeyRoutes } from './receipts/receipt-key.routes.ts';
-import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
-import { statementRoutes } from './statements/statements.routes.ts';
+import { listRoutes } from './routes.ts';
 import { startTracing } from './tracing/start.ts';
 import { nameFailure, type Tracing } from './tracing/tracing.ts';
-import { userRoutes } from './users/users.routes.ts';
-import { deliveryRoutes } from './webhooks/deliveries.routes.ts';
-import { webhookRoutes } from './webhooks/webhooks.routes.ts';
 import type { Loop } from './work/loop.ts';
 
 /** The service: its environments, its HTTP server, and the order of its start and stop. */
@@ -71,47 +51,22 @@ export type AppOptions = {
   recovers?: boolean;
 };
 
-/** Requests and background work, requests only, or background work only. */
-export type Role = 'all' | 'serve' | 'work';
+/** Where the service is reached, and what a first start needs. */
+export type Started = {
+  baseUrl: string;
+  stagingFile: string | undefined;
+  /** Logs the first owner of staging in to the console, once. */
+  consoleLink: string | undefined;
+};
 
 export type App = {
   readonly environments: Readonly<Partial<Record<EnvironmentName, Environment>>>;
   readonly log: Logger;
   /** Resolves, with the reason, if the embedded database ends and cannot be started again. */
   readonly failed: Promise<Error>;
-  listen(): Promise<{ baseUrl: string; stagingFile: string | undefined }>;
+  listen(): Promise<Started>;
   close(): Promise<void>;
 };
-
-/** All routes, as they are served and described. */
-export function listRoutes(): Route<Environment>[] {
-  return [
-    ...ledgerRoutes(),
-    ...statementRoutes(),
-    ...userRoutes(),
-    ...erasureRoutes(),
-    ...createKycRoutes(),
-    ...identityDecisionRoutes(),
-    ...destinationRoutes(),
-    ...attributeRoutes(),
-    ...payoutRoutes(),
-    ...payoutReadRoutes(),
-    ...payoutProofRoutes(),
-    ...cancellationRoutes(),
-    ...payoutListRoutes(),
-    ...proposalRoutes(),
-    ...confirmationRoutes(),
-    ...readinessRoutes(),
-    ...receiptLinkRoutes(),
-    ...receiptKeyRoutes(),
-    ...decisionRoutes(),
-    ...batchRoutes(),
-    ...eventRoutes(),
-    ...webhookRoutes(),
-    ...deliveryRoutes(),
-    ...sandboxRoutes(),
-  ];
-}
 
 export async function createApp(config: Config, options: AppOptions & Overrides): Promise<App> {
   const { role, realNowMs, recovers = false, report } = options;
@@ -255,9 +210,11 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
     environments,
     routes,
     authenticate: (env, token, address) => env.authenticator.authenticate(token, address),
+    operators: { identify: identifyOperator, recordWrite },
     limiters,
     address: publicAddress,
   });
+  addConsole(app, { environments, limiters });
   addReference(app);
   setNotFound(app, routes);
   return { ...server, limiters };
@@ -352,7 +309,7 @@ type StartParts = Pick<HttpParts, 'config' | 'environments' | 'state'> & {
   recovers: boolean;
 };
 
-async function start(parts: StartParts) {
+async function start(parts: StartParts): Promise<Started> {
   const { config, environments, server, role, state } = parts;
   for (const env of Object.values(environments)) {
     await env.prepareRecovery({ isRequested: parts.recovers, looksForLead: role !== 'serve' });
@@ -371,7 +328,11 @@ async function start(parts: StartParts) {
   // Clients read the credentials as soon as the service is ready. The file names the port, which is
   // known only when the service listens, so the service listens before it is ready.
   state.isStarted = true;
-  return { baseUrl, stagingFile };
+  const consoleLink =
+    staging === undefined || role === 'work'
+      ? undefined
+      : await prepareConsoleLink(staging, { config, baseUrl });
+  return { baseUrl, stagingFile, consoleLink };
 }
 
 /** @throws ConfigError where another program uses the port. */

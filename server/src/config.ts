@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
+import { identitySettings } from './config-identity.ts';
 import { telemetrySettings } from './config-telemetry.ts';
 import {
   addressRanges,
@@ -13,11 +14,13 @@ import {
   text,
   wholeNumber,
 } from './config-values.ts';
-import { findNearest } from './core/nearest-word.ts';
+
+/** What a process does: requests and background work, requests only, or background work only. */
+export type Role = 'all' | 'serve' | 'work';
 
 /** All settings. Environment variables are read here only; `.env.example` is generated from this. */
 
-const settings = {
+export const settings = {
   PORT: setting(
     wholeNumber({ min: 0, max: 65_535, otherwise: 8080 }),
     'Port; 0 picks a free one',
@@ -176,6 +179,7 @@ const settings = {
     'A folder with your own templates of notices; the bundled ones stand in for missing files',
     'notices',
   ),
+  ...identitySettings,
   OUTLAY_BATCH_ROWS_MAX: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100_000 }),
     'Maximum of rows in one batch',
@@ -279,7 +283,7 @@ const settings = {
   ),
   OUTLAY_LOG_EVERY: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100 }),
-    'One of this many successful requests is logged; refused and failed ones always are',
+    'One of this many successful reads is logged; writes, refused and failed requests always are',
     '100',
   ),
   OUTLAY_METRICS_TOKEN: setting(
@@ -372,30 +376,6 @@ function findNoticeFault(config: Settings): string | undefined {
     }
   }
   return undefined;
-}
-
-/** Variables of scripts and tests. */
-const otherNames: readonly string[] = ['OUTLAY_SHARED_DATA'];
-
-/**
- * Lists variables that look like settings but are not, each with the setting that is probably meant.
- * `others` are variables that the operator's files name, such as those of secrets.
- */
-export function findUnknownSettings(
-  variables: Readonly<Record<string, string | undefined>>,
-  others: ReadonlySet<string> = new Set(),
-): string[] {
-  const known = Object.keys(settings);
-  return Object.keys(variables)
-    .filter((name) => name.startsWith('OUTLAY_') && !known.includes(name))
-    .filter((name) => !otherNames.includes(name) && !others.has(name))
-    .toSorted()
-    .map((name) => {
-      const nearest = findNearest(name, known);
-      const meant =
-        nearest === undefined ? '.env.example lists all settings' : `did you mean ${nearest}?`;
-      return `${name} is not a setting: ${meant}`;
-    });
 }
 
 /** The text of `.env.example`. */

@@ -1,9 +1,9 @@
-import type { Role } from './app.ts';
 import { openContext } from './cli/context.ts';
 import { listSecretNames } from './cli/doctor/source-checks.ts';
 import { formatResult, readCommand } from './cli/program.ts';
 import { describeStart } from './cli/start-screen.ts';
-import { type Config, ConfigError, findUnknownSettings, readConfig } from './config.ts';
+import { type Config, ConfigError, type Role, readConfig } from './config.ts';
+import { findUnknownSettings } from './config-names.ts';
 import { EmbeddedDatabaseError } from './db/embedded/error.ts';
 import { listEnvironments } from './environment/databases.ts';
 

@@ -196,6 +196,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/user/{user_token}/kyc/id/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was read from the images of a user
+         * @description For reviewers: the machine-readable zone of each uploaded document, compared with the data of the user, and the opinion of the provider. Findings help a person to decide; they decide nothing.
+         */
+        get: operations["listIdentityFindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/{user_token}/kyc/id/decision": {
         parameters: {
             query?: never;
@@ -646,6 +666,74 @@ export interface paths {
         get: operations["getReceiptKey"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/brand": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how recipients see you
+         * @description The sender of receipts, notices and pages.
+         */
+        get: operations["readBrand"];
+        /**
+         * Change how recipients see you
+         * @description What is absent stays as it is.
+         */
+        put: operations["changeBrand"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/{user_token}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the links of a recipient
+         * @description Newest first, without the addresses, which are not kept.
+         */
+        get: operations["listRecipientLinks"];
+        put?: never;
+        /**
+         * Create a link for a recipient
+         * @description Leads to a page that names you and lets the recipient do one thing, without a credential. Send it to the recipient only: whoever has it can use it. A link for details ends when they are stored; every link ends with its time, when you revoke it, and when the user is erased.
+         */
+        post: operations["createRecipientLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/{user_token}/link/{link_token}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a link of a recipient
+         * @description Its page says that it was withdrawn. A link that has ended stays as it is.
+         */
+        post: operations["revokeRecipientLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1798,6 +1886,48 @@ export interface components {
             /** @description What the recipient gets, in `destination_currency_code` */
             destination_amount: Decimal;
         };
+        Brand: {
+            /** @description As recipients see it: display_name, or else the account */
+            sender_name: string;
+            /** @description "" where none is set */
+            display_name: string;
+            /** @description #rrggbb, or "" for the default */
+            color: string;
+            /** @description What pages make of the color; null for the default */
+            tones: {
+                /** @description #rrggbb of texts and lines on a light page, at least 4.5 to 1 */
+                light: string;
+                /** @description #rrggbb of texts and lines on a dark page, at least 4.5 to 1 */
+                dark: string;
+                /** @description #rrggbb of filled buttons: the color itself */
+                fill: string;
+                /** @description #rrggbb of texts on them */
+                on_fill: string;
+            } | null;
+            /** @description PNG in Base64, or "" */
+            logo: string;
+            /** @description "" where none is set */
+            privacy_url: string;
+        };
+        BrandRequest: {
+            /** @description The sender; "" for the name of the account */
+            display_name?: string;
+            /** @description #rrggbb of buttons and lines; "" for the default */
+            color?: string;
+            /** @description A PNG, JPEG or SVG picture as padded Base64; "" removes it. It is drawn anew as a PNG of at most 600 by 200 pixels */
+            logo?: string;
+            /** @description Your notice about data protection; "" removes it */
+            privacy_url?: string;
+        };
+        CheckedDetails: {
+            /** @description Empty if everything is there and right */
+            errors: {
+                /** @description The field */
+                token: string;
+                /** @description The code of the fault; `required` for an empty field */
+                code: string;
+            }[];
+        };
         Checkpoint: {
             /** @description JSON, exactly as it is signed: the heads of both chains */
             statement: string;
@@ -1896,6 +2026,13 @@ export interface components {
                         additional_description: string;
                         /** @description Whether an equivalent payer takes over after a refusal */
                         is_dynamic_token: boolean;
+                        /** @description False while the operator has stopped payouts to it; rates and fees hold all the same */
+                        available: boolean;
+                        /**
+                         * @description With `account_frozen`, `commits_stopped` and `recovering` commits are refused; with the others payouts wait
+                         * @enum {string}
+                         */
+                        unavailable_reason: "" | "account_frozen" | "commits_stopped" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
                     }[];
                 }[];
             }[];
@@ -2006,7 +2143,7 @@ export interface components {
              * @description What happened
              * @enum {string}
              */
-            type: "credential.created" | "credential.updated" | "credential.revoked";
+            type: "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring";
             /** @description Begins with 1 and has no gaps within the account */
             sequence: number;
             /** @description UTC, without offset */
@@ -2045,7 +2182,7 @@ export interface components {
              * @description What happened
              * @enum {string}
              */
-            type: "credential.created" | "credential.updated" | "credential.revoked";
+            type: "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring";
             /** @description Begins with 1 and has no gaps within the account */
             sequence: number;
             /**
@@ -2067,6 +2204,49 @@ export interface components {
         };
         /** @enum {string} */
         DeliveryType: "CASH_PICKUP" | "BANK_DEPOSIT" | "HOME_DELIVERY" | "MOBILE_WALLET" | "PAPER_CHECK" | "BILL" | "CRYPTOCURRENCY";
+        DocumentFinding: {
+            /**
+             * @description `read`: all check digits hold. `partly_read`: those of number, birth and expiry do, another does not. `not_read`: no zone whose check digits hold
+             * @enum {string}
+             */
+            result: "waiting" | "read" | "partly_read" | "not_read" | "failed" | "not_installed";
+            /**
+             * @description TD3: passports. TD1 and TD2: cards. "" if nothing was read
+             * @enum {string}
+             */
+            format: "TD1" | "TD2" | "TD3" | "";
+            /** @description How many preparations of the picture gave the same text */
+            agreeing: number;
+            /** @description The check digits of the zone. None protects the names and states, and none tells letters apart that are ten apart, as M and W */
+            checks: {
+                /**
+                 * @description What the digit protects
+                 * @enum {string}
+                 */
+                name: "document_number" | "birth_date" | "expiry_date" | "personal_number" | "composite";
+                /** @description Whether it fits what was read */
+                holds: boolean;
+            }[];
+            /** @description Null if nothing was read */
+            fields: components["schemas"]["ReadDocument"] | null;
+            /** @description The document and what the client has given about the user now */
+            comparisons: {
+                /**
+                 * @description What is compared
+                 * @enum {string}
+                 */
+                field: "surname" | "given_names" | "date_of_birth" | "document_number" | "issuing_state";
+                /**
+                 * @description `unknown`: one side says nothing about it
+                 * @enum {string}
+                 */
+                result: "same" | "similar" | "different" | "unknown";
+                /** @description As read */
+                document: string;
+                /** @description As the client gave it */
+                user: string;
+            }[];
+        };
         DryCommitResult: {
             /** @description The payout */
             payout_token: string;
@@ -2229,6 +2409,26 @@ export interface components {
             decided_by: string;
             /** @description The client sees it while the recipient is not approved */
             reason: string;
+            /**
+             * @description What the page tells the recipient, in the language of the recipient. Without it, the decision alone
+             * @enum {string}
+             */
+            recipient_reason?: "dark" | "blurred" | "cut" | "glare" | "expired" | "unsupported" | "face_hidden" | "face_mismatch" | "data_mismatch";
+        };
+        IdentityFindings: {
+            /** @description The verification session */
+            session_id: string;
+            /** @description The upload, counted from 1 */
+            submission: number;
+            /** @description What was read from the pictures of the document */
+            document: components["schemas"]["DocumentFinding"];
+            /** @description The opinion of the configured provider; null without one */
+            provider: components["schemas"]["ProviderFinding"] | null;
+            /**
+             * @description One still picture cannot show that a living person was in front of the camera
+             * @constant
+             */
+            liveness: "not_checked";
         };
         LedgerEntry: {
             /** @description The journal of this entry */
@@ -2284,6 +2484,42 @@ export interface components {
             /** @description Of an identity verification: where the recipient goes on. "" where there is nothing to do, and for credentials without `kyc:write` */
             link: string;
         };
+        NewRecipientLink: {
+            /** @description Identifies the link; it opens nothing */
+            link_token: string;
+            /** @description The recipient */
+            user_token: string;
+            /**
+             * @description What the recipient can do with it
+             * @enum {string}
+             */
+            purpose: "payout_details" | "verification" | "payout_status";
+            /**
+             * @description The present status
+             * @enum {string}
+             */
+            status: "OPEN" | "USED" | "REVOKED" | "EXPIRED";
+            /** @description Of payout_details; else "" */
+            destination_token: string;
+            /** @description Of payout_details; else "" */
+            currency: string;
+            /** @description The set that gets a new version; of a used link the set that was stored. Else "" */
+            attr_set_token: string;
+            /** @description Of payout_status; else "" */
+            payout_token: string;
+            /** @description Of payout_status; else false */
+            shows_pickup_code: boolean;
+            /** @description Where the page leads at the end; "" for nowhere */
+            redirect_url: string;
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description UTC, without offset */
+            expiration: string;
+            /** @description When it was used or revoked, UTC; "" for neither */
+            ended_on: string;
+            /** @description For the recipient. Shown in this answer only */
+            url: string;
+        };
         NewWebhook: {
             /** @description HTTPS, at an address that is reachable from the internet */
             url: string;
@@ -2296,7 +2532,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description How deliveries are signed
              * @default hmac-sha256
@@ -2870,7 +3106,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "row_too_long" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -3034,6 +3270,33 @@ export interface components {
                 [key: string]: string;
             };
         };
+        ProviderFinding: {
+            /**
+             * @description `failed`: no usable answer in three days
+             * @enum {string}
+             */
+            state: "waiting" | "done" | "failed" | "skipped";
+            /** @description Null until it is done */
+            opinion: components["schemas"]["ProviderOpinion"] | null;
+        };
+        ProviderOpinion: {
+            /**
+             * @description `consider`: a person should look at the reasons
+             * @enum {string}
+             */
+            outcome: "clear" | "consider" | "rejected";
+            /** @description Whose opinion it is */
+            provider: string;
+            /** @description In the provider's words */
+            reasons: string[];
+            /** @description Of the selfie and the portrait, in the measure of the provider */
+            face_similarity: Decimal | null;
+            /**
+             * @description Only from a capture of the provider itself; one still cannot show it
+             * @enum {string}
+             */
+            liveness: "not_checked" | "passed" | "failed";
+        };
         QuoteDryRun: {
             /** @description The transfers that the commit would post; empty where it would be refused */
             postings: components["schemas"]["Posting"][];
@@ -3047,6 +3310,28 @@ export interface components {
             limits: components["schemas"]["LimitHeadroom"][];
             /** @description What its commit would answer now */
             commit: components["schemas"]["DryCommitResult"];
+        };
+        ReadDocument: {
+            /** @description As in the zone: `P` of passports, `I`, `A` or `C` of cards */
+            code: string;
+            /** @description The code of ICAO 9303-3, section 5 */
+            issuing_state: string;
+            /** @description Transliterated by the issuing state */
+            surname: string;
+            /** @description Cut where the zone had no room */
+            given_names: string;
+            /** @description The document number */
+            number: string;
+            /** @description The code of ICAO 9303-3, section 5 */
+            nationality: string;
+            /** @description YYYY-MM-DD */
+            date_of_birth: string;
+            /** @description As the document has it */
+            sex: string;
+            /** @description YYYY-MM-DD */
+            expires_on: string;
+            /** @description By the clock of the environment */
+            is_expired: boolean;
         };
         Readiness: {
             /** @description Whether nothing stands in the way now; it reserves nothing */
@@ -3062,6 +3347,200 @@ export interface components {
         };
         /** @enum {string} */
         ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        RecipientDetails: {
+            /** @description The fields that the form shows */
+            values: {
+                /** @description The field */
+                token: string;
+                /** @description What was typed; "" for an empty field */
+                value: string;
+            }[];
+        };
+        RecipientLink: {
+            /** @description Identifies the link; it opens nothing */
+            link_token: string;
+            /** @description The recipient */
+            user_token: string;
+            /**
+             * @description What the recipient can do with it
+             * @enum {string}
+             */
+            purpose: "payout_details" | "verification" | "payout_status";
+            /**
+             * @description The present status
+             * @enum {string}
+             */
+            status: "OPEN" | "USED" | "REVOKED" | "EXPIRED";
+            /** @description Of payout_details; else "" */
+            destination_token: string;
+            /** @description Of payout_details; else "" */
+            currency: string;
+            /** @description The set that gets a new version; of a used link the set that was stored. Else "" */
+            attr_set_token: string;
+            /** @description Of payout_status; else "" */
+            payout_token: string;
+            /** @description Of payout_status; else false */
+            shows_pickup_code: boolean;
+            /** @description Where the page leads at the end; "" for nowhere */
+            redirect_url: string;
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description UTC, without offset */
+            expiration: string;
+            /** @description When it was used or revoked, UTC; "" for neither */
+            ended_on: string;
+        };
+        RecipientLinkRequest: {
+            /**
+             * @description `payout_details`: the attributes of a destination; needs users:write. `verification`: the identity check; needs kyc:write. `payout_status`: one payout; needs payouts:read
+             * @enum {string}
+             */
+            purpose: "payout_details" | "verification" | "payout_status";
+            /** @description Required for payout_details */
+            destination_token?: string;
+            /** @description Required for payout_details */
+            currency?: string;
+            /** @description For payout_details: the set that gets a new version; a new set without it */
+            attr_set_token?: string;
+            /** @description Required for payout_status */
+            payout_token?: string;
+            /**
+             * @description For payout_status: whoever has the link sees the code with which the money can be collected
+             * @default false
+             */
+            shows_pickup_code: boolean;
+            /** @description Default: 3 days for payout_details, 7 for verification, 30 for payout_status */
+            expires_in_seconds?: number;
+            /**
+             * @description Where the page leads the recipient when all is done
+             * @default
+             */
+            redirect_url: string;
+        };
+        RecipientPage: {
+            /**
+             * @description The purpose of the link, or `gone`
+             * @enum {string}
+             */
+            kind: "payout_details" | "verification" | "payout_status" | "gone";
+            /**
+             * @description Of `gone`: why the link does nothing
+             * @enum {string}
+             */
+            reason: "" | "invalid" | "expired" | "revoked" | "used";
+            /**
+             * @description `staging` moves no money
+             * @enum {string}
+             */
+            environment: "staging" | "live";
+            /** @description Null for an unknown link */
+            sender: {
+                /** @description Of the account that created the link */
+                name: string;
+                /** @description Null for the default colors */
+                tones: {
+                    /** @description #rrggbb of texts and lines on a light page */
+                    light: string;
+                    /** @description #rrggbb of texts and lines on a dark page */
+                    dark: string;
+                    /** @description #rrggbb of filled buttons */
+                    fill: string;
+                    /** @description #rrggbb of texts on them */
+                    on_fill: string;
+                } | null;
+                /** @description The path of its picture; "" for none */
+                logo: string;
+                /** @description "" for none */
+                privacy_url: string;
+            } | null;
+            /** @description Where it leads at the end; "" for nowhere */
+            redirect_url: string;
+            /** @description RFC 3339, UTC */
+            expiration: string;
+            /** @description When the state was read, RFC 3339, UTC */
+            read_on: string;
+            /** @description Of payout_details */
+            details: {
+                /** @description The payer, as a recipient knows it */
+                payer_name: string;
+                /** @description ISO 3166-1 alpha-2, whose name the page writes */
+                country_code: string;
+                /** @description How the recipient gets the money */
+                delivery_type: string;
+                /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+                currency_code: string;
+                /** @description In the order in which they are asked for */
+                fields: {
+                    /** @description The attribute */
+                    token: string;
+                    /** @description The key of its name in the texts */
+                    text: string;
+                    /** @description What the country calls it; "" for nothing else */
+                    term: string;
+                    /**
+                     * @description The kind of input
+                     * @enum {string}
+                     */
+                    input: "text" | "options" | "date";
+                    /** @description Whether it may be left empty */
+                    is_optional: boolean;
+                    /** @description The greatest number of characters */
+                    length_max: number;
+                    /** @description The least and the greatest number; empty for other forms */
+                    digits: number[];
+                    /** @description The form of a value, zeros for digits; "" for words */
+                    example: string;
+                    /** @description The keyboard of a phone, as HTML names it */
+                    input_mode: string;
+                    /** @description What a browser may fill in, as HTML names it */
+                    autocomplete: string;
+                    /** @description Of options; else empty */
+                    choices: {
+                        /** @description What is stored */
+                        value: string;
+                        /** @description The key of its name in the texts; "" for a name of the country */
+                        text: string;
+                        /** @description Whether the value is shown beside its name */
+                        shows_value: boolean;
+                        /** @description What the country means by it; "" where the name says it */
+                        meaning: string;
+                    }[];
+                    /** @description The options that need it, of which one is chosen */
+                    options: string[];
+                }[];
+            } | null;
+            /** @description Of verification */
+            verification: components["schemas"]["VerificationLink"] | null;
+            /** @description Of payout_status */
+            payout: {
+                /** @description The payer, as a recipient knows it */
+                payer_name: string;
+                /** @description ISO 3166-1 alpha-2, whose name the page writes */
+                country_code: string;
+                /** @description How the recipient gets the money */
+                delivery_type: string;
+                /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+                currency_code: string;
+                /** @description The present status */
+                status: components["schemas"]["PayoutStatus"];
+                /** @description What arrives, as a decimal */
+                amount: string;
+                /** @description Of the currency */
+                fraction_digits: number;
+                /** @description Of the payer; "" for none yet */
+                network_reference: string;
+                /** @description RFC 3339, UTC */
+                estimated_availability: string;
+                /** @description RFC 3339, UTC; "" before */
+                completed_on: string;
+                /** @description "" where the link does not show it, or there is none */
+                pickup_code: string;
+                /** @description Whether the money is collected with a code */
+                needs_pickup_code: boolean;
+                /** @description Whether it is committed, so that there is a receipt */
+                has_receipt: boolean;
+            } | null;
+        };
         RevocationRequest: {
             /** @description An access token of the client, or an API key of its account */
             token: string;
@@ -3627,6 +4106,13 @@ export interface components {
             status: "Started" | "Submitted" | "Abandoned" | "Expired" | "Resubmitted" | "Declined" | "Approved" | "Resubmission requested" | "Review";
             /** @description Whether three images can be sent now. */
             takes_images: boolean;
+            /**
+             * @description Why the last images were not accepted; "" for no reason given.
+             * @enum {string}
+             */
+            recipient_reason: "" | "dark" | "blurred" | "cut" | "glare" | "expired" | "unsupported" | "face_hidden" | "face_mismatch" | "data_mismatch";
+            /** @description The time within which four of five of the last reviews ended; 0 where too few are known. */
+            review_seconds: number;
         };
         VerificationSession: {
             /**
@@ -3698,7 +4184,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
         };
         WebhookDelivery: {
             /** @description One request to the endpoint */
@@ -3911,7 +4397,7 @@ export interface components {
              * @description Of the types of the webhook; default: all
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description Counts the events, and sends nothing
              * @default false
@@ -3993,7 +4479,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The bearer credential is missing, malformed, unknown or expired. Codes: `unauthorized`. */
+        /** @description The bearer credential is missing, malformed, unknown or expired. Codes: `unauthorized`, `login_failed`. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4004,7 +4490,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The credential lacks the required scope. Codes: `insufficient_scope`. */
+        /** @description The credential lacks the required scope. Codes: `insufficient_scope`, `role_not_permitted`, `second_factor_required`, `cross_site_request`. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4138,6 +4624,8 @@ export interface components {
         WebhookSignature: string;
         /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
         Prefer: "dry-run";
+        /** @description The `csrf` of `GET /console/session`. */
+        Csrf: string;
         /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
         IdempotencyKey: string;
     };
@@ -4204,7 +4692,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2046d-e50e-70dc-b540-a0df3050459c
+                 * @example 01a20538-5103-74f3-9b7e-d1ca186b5d83
                  */
                 balance_token: string;
             };
@@ -4246,7 +4734,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2046d-e50e-70dc-b540-a0df3050459c
+                 * @example 01a20538-5103-74f3-9b7e-d1ca186b5d83
                  */
                 balance_token: string;
             };
@@ -4383,7 +4871,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -4413,7 +4901,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -4448,7 +4936,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-f7c4-75d9-b027-e929dd852fa4
+                 * @example usr_01a20538-68d7-729a-a000-f4afba2d8803
                  */
                 user_token: string;
             };
@@ -4481,7 +4969,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -4512,7 +5000,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -4562,6 +5050,33 @@ export interface operations {
             };
         };
     };
+    listIdentityFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdentityFindings"][];
+                };
+            };
+        };
+    };
     decideIdentity: {
         parameters: {
             query?: never;
@@ -4572,7 +5087,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -4729,7 +5244,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
@@ -4769,7 +5284,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
@@ -4811,7 +5326,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
@@ -4873,7 +5388,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -4906,7 +5421,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -4952,12 +5467,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
+                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
                  */
                 payout_token: string;
             };
@@ -4990,12 +5505,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
+                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
                  */
                 payout_token: string;
             };
@@ -5032,12 +5547,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
+                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
                  */
                 payout_token: string;
             };
@@ -5092,12 +5607,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
+                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
                  */
                 payout_token: string;
             };
@@ -5127,12 +5642,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2046d-eb92-71de-8b3c-32115f4b2326
+                 * @example payout_01a20538-583a-72e8-ad57-561c2cc759d4
                  */
                 payout_token: string;
             };
@@ -5250,7 +5765,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -5345,12 +5860,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2046d-f57a-745e-a530-0fd4f11183d5
+                 * @example payout_01a20538-6647-731c-808c-76a07010fc6f
                  */
                 payout_token: string;
             };
@@ -5414,7 +5929,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2046d-f587-7274-b5cf-44836c9658d1
+                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
                  */
                 proposal_token: string;
             };
@@ -5444,7 +5959,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2046d-f587-7274-b5cf-44836c9658d1
+                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
                  */
                 proposal_token: string;
             };
@@ -5475,7 +5990,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2046d-f587-7274-b5cf-44836c9658d1
+                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
                  */
                 proposal_token: string;
             };
@@ -5522,7 +6037,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };
@@ -5587,6 +6102,160 @@ export interface operations {
             };
         };
     };
+    readBrand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Brand"];
+                };
+            };
+        };
+    };
+    changeBrand: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BrandRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Brand"];
+                };
+            };
+        };
+    };
+    listRecipientLinks: {
+        parameters: {
+            query?: {
+                /** @description Rows per page */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipientLink"][];
+                };
+            };
+        };
+    };
+    createRecipientLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecipientLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewRecipientLink"];
+                };
+            };
+        };
+    };
+    revokeRecipientLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 */
+                user_token: string;
+                /**
+                 * @description From the answer that created it
+                 * @example link_01a20538-6558-73da-9545-9df0804e9d62
+                 */
+                link_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipientLink"];
+                };
+            };
+        };
+    };
     explainPayout: {
         parameters: {
             query?: never;
@@ -5594,12 +6263,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
+                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
                  */
                 payout_token: string;
             };
@@ -5733,7 +6402,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
+                 * @example batch_01a20538-680c-77af-997a-30f38d350701
                  */
                 batch_token: string;
             };
@@ -5765,7 +6434,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
+                 * @example batch_01a20538-680c-77af-997a-30f38d350701
                  */
                 batch_token: string;
             };
@@ -5812,7 +6481,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
+                 * @example batch_01a20538-680c-77af-997a-30f38d350701
                  */
                 batch_token: string;
             };
@@ -5840,7 +6509,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
+                 * @example batch_01a20538-680c-77af-997a-30f38d350701
                  */
                 batch_token: string;
             };
@@ -5871,7 +6540,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2046d-f715-7603-9dfa-b5dc5061a59a
+                 * @example batch_01a20538-680c-77af-997a-30f38d350701
                  */
                 batch_token: string;
             };
@@ -5902,7 +6571,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2046d-f765-70b2-8862-f64619bdcb4d
+                 * @example batch_01a20538-6868-70cb-b97a-d373e0524463
                  */
                 batch_token: string;
             };
@@ -5934,7 +6603,7 @@ export interface operations {
                 /** @description Seconds to wait for an event where there is none yet. Not for a stream */
                 wait?: number;
                 /** @description Only events of this type. Excludes wait */
-                type?: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
+                type?: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
                 /** @description Only events of this object, by its token. Excludes wait */
                 object?: string;
             };
@@ -6040,7 +6709,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6070,7 +6739,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6105,7 +6774,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6140,7 +6809,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6171,7 +6840,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6202,7 +6871,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6233,7 +6902,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6264,7 +6933,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6310,7 +6979,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
             };
@@ -6338,12 +7007,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2046d-f5d1-7461-b173-98cd21e97459
+                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a2046d-f5f2-73f5-a209-195783c5caae
+                 * @example delivery_01a20538-66c9-73b9-9ace-c7374e45a2ce
                  */
                 delivery_token: string;
             };
@@ -6481,7 +7150,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a2046d-ead3-773f-96d8-2d39bed0df49
+                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
                  */
                 payout_token: string;
             };
@@ -6516,7 +7185,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2046d-e98b-7467-8590-07dd502952fc
+                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
                  */
                 user_token: string;
             };

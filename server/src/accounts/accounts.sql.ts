@@ -48,13 +48,19 @@ const credentialColumns = {
   created_at: column.instant,
   expires_at: nullable(column.instant),
   revoked_at: nullable(column.instant),
+  /** Whole days until it expires; null where it does not, or has. */
+  days_left: nullable(column.integer),
+  replaced_by: nullable(column.uuid),
 };
 export type CredentialRow = RowOf<typeof credentialColumns>;
 
 const listCredentialsText = defineQuery({
   name: 'list_credentials',
   text: `
-    select id, kind, scopes, created_at, expires_at, revoked_at
+    select id, kind, scopes, created_at, expires_at, revoked_at,
+      case when revoked_at is null and expires_at > environment_now()
+        then floor(extract(epoch from expires_at - environment_now()) / 86400)::integer
+      end as days_left, replaced_by
     from credentials where account_id = $1 order by id`,
   columns: credentialColumns,
 });
@@ -81,22 +87,23 @@ const brandColumns = {
   sender_name: column.text,
   brand_color: column.text,
   brand_logo: column.bytes,
+  display_name: column.text,
+  privacy_url: column.text,
 };
+export type BrandRow = RowOf<typeof brandColumns>;
 
 const findBrandText = defineQuery({
   name: 'find_brand',
   text: `
-    select coalesce(nullif(display_name, ''), name) as sender_name, brand_color, brand_logo
+    select coalesce(nullif(display_name, ''), name) as sender_name, brand_color, brand_logo,
+      display_name, privacy_url
     from accounts where id = $1`,
   columns: brandColumns,
 });
 
 const setBrandText: Statement = {
   name: 'set_brand',
-  text: `
-    update accounts set display_name = coalesce($2, display_name),
-      brand_color = coalesce($3, brand_color), brand_logo = coalesce($4, brand_logo)
-    where id = $1`,
+  text: `select set_brand($1, $2, $3, $4, $5)`,
 };
 
 const setAcceptBothTokensText: Statement = {
@@ -193,7 +200,7 @@ const insertAccessTokenText: Statement = {
 const revokeApiKeyText = {
   name: 'revoke_api_key',
   text: `
-    update credentials set revoked_at = environment_now()
+    update credentials set revoked_at = environment_now(), mac = ''
     where account_id = $1 and id = $2 and kind = 'api_key' and secret_hash = $3
       and revoked_at is null`,
 };
@@ -206,24 +213,22 @@ const revokeAccessTokenText = {
       and expires_at > environment_now()`,
 };
 
-/** Revokes an API key by its secret. */
+/** Revokes an API key by its secret; false if it was revoked already, or there is no such key. */
 export async function revokeApiKey(
   session: Session,
   key: { accountId: string; credentialId: string; secretHash: Buffer },
-): Promise<void> {
-  await exec(session, revokeApiKeyText, [key.accountId, key.credentialId, key.secretHash]);
+): Promise<boolean> {
+  const values = [key.accountId, key.credentialId, key.secretHash];
+  return (await exec(session, revokeApiKeyText, values)) === 1;
 }
 
-/** Ends an access token that the client was issued. */
+/** Ends an access token that the client was issued; false if it has ended. */
 export async function revokeAccessToken(
   session: Session,
   token: { accountId: string; tokenHash: Buffer; credentialId: string },
-): Promise<void> {
-  await exec(session, revokeAccessTokenText, [
-    token.accountId,
-    token.tokenHash,
-    token.credentialId,
-  ]);
+): Promise<boolean> {
+  const values = [token.accountId, token.tokenHash, token.credentialId];
+  return (await exec(session, revokeAccessTokenText, values)) === 1;
 }
 
 const deleteExpiredTokensText: Statement = {
@@ -300,10 +305,7 @@ export async function findAccount(
 }
 
 /** How receipts show the account; `brand_color` and `brand_logo` are empty where they are not set. */
-export async function getBrand(
-  session: Session,
-  accountId: string,
-): Promise<RowOf<typeof brandColumns>> {
+export async function getBrand(session: Session, accountId: string): Promise<BrandRow> {
   return one(session, findBrandText, [accountId]);
 }
 
@@ -315,10 +317,11 @@ export async function updateBrand(
     displayName: string | undefined;
     color: string | undefined;
     logo: Buffer | undefined;
+    privacyUrl?: string | undefined;
   },
 ): Promise<void> {
-  const { accountId, displayName = null, color = null, logo = null } = brand;
-  await exec(session, setBrandText, [accountId, displayName, color, logo]);
+  const { accountId, displayName = null, color = null, logo = null, privacyUrl = null } = brand;
+  await exec(session, setBrandText, [accountId, displayName, color, logo, privacyUrl]);
 }
 
 /** Whether two persons decide about identities. False if there is no such account. */

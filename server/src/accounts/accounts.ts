@@ -1,3 +1,4 @@
+import { appendClientAudit } from '../audit/audit.ts';
 import { defaultScopes, type EnvironmentName, type Scope } from '../core/access.ts';
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
@@ -23,6 +24,7 @@ import {
 } from './tokens.ts';
 
 export {
+  type BrandRow,
   deleteExpiredTokens,
   findAccount,
   getBrand,
@@ -202,7 +204,7 @@ export function isAuthenticCredential(
  */
 export async function revokeToken(
   env: { db: Database; keys: KeyRing },
-  request: Omit<TokenRequest, 'scope'> & { token: string },
+  request: Omit<TokenRequest, 'scope'> & { token: string; requestId: string },
 ): Promise<boolean> {
   const client = readClientId(request.clientId);
   if (client === undefined) return false;
@@ -212,11 +214,22 @@ export async function revokeToken(
   if (row === undefined || !isAuthenticCredential(env.keys, { ...client, ...row })) return false;
   const token = readBearerToken(request.token);
   if (token === undefined || token.accountId !== client.accountId) return true;
-  if (token.kind === 'api_key') {
-    const { accountId, credentialId, hash } = token;
-    await revokeApiKey(env.db.system, { accountId, credentialId, secretHash: hash });
-  } else {
-    await revokeAccessToken(env.db.system, { ...client, tokenHash: token.hash });
-  }
+  await env.db.systemTransaction(async (session) => {
+    const isRevoked =
+      token.kind === 'api_key'
+        ? await revokeApiKey(session, { ...token, secretHash: token.hash })
+        : await revokeAccessToken(session, { ...client, tokenHash: token.hash });
+    if (!isRevoked) return;
+    const isKey = token.kind === 'api_key';
+    const { address, requestId } = request;
+    await appendClientAudit(
+      session,
+      { ...client, address, requestId },
+      {
+        action: isKey ? 'credential revoke' : 'token revoke',
+        object: isKey ? { credential: token.credentialId } : {},
+      },
+    );
+  });
   return true;
 }

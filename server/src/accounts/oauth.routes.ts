@@ -104,7 +104,9 @@ async function revoke(
   );
   if ('error' in read) return read;
   const token = read.form.get('token') ?? '';
-  return (await revokeToken(read.env, { ...read.client, token })) ? undefined : refuseClient();
+  const requestId = request.id;
+  const revoked = await revokeToken(read.env, { ...read.client, token, requestId });
+  return revoked ? undefined : refuseClient();
 }
 
 type Form = ReadonlyMap<string, string>;

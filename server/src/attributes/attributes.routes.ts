@@ -91,7 +91,7 @@ const path = '/attribute/{user_token}/{destination_token}/{currency}';
 
 /** @throws AppError not_found (destination), invalid_request (currency). */
 export function readDestination(
-  env: DestinationServices,
+  env: Pick<DestinationServices, 'catalogue'>,
   params: Pick<z.infer<typeof attributeParams>, 'destination_token' | 'currency'>,
 ): Destination {
   const payer = env.catalogue.findPayer(params.destination_token);

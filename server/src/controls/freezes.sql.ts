@@ -81,6 +81,19 @@ const effective = defineQuery({
   },
 });
 
+const openFreezes = defineQuery({
+  name: 'list_open_freezes',
+  text: `
+    select scope, account_id, user_id, country, delivery_type, currency, rail from freezes
+    where lifted_at is null
+    order by array_position(array['account', 'commits', 'sending', 'corridor', 'rail'], scope)`,
+  columns: effective.columns,
+});
+
+/** Of all accounts, those that refuse commits first. */
+export const listOpenFreezes = (session: Session): Promise<EffectiveFreeze[]> =>
+  many(session, openFreezes);
+
 const sendingState = defineQuery({
   name: 'describe_sending',
   text: `

@@ -115,7 +115,14 @@ export async function findStops(
   session: Session,
   facts: StopFacts,
 ): Promise<('account_frozen' | 'commits_stopped' | HoldingCode)[]> {
-  const open = await listEffective(session, facts.accountId);
+  return holdPayouts(await listEffective(session, facts.accountId), facts);
+}
+
+/** The same of freezes that were read before. */
+export function holdPayouts(
+  open: readonly EffectiveFreeze[],
+  facts: StopFacts,
+): ('account_frozen' | 'commits_stopped' | HoldingCode)[] {
   const codes = open.flatMap((freeze) => {
     if (freeze.scope === 'account') return ['account_frozen' as const];
     if (freeze.scope === 'commits') return ['commits_stopped' as const];

@@ -10,8 +10,10 @@ export const scopes = [
   'payouts:propose',
   'payouts:confirm',
   'webhooks:write',
+  'brand:write',
   'kyc:write',
   'kyc:decide',
+  'sandbox:write',
 ] as const;
 export type Scope = (typeof scopes)[number];
 
@@ -26,11 +28,20 @@ export function expandScopes(granted: readonly string[]): ReadonlySet<string> {
   return new Set(granted.includes('payouts:commit') ? [...granted, 'payouts:confirm'] : granted);
 }
 
-/** Who calls: one credential of one client account. */
+/** Who calls: one credential of one client account, or an operator. */
 export type Principal = {
+  /** "" of an operator who acts for no account. */
   readonly accountId: string;
+  /** Of an operator, the id of the session or, for a key, of the operator. */
   readonly credentialId: string;
   readonly scopes: ReadonlySet<string>;
+  readonly operator?: {
+    readonly id: string;
+    readonly name: string;
+    readonly role: string;
+    /** Whether the role may change anything for an account. */
+    readonly mayWrite: boolean;
+  };
 };
 
 /** The two worlds that share nothing: for tests with a simulated network, and for money. */

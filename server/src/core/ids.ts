@@ -58,6 +58,7 @@ const prefixes = {
   webhook: 'webhook_',
   delivery: 'delivery_',
   proposal: 'proposal_',
+  link: 'link_',
 } as const;
 export type TokenKind = keyof typeof prefixes;
 

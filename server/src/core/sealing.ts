@@ -79,6 +79,11 @@ function importKey(key: Buffer | KeyObject): KeyObject {
   return Buffer.isBuffer(key) ? createSecretKey(key) : key;
 }
 
+/** One key of several users, in the order of their ids: without one of them there is no way to it. */
+export function joinUserKeys(keys: readonly Buffer[]): KeyObject {
+  return deriveKey(Buffer.concat(keys), 'joined users');
+}
+
 /** version (1) + nonce (12) + ciphertext + tag (16). The context is authenticated, not stored. */
 export function sealBytes(key: Buffer | KeyObject, plain: Buffer, context: string): Buffer {
   const nonce = randomBytes(nonceBytes);

@@ -15,8 +15,8 @@ import { amountAnswer, createWriter } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { findUser } from '../users/users.ts';
-import type { Catalogue, Company } from './catalogue.ts';
-import type { LookUp } from './lookup.ts';
+import type { Catalogue, Company, Payer } from './catalogue.ts';
+import type { LookUp, PayerOffer } from './lookup.ts';
 import type { CachedLookUp } from './lookup-cache.ts';
 
 export type DestinationServices = BaseServices & {
@@ -26,6 +26,29 @@ export type DestinationServices = BaseServices & {
   rateCompany(company: Pick<Company, 'railName' | 'key'>): number | undefined;
   /** The present mid rates; the same object until they change. */
   rates(): MidRates;
+  readonly recovery: { isRecovering(): boolean };
+  /** What operators have stopped for an account; undefined: nothing. */
+  readonly stops: { list(accountId: string): Stops | undefined };
+};
+
+/** Why nothing can be paid to a destination now; each is a code of the obstacles too. */
+const unavailableReasons = [
+  'account_frozen',
+  'commits_stopped',
+  'sending_stopped',
+  'corridor_frozen',
+  'rail_frozen',
+  'recovering',
+] as const;
+type UnavailableReason = (typeof unavailableReasons)[number];
+
+type Stops = {
+  find(payout: {
+    country: string;
+    deliveryType: string;
+    currency: string;
+    rails: readonly string[];
+  }): UnavailableReason | undefined;
 };
 
 const payerAnswer = z.object({
@@ -55,6 +78,16 @@ const payerAnswer = z.object({
   estimated_availability: z.string().describe('RFC 3339, UTC'),
   additional_description: z.string(),
   is_dynamic_token: z.boolean(),
+  available: z
+    .boolean()
+    .describe(
+      'False while the operator has stopped payouts to it; rates and fees hold all the same',
+    ),
+  unavailable_reason: z
+    .enum(['', ...unavailableReasons])
+    .describe(
+      'With `account_frozen`, `commits_stopped` and `recovering` commits are refused; with the others payouts wait',
+    ),
 });
 
 const lookupAnswer = z
@@ -200,7 +233,9 @@ async function answerLookup(
     }
     throw new AppError('rates_unavailable', result.detail, { retryAfterSeconds: 60 });
   }
-  const body = writeLookup(result, query.include_payer_logos === 'true', env.rateCompany);
+  const includesLogos = query.include_payer_logos === 'true';
+  const findReason = createReasonFinder(context);
+  const body = writeLookup(result, { env, includesLogos, findReason });
   await finishReading();
   return { status: 200, contentType: jsonType, body };
 }
@@ -255,6 +290,28 @@ function readAmount(
   return undefined;
 }
 
+type FindReason = (payer: Payer, currencies: readonly string[]) => UnavailableReason | undefined;
+
+/** Undefined where nothing is stopped, so that the text of the look-up can be shared. */
+function createReasonFinder({
+  env,
+  accountId,
+}: RouteContext<DestinationServices>): FindReason | undefined {
+  if (env.recovery.isRecovering()) return () => 'recovering';
+  const stops = env.stops.list(accountId);
+  if (stops === undefined) return undefined;
+  return (payer, currencies) => {
+    const reasons = currencies.map((currency) => {
+      const others = payer.isDynamicToken ? env.catalogue.findEquivalents(payer, currency) : [];
+      const rails = [payer, ...others].map(({ railName }) => railName);
+      const { country, deliveryType } = payer;
+      return stops.find({ country: country.code, deliveryType, currency, rails });
+    });
+    // One that delivers another currency still is available.
+    return reasons.includes(undefined) ? undefined : reasons[0];
+  };
+}
+
 /** Ratings follow from our own payouts; the description says if there are too few. */
 const notRated = 'Not rated yet: too few payouts have been measured.';
 
@@ -273,11 +330,15 @@ const texts = new WeakMap<LookUp, Buffer>();
 
 function writeLookup(
   result: LookUp,
-  includesLogos: boolean,
-  rateCompany: DestinationServices['rateCompany'],
+  options: {
+    env: Pick<DestinationServices, 'rateCompany'>;
+    includesLogos: boolean;
+    findReason: FindReason | undefined;
+  },
 ): Buffer {
+  const { env, includesLogos, findReason } = options;
   const kept = includesLogos ? textsWithLogos : texts;
-  const known = kept.get(result);
+  const known = findReason === undefined ? kept.get(result) : undefined;
   if (known !== undefined) return known;
   const { source } = result;
   const amount = (minor: bigint): JsonNumber => new JsonNumber(formatAmount(minor, source));
@@ -285,7 +346,7 @@ function writeLookup(
     companies: result.companies.map(({ company, services }) => ({
       company_name: company.name,
       company_logo: includesLogos ? company.logo : '',
-      ...describeRating(company, rateCompany),
+      ...describeRating(company, env.rateCompany),
       services: services.map((service) => ({
         country_code: service.countryCode,
         delivery_type: service.deliveryType,
@@ -308,12 +369,22 @@ function writeLookup(
           estimated_availability: formatSecondsZ(new Date(offer.availableAtMs)),
           additional_description: offer.payer.additionalDescription,
           is_dynamic_token: offer.payer.isDynamicToken,
+          ...describeAvailability(offer, findReason),
         })),
       })),
     })),
   });
   // As bytes, so that the text is not encoded again for every answer.
   const bytes = Buffer.from(text);
-  kept.set(result, bytes);
+  if (findReason === undefined) kept.set(result, bytes);
   return bytes;
+}
+
+function describeAvailability(
+  { payer, currencies }: PayerOffer,
+  findReason: FindReason | undefined,
+): { available: boolean; unavailable_reason: '' | UnavailableReason } {
+  const codes = currencies.map(({ code }) => code);
+  const reason = findReason?.(payer, codes) ?? '';
+  return { available: reason === '', unavailable_reason: reason };
 }

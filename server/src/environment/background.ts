@@ -1,9 +1,11 @@
 import { deleteExpiredTokens } from '../accounts/accounts.ts';
+import { warnOfExpiries } from '../accounts/expiry-warnings.ts';
 import { removeAbandoned, runCommits } from '../batches/committer.ts';
 import { isRailStopped } from '../controls/freezes.ts';
+import type { StopsInForce } from '../controls/stops-in-force.ts';
 import { keepPartitions } from '../db/partitions.ts';
 import { applyNotifications } from '../dispatch/notifications.ts';
-import { type RecoveryState, runRecovery } from '../dispatch/recovery.ts';
+import { followMarker, type RecoveryState, runRecovery } from '../dispatch/recovery.ts';
 import { reapplyErasures } from '../erasure/erasure.ts';
 import { reportMissingRails } from '../exceptions/decisions.ts';
 import { reviewPayouts } from '../exceptions/review.ts';
@@ -20,6 +22,7 @@ import type { Deliverer } from '../webhooks/deliverer.ts';
 import { openChain } from './chain.ts';
 import { openErasures } from './erasures.ts';
 import type { Foundation } from './foundation.ts';
+import type { IdentityChecks } from './identity-checks.ts';
 import { importSanctionsLists } from './imports.ts';
 import type { Loops } from './loops.ts';
 import type { Payments } from './payments.ts';
@@ -32,8 +35,10 @@ export type BackgroundParts = {
   readonly payments: Payments;
   readonly rates: Rates;
   readonly recovery: RecoveryState;
+  readonly stops: StopsInForce;
   readonly deliverer: Deliverer;
   readonly notifiers: readonly Notifier[];
+  readonly identityChecks: IdentityChecks;
   readonly scheduler: Scheduler;
   readonly onRailAnswer: (rail: string, outcome: string) => void;
   /** Completes a move of the sandbox's clock that a process left unfinished. */
@@ -47,6 +52,8 @@ const batchIdleMs = 500;
 /** The longest wait of a scheduled payout whose time has come, or whose funds have arrived. */
 const scheduleIdleMs = 500;
 const notificationIdleMs = 500;
+/** The longest wait of an uploaded document, without a backlog. */
+const documentsIdleMs = 1_000;
 /** Between passes over a rail that does not state an interval. */
 const passIdleMs = 1_000;
 /** The longest wait of an event for its webhooks, without a backlog. */
@@ -86,7 +93,14 @@ export function startRefreshLoops(loops: Loops, parts: BackgroundParts): void {
   loops.start('refresh recovery', {
     idleMs: recoveryStateIdleMs,
     errorWaitMaxMs: recoveryStateIdleMs,
-    run: () => recovery.refresh(),
+    run: async () => {
+      await followMarker(payments.recovery);
+      await recovery.refresh();
+    },
+  });
+  loops.start('refresh stops', {
+    idleMs: recoveryStateIdleMs,
+    run: () => parts.stops.refresh(parts.base.db.system),
   });
   loops.start('exchange measurements', {
     idleMs: measuringIdleMs,
@@ -144,7 +158,7 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
 /** What neither pays nor reads payouts, so that it goes on during a recovery. */
 function startChores(
   repeat: Repeat,
-  { base, payments, rates, deliverer, resumeClock }: BackgroundParts,
+  { base, payments, rates, deliverer, identityChecks, resumeClock }: BackgroundParts,
   signal: AbortSignal,
 ): void {
   const { db, config, name } = base;
@@ -157,12 +171,16 @@ function startChores(
     repeat(`funds ${rail}`, fundsIdleMs, () => payments.funds.refresh(rail, signal));
   }
   repeat('webhooks', webhooksIdleMs, deliverer.startDue);
+  const { readNext, askNext } = identityChecks;
+  repeat('documents', documentsIdleMs, () => readNext(signal));
+  if (askNext !== undefined) repeat('identity provider', documentsIdleMs, () => askNext(signal));
   const chain = openChain(base);
   repeat('checkpoints', config.OUTLAY_CHECKPOINT_SECONDS * 1000, () => signCheckpoints(chain));
   repeat('recovery', recoveryIdleMs, () => runRecovery(payments.recovery));
   repeat('erasures', cleaningIdleMs, async () => void (await reapplyErasures(openErasures(base))));
   repeat('missing rails', cleaningIdleMs, () => reportMissingRails(db, railNames));
   repeat('expired tokens', cleaningIdleMs, () => deleteExpiredTokens(db.system));
+  repeat('expiring credentials', cleaningIdleMs, () => warnOfExpiries(db.system));
   repeat('expired quotes', cleaningIdleMs, () => deleteEndedQuoteCounts(db.system));
   repeat('expired notices', cleaningIdleMs, () => expireNotices(db.system));
   repeat(

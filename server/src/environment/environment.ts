@@ -1,5 +1,6 @@
 import { createAuthenticator } from '../accounts/authentication.ts';
 import { createAttributeGroup } from '../attributes/attributes.ts';
+import { createStopsInForce } from '../controls/stops-in-force.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { createOutdatedError, watchSchemaVersion } from '../db/schema-version.ts';
@@ -9,6 +10,7 @@ import {
   beginRecovery,
   createRecoveryState,
   findLead,
+  followMarker,
   type RecoveryServices,
   type RecoveryState,
 } from '../dispatch/recovery.ts';
@@ -30,6 +32,7 @@ import {
   type FoundationOptions,
   openFoundation,
 } from './foundation.ts';
+import { openIdentityChecks } from './identity-checks.ts';
 import { openRates } from './imports.ts';
 import { createLoops } from './loops.ts';
 import { openNotices, type Report } from './notices.ts';
@@ -68,6 +71,7 @@ async function openParts(given: EnvironmentOptions) {
   const authenticator = createAuthenticator({ db, clock, keys: base.keys });
   const rates = await openRates(base);
   const recovery = createRecoveryState(db);
+  const stops = createStopsInForce();
   const payments = parts.use(
     await openPayments(base, {
       rates,
@@ -81,6 +85,7 @@ async function openParts(given: EnvironmentOptions) {
   const renderEvents = createWebhookRenderer(base, payments);
   const deliverer = parts.use(openDeliverer(base, renderEvents, { onError, onWebhookDelivery }));
   const notices = openNotices(base, { onError, onNotice });
+  const identityChecks = openIdentityChecks(base, onError);
   parts.defer(loops.stop);
   const opened = parts.move();
   return {
@@ -92,10 +97,12 @@ async function openParts(given: EnvironmentOptions) {
     authenticator,
     rates,
     recovery,
+    stops,
     payments,
     renderEvents,
     deliverer,
     notices,
+    identityChecks,
     close: () => opened.disposeAsync(),
   };
 }
@@ -122,7 +129,7 @@ function openScheduler({
 /** One environment of the service, as its routes, background work and monitoring use it. */
 export async function openEnvironment(options: EnvironmentOptions) {
   const parts = await openParts(options);
-  const { base, schema, loops, authenticator, rates, recovery, payments } = parts;
+  const { base, loops, authenticator, rates, recovery, payments } = parts;
   const { config, name, db, keys, clock } = base;
   const { dispatcher, catalogue, configured } = payments;
   const forget = authenticator.clear;
@@ -138,6 +145,7 @@ export async function openEnvironment(options: EnvironmentOptions) {
     db,
     keys,
     clock,
+    commandContext: { ...base, open: { payments, rates } },
     authenticator,
     forget,
 
@@ -175,15 +183,9 @@ export async function openEnvironment(options: EnvironmentOptions) {
     ...createVerification(base),
 
     recovery,
+    stops: parts.stops,
     prepareRecovery: createRecoveryStart(base, { state: recovery, services: payments.recovery }),
-    /** Whether a newer release is known to have migrated the database; the second one asks. */
-    isOutdated: schema.isOutdated,
-    lookWhetherOutdated: schema.check,
-    checkReadiness: async () => {
-      if (await schema.check()) throw createOutdatedError();
-      const ready = { name, db, clock, catalogue: catalogue(), rates: rates.rates };
-      return readReadiness(ready, recovery);
-    },
+    ...createReadinessChecks(parts),
     startRefreshLoops: () => startRefreshLoops(loops, background),
     startWorkLoops: async () => {
       await parts.notices.announce();
@@ -196,6 +198,20 @@ export async function openEnvironment(options: EnvironmentOptions) {
 }
 
 const lookUpsKept = 2000;
+
+function createReadinessChecks(parts: Awaited<ReturnType<typeof openParts>>) {
+  const { base, schema, payments, rates, recovery } = parts;
+  return {
+    /** Whether a newer release is known to have migrated the database; the second one asks. */
+    isOutdated: schema.isOutdated,
+    lookWhetherOutdated: schema.check,
+    checkReadiness: async () => {
+      if (await schema.check()) throw createOutdatedError();
+      const ready = { ...base, catalogue: payments.catalogue(), rates: rates.rates };
+      return readReadiness(ready, recovery);
+    },
+  };
+}
 
 /** Requests that wait at the same moment share statements. */
 function createGroups(db: Database, keys: KeyRing) {
@@ -240,6 +256,7 @@ function createRecoveryStart(
     const lead = mayLead ? await findLead(services) : undefined;
     const reason = options.isRequested ? 'an operator asked for it' : lead;
     if (reason !== undefined) await beginRecovery(services, reason);
+    await followMarker(services);
     await state.refresh();
     if (state.isRecovering()) {
       log.warn({ reason: reason ?? '' }, 'recovery is open: nothing is committed or sent');

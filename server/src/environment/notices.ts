@@ -89,8 +89,11 @@ function openChannels(
   return channels;
 }
 
-/** The environment that is not the default one has a label of its own (docs/operations.md). */
-function getPublicUrl(config: Config, name: EnvironmentName): string {
+/**
+ * "" where no address is set. The environment that is not the default one has a label of its own
+ * (docs/operations.md).
+ */
+export function getPublicUrl(config: Config, name: EnvironmentName): string {
   const { OUTLAY_PUBLIC_URL: publicUrl = '', OUTLAY_DEFAULT_ENVIRONMENT: defaultName } = config;
   if (name === defaultName) return publicUrl;
   const label = name === 'live' ? 'api' : 'staging-api';

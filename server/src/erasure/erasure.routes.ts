@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { describeClient } from '../audit/audit.ts';
+import type { Principal } from '../core/access.ts';
 import { formatSeconds } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { readUserToken } from '../users/users.routes.ts';
-import { eraseUser } from './erasure.ts';
+import { auditErasure, eraseUser } from './erasure.ts';
 import type { TombstonePlace } from './tombstones.ts';
 
 export type ErasureRouteServices = BaseServices & { readonly tombstones: TombstonePlace };
@@ -15,6 +18,15 @@ const erasureAnswer = z
     erased_at: z.string().describe('UTC, without offset'),
   })
   .meta({ id: 'Erasure' });
+
+/** @throws AppError role_not_permitted: for operators it can need two persons. */
+function refuseOperator({ operator }: Principal): void {
+  if (operator === undefined) return;
+  throw new AppError(
+    'role_not_permitted',
+    'Operators erase recipients by POST /operator/recipients/{user}/erasure',
+  );
+}
 
 export function erasureRoutes(): Route<ErasureRouteServices>[] {
   return [
@@ -34,12 +46,18 @@ export function erasureRoutes(): Route<ErasureRouteServices>[] {
       refusals: [404, 409],
       handle: async (context: RouteContext<ErasureRouteServices>, { params }) => {
         const { env, accountId, principal } = context;
+        refuseOperator(principal);
         const userId = readUserToken(params.user_token);
-        const erasedAt = await eraseUser(env, {
-          accountId,
-          userId,
-          actor: `credential ${principal.credentialId}`,
-          reason: 'requested by the client',
+        const client = describeClient(context);
+        const actor = `credential ${principal.credentialId}`;
+        const reason = 'requested by the client';
+        const erasure = { accountId, userId, actor, reason, client };
+        const erasedAt = await eraseUser(env, erasure).catch(async (error: unknown) => {
+          if (error instanceof AppError && error.code !== 'not_found') {
+            const refused = { userId, refusedBecause: error.code };
+            await auditErasure(env.db.system, client, refused);
+          }
+          throw error;
         });
         return {
           user_token: formatToken('user', userId),

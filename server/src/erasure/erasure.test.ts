@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
-import { createKeyRing, newDataKey } from '../core/sealing.ts';
+import { createKeyRing, MissingMasterKey, newDataKey, readMasterKey } from '../core/sealing.ts';
 import { createStore } from '../rails/host/host.ts';
+import { readMessage, sealMessage } from '../rails/host/messages.ts';
 import { findUser, listUsers } from '../users/users.ts';
 import { type ErasureServices, endHold, eraseUser, placeHold, reapplyErasures } from './erasure.ts';
 import { readTombstones, TombstoneError } from './tombstones.ts';
@@ -161,6 +162,68 @@ test('what rails hold about payments to the person is emptied, and their keys st
       [`message ${theirs.reference}`, true],
     ],
   );
+});
+
+test('what rails hold is sealed by the person, so that a later key opens no backup of it', async () => {
+  const root = newDataKey();
+  const [older, newer] = [readMasterKey(newDataKey()), readMasterKey(newDataKey())];
+  const keys = createKeyRing({ list: () => [older] }, root);
+  const afterwards = createKeyRing({ list: () => [newer] }, root);
+  const owner = await money.createOwner({ USD: 100_000n });
+  const other = await money.createOwner({ USD: 100_000n });
+  for (const user of [owner, other]) {
+    await money.rows('update users set data_key = $2 where id = $1', [
+      user.userId,
+      keys.wrap(newDataKey(), user),
+    ]);
+  }
+  const [mine, theirs] = [await money.quoteAndCommit(owner), await money.quoteAndCommit(other)];
+  for (const { accountId, payoutId, reference } of [mine, theirs]) {
+    await money.rows(
+      `insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
+        started_at) values ($1, $2, 1, 'bank', 'one', $3, 'rejected', 1, now())`,
+      [accountId, payoutId, reference.replaceAll('-', '')],
+    );
+  }
+  const store = createStore('bank', money.db, keys);
+  const { reference } = mine;
+  const change = { collection: 'payments', key: reference, revision: 0, reference };
+  const value = { name: 'Ana Gómez' };
+  assert.equal(await store.write([{ ...change, next: { state: 'sent', value } }]), true);
+  const paid = { collection: 'payments', key: reference, revision: 1 };
+  assert.equal(await store.write([{ ...paid, next: { state: 'paid', value } }]), true);
+  assert.deepEqual((await store.get('payments', reference))?.value, value);
+  assert.deepEqual((await store.list('payments', { count: 9 }))[0]?.value, value);
+  const opening = { session: money.db.system, keys };
+  const raw = Buffer.from('<Stmt>Ana Gómez, Luis Pérez</Stmt>');
+  const message = { id: 'statement 1', channel: 'file' as const, raw };
+  const observe = (of: string) => ({ id: of, reference: of, outcome: 'paid' as const, atMs: 0 });
+  const observations = [observe(mine.reference), observe(theirs.reference)];
+  const sealed = await sealMessage(opening, 'bank', { ...message, observations });
+  assert.equal(sealed.users.length, 2);
+  await money.rows(
+    `insert into rail_messages (rail, id, channel, sealed, user_ids, received_at)
+    values ('bank', 'statement 1', 'file', $1, $2, now())`,
+    [sealed.sealed, sealed.users],
+  );
+  const name = { rail: 'bank', id: 'statement 1' };
+  assert.deepEqual(await readMessage(opening, name), raw);
+  // The database is a backup now: its keys are wrapped by the older master key.
+  const late = { session: money.db.system, keys: afterwards };
+  await assert.rejects(readMessage(late, name), MissingMasterKey);
+  const laterStore = createStore('bank', money.db, afterwards);
+  await assert.rejects(laterStore.get('payments', reference), MissingMasterKey);
+  await money.rows(`update users set data_key = '', erased_at = now() where id = $1`, [
+    owner.userId,
+  ]);
+  assert.equal(await store.get('payments', reference), undefined);
+  assert.deepEqual(await store.list('payments', { count: 9 }), []);
+  await assert.rejects(readMessage(opening, name), hasCode('user_erased'));
+  const again = await sealMessage(opening, 'bank', { ...message, observations });
+  assert.equal(again.sealed.length, 0);
+  for (const { payoutId, ...of } of [mine, theirs]) {
+    await money.observe({ ...of, payoutId }, 'rejected');
+  }
 });
 
 test('an erasure that a restore undid is done again; a list that others wrote is refused', async () => {

@@ -1,9 +1,11 @@
+import { appendClientAudit, type ClientRequest } from '../audit/audit.ts';
 import { eraseInputs } from '../batches/erase-inputs.ts';
 import { formatSecondsZ } from '../core/clock.ts';
 import { AppError, assert } from '../core/errors.ts';
-import { newId } from '../core/ids.ts';
+import { formatToken, newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { Database } from '../db/postgres/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import { forgetMetadata } from '../payouts/payout-metadata.ts';
 import {
   completeErasure,
   endHoldRow,
@@ -27,7 +29,12 @@ export { type HoldRow, listHoldRows as listHolds } from './erasure.sql.ts';
 
 export type ErasureServices = { db: Database; keys: KeyRing; tombstones: TombstonePlace };
 
-export type Erasure = UserKey & { actor: string; reason: string };
+export type Erasure = UserKey & {
+  actor: string;
+  reason: string;
+  /** Whose request it is, where a client asks by API. */
+  client?: ClientRequest;
+};
 
 /**
  * Returns when the user was erased, now or before.
@@ -39,6 +46,8 @@ export async function eraseUser(services: ErasureServices, erasure: Erasure): Pr
   const { accountId, userId } = erasure;
   const at = await db.systemTransaction(
     async (session) => {
+      // Nothing of it stays where the erasure is refused.
+      await forgetMetadata({ session, keys: services.keys }, erasure);
       const row = await eraseRow(session, erasure, erasure);
       if (row.result === 'not_found') throw new AppError('not_found', 'User not found');
       if (row.result === 'open_payouts') {
@@ -53,6 +62,7 @@ export async function eraseUser(services: ErasureServices, erasure: Erasure): Pr
       // Before the commit: an erasure that a restore could undo has not happened.
       if (row.result === 'erased') {
         await appendTombstones(tombstones, [{ accountId, userId, erasedAt: row.at }]);
+        if (erasure.client !== undefined) await auditErasure(session, erasure.client, { userId });
       }
       return row.at;
     },
@@ -60,6 +70,23 @@ export async function eraseUser(services: ErasureServices, erasure: Erasure): Pr
   );
   await completeOne(services, erasure);
   return at;
+}
+
+/** An erasure that a client asked for: done, or refused with this code. */
+export async function auditErasure(
+  session: Session,
+  client: ClientRequest,
+  { userId, refusedBecause }: { userId: string; refusedBecause?: string },
+): Promise<void> {
+  const object = { user: formatToken('user', userId) };
+  await appendClientAudit(session, client, {
+    action: 'user erase',
+    object,
+    ...(refusedBecause !== undefined && {
+      outcome: 'refused',
+      after: { error: refusedBecause },
+    }),
+  });
 }
 
 /** Empties batch files, which is slow and needs no lock on the account. */

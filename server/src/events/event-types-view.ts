@@ -179,7 +179,7 @@ const kinds = [
   describeEvent('BatchEvent', namesOf('batch', batchEventNames), batch),
   describeEvent(
     'CredentialEvent',
-    namesOf('credential', ['created', 'updated', 'revoked']),
+    namesOf('credential', ['created', 'updated', 'revoked', 'expiring']),
     credential,
   ),
   describeEvent(

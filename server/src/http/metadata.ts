@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
-import { canonicalizeJson, type ExactJson, JsonNumber } from '../core/exact-json.ts';
+import { type ExactJson, JsonNumber } from '../core/exact-json.ts';
+import { hashMetadataEntry, type Metadata } from '../core/metadata-hashes.ts';
 import { controlCharacters } from './schema.ts';
 
 /** The client's own key-value object on users and payouts: stored exactly, searchable by entry. */
@@ -17,8 +17,6 @@ function hasControlCharacters(value: ExactJson): boolean {
     ([key, member]) => controlCharacters.test(key) || hasControlCharacters(member),
   );
 }
-
-export type Metadata = { [key: string]: ExactJson };
 
 export const metadataField = z
   .custom<Metadata>(
@@ -47,25 +45,7 @@ export const metadataField = z
   })
   .meta({ jsonSchema: { type: 'object', additionalProperties: true, maxProperties: keysMax } });
 
-/** One hash per key and scalar value, for the search by `metadata[key]=value`. */
-export function hashMetadata(metadata: Metadata): Buffer[] {
-  const hashes: Buffer[] = [];
-  for (const [key, value] of Object.entries(metadata)) {
-    const text = typeof value === 'string' ? value : canonicalizeJson(value);
-    if (typeof value !== 'object' || value === null || value instanceof JsonNumber) {
-      hashes.push(hashMetadataEntry(key, text));
-    }
-  }
-  return hashes;
-}
-
-export function hashMetadataEntry(key: string, value: string): Buffer {
-  // The one-shot function: a hash object holds memory of its own until it is collected.
-  const text = `${key.length} ${key}\0${value}`;
-  return hash('sha256', text, 'buffer').subarray(0, 16);
-}
-
-/** The entries of the query `metadata[key]=value`, all of which must match. */
+/** The entries of the query `metadata[key]=value`, all of which must match; see `keyHashes`. */
 export function readMetadataQuery(
   query: Readonly<Record<string, string | string[] | undefined>>,
 ): Buffer[] {

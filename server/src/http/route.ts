@@ -20,6 +20,8 @@ export type BaseServices = {
 };
 
 export type RequestView = {
+  /** As in `X-Request-Id`. */
+  readonly id: string;
   readonly method: string;
   readonly path: string;
   /** The path of this request with other query parameters: for links to the next page. */
@@ -88,8 +90,8 @@ export type RouteContext<S extends BaseServices> = {
    * Runs the effect of a request in one transaction with its idempotency record if the client sent
    * a key; a repeated key replays the first answer, which is what `work` returns. `isOneEffect`
    * saves begin and commit without a key, if a single statement of `work` changes anything.
-   * `isAcrossAccounts` gives `work` the owner's view: for the sandbox alone, where a client creates
-   * accounts and moves the clock of all.
+   * `isAcrossAccounts` gives `work` the owner's view: for reviewers of identities, and for the
+   * sandbox, where a client creates accounts and moves the clock of all.
    */
   write(work: (session: Session) => Promise<unknown>, options?: WriteOptions): Promise<Answer>;
 };
@@ -135,8 +137,8 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** A scope, or `bearer` for any valid credential. */
-  readonly access: Scope | 'bearer' | 'public';
+  /** A scope, `bearer` for any valid credential of an account, or `operator`. */
+  readonly access: Scope | 'bearer' | 'public' | 'operator';
   /**
    * Names the owner of a public upload before its body is read.
    *

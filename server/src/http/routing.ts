@@ -1,10 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type EnvironmentName, type Principal, versions } from '../core/access.ts';
+import { type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { isAcceptable } from './accept.ts';
 import { openUpload } from './body.ts';
+import {
+  anonymous,
+  type Caller,
+  createAdmission,
+  mayStillCall,
+  type RoutingOptions,
+} from './callers.ts';
 import { dryRunPreference, prefersDryRun, runDry } from './dry-run.ts';
 import {
   answerOf,
@@ -15,7 +21,6 @@ import {
   readKey,
   runKeyed,
 } from './idempotency.ts';
-import type { RateLimiters } from './limits.ts';
 import { type Answer, jsonType } from './problem.ts';
 import {
   type BaseServices,
@@ -26,24 +31,13 @@ import {
   type RouteContext,
 } from './route.ts';
 import { createWriter } from './schema.ts';
-import { findAddress, getBaseUrl, type PublicAddress, readHeaders, sendAnswer } from './server.ts';
-import { createUploadSlots, type UploadOwner } from './upload-slots.ts';
+import { findAddress, getBaseUrl, type PublicAddress, sendAnswer } from './server.ts';
+import { createUploadSlots } from './upload-slots.ts';
 import { checkInput } from './validation.ts';
 
-/** Adds the modules' routes to the server: credentials, scopes, limits, input, answers. */
+export type { RoutingOptions } from './callers.ts';
 
-export type RoutingOptions<S extends BaseServices> = {
-  environments: Readonly<Partial<Record<EnvironmentName, S>>>;
-  routes: readonly Route<S>[];
-  /** Synchronous unless it needs the database. */
-  authenticate: (
-    env: S,
-    token: string,
-    remoteAddress: string,
-  ) => Principal | undefined | Promise<Principal | undefined>;
-  limiters: RateLimiters;
-  address: PublicAddress;
-};
+/** Adds the modules' routes to the server: credentials, scopes, limits, input, answers. */
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -60,15 +54,6 @@ declare module 'fastify' {
     principal: Principal | undefined;
   }
 }
-
-type Caller<S extends BaseServices> = {
-  readonly env: S;
-  readonly principal: Principal;
-  /** Set if it is not the principal's account. */
-  readonly owner?: UploadOwner;
-};
-
-const anonymous: Principal = { accountId: '', credentialId: '', scopes: new Set() };
 
 export function addRoutes<S extends BaseServices>(
   app: FastifyInstance,
@@ -118,92 +103,14 @@ export function addRoutes<S extends BaseServices>(
   }
 }
 
-/**
- * Identifies the caller and checks that it may call the route: synchronously where possible,
- * because a promise per request costs more than all the checks.
- */
-function createAdmission<S extends BaseServices>(
-  route: Route<S>,
-  options: RoutingOptions<S>,
-): (request: FastifyRequest) => Caller<S> | Promise<Caller<S>> {
-  const { limiters } = options;
-  const served = ['application/json', ...(route.produces ?? [])];
-  const enter = (
-    env: S | undefined,
-    principal: Principal | undefined,
-    request: FastifyRequest,
-  ): Caller<S> => {
-    request.principal = principal;
-    if (env === undefined || principal === undefined) {
-      throw new AppError(
-        'unauthorized',
-        'Authorization must be Bearer with a valid access token or API key',
-      );
-    }
-    limiters.credential.check(principal.credentialId);
-    if (route.bodyBytesMax !== undefined) limiters.expensive.check(principal.credentialId);
-    if (route.access !== 'bearer' && !principal.scopes.has(route.access)) {
-      throw new AppError(
-        'insufficient_scope',
-        `The credential must have the scope ${route.access}`,
-      );
-    }
-    return { env, principal };
-  };
-  return (request) => {
-    const env = options.environments[request.environmentName];
-    if (route.isSandbox === true && request.environmentName === 'live') {
-      throw new AppError('not_found', 'No such resource');
-    }
-    limiters.address.check(request.ip);
-    if (!isAcceptable(request.headers.accept ?? '', served)) {
-      throw new AppError('not_acceptable', `Accept must allow ${served.join(' or ')}`);
-    }
-    if (route.access === 'public') return admitToPublic(route, { env, limiters }, request);
-    const principal = identify(options, request);
-    return principal instanceof Promise
-      ? principal.then((known) => enter(env, known, request))
-      : enter(env, principal, request);
-  };
-}
-
-function identify<S extends BaseServices>(
-  { environments, authenticate }: RoutingOptions<S>,
-  request: FastifyRequest,
-): Principal | undefined | Promise<Principal | undefined> {
-  const env = environments[request.environmentName];
-  const token = readBearer(readHeaders(request.raw, 'authorization'));
-  const address = findAddress(request);
-  return env === undefined || token === undefined || address === undefined
-    ? undefined
-    : authenticate(env, token, address);
-}
-
-function admitToPublic<S extends BaseServices>(
-  route: Route<S>,
-  { env, limiters }: { env: S | undefined; limiters: RateLimiters },
-  request: FastifyRequest,
-): Caller<S> | Promise<Caller<S>> {
-  if (route.bodyBytesMax !== undefined) limiters.expensive.check(request.ip);
-  if (env === undefined) throw new AppError('not_found', 'This environment is not available here');
-  const caller = { env, principal: anonymous };
-  if (route.admit === undefined) return caller;
-  return route.admit(env, request.params).then((owner) => ({ ...caller, owner }));
-}
-
-/** The token of exactly one well-formed Authorization header (RFC 6750 2.1). */
-function readBearer(values: readonly string[]): string | undefined {
-  if (values.length !== 1) return undefined;
-  return /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(values[0] ?? '')?.[1];
-}
-
 function createHandler<S extends BaseServices>(
   route: Route<S>,
   options: RoutingOptions<S>,
   running: RunningKeys,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
   const write = route.response === null ? () => null : createWriter(route.response);
-  const isKeyed = route.method !== 'GET' && route.access !== 'public';
+  const isKeyed =
+    route.method !== 'GET' && route.access !== 'public' && route.access !== 'operator';
   return async (request, reply) => {
     const { env, principal } = request.caller as Caller<S>;
     const isDryRun = isKeyed && readDryRun(route, request);
@@ -228,11 +135,7 @@ function createHandler<S extends BaseServices>(
       accountId: principal.accountId,
       request: view,
       isDryRun,
-      isAllowed: async () => {
-        const known = await identify(options, request);
-        if (route.access === 'public' || route.access === 'bearer') return known !== undefined;
-        return known?.scopes.has(route.access) === true;
-      },
+      isAllowed: () => mayStillCall(options, request, route),
       upload:
         route.streams === undefined
           ? undefined
@@ -264,10 +167,37 @@ function createHandler<S extends BaseServices>(
         );
       },
     };
-    sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));
+    const handle = async () => toAnswer(await route.handle(context, input), view, write);
+    const isRecorded = isKeyed && !isDryRun && principal.operator !== undefined;
+    const answer = isRecorded ? await record(route, { options, env, request }, handle) : handle();
+    sendAnswer(reply, await answer);
     // Fastify would await the reply, which only one that is not sent yet needs.
     return reply.sent ? undefined : reply;
   };
+}
+
+/** An operator's request for an account, with its entries in the audit log before and after it. */
+async function record<S extends BaseServices>(
+  { method, path }: Route<S>,
+  { options, env, request }: { options: RoutingOptions<S>; env: S; request: FastifyRequest },
+  handle: () => Promise<Answer>,
+): Promise<Answer> {
+  const note = await options.operators?.recordWrite(env, {
+    principal: request.principal ?? anonymous,
+    method,
+    path,
+    params: request.params,
+    address: findAddress(request) ?? '',
+    requestId: request.id,
+  });
+  try {
+    const answer = await handle();
+    await note?.('done');
+    return answer;
+  } catch (error) {
+    await note?.('failed', error);
+    throw error;
+  }
 }
 
 /** @throws AppError dry_run_unsupported: ignoring the preference would have the effect. */
@@ -344,6 +274,9 @@ class LazyRequestView implements RequestView {
   constructor(request: FastifyRequest, address: PublicAddress) {
     this.#request = request;
     this.#address = address;
+  }
+  get id(): string {
+    return this.#request.id;
   }
   get method(): string {
     return this.#request.method;

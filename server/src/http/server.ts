@@ -48,7 +48,7 @@ export type ServerOptions<S extends BaseServices> = {
   /** Where a Host without the label of an environment leads. */
   defaultEnvironment: EnvironmentName;
   log: Logger;
-  /** One in this many successful requests is logged; every other outcome always is. */
+  /** One in this many successful reads is logged; writes and every other outcome always are. */
   logEvery: number;
   /** Addresses and ranges of reverse proxies whose X-Forwarded-* headers are trusted. */
   trustedProxies: readonly string[];
@@ -176,7 +176,7 @@ function createHttpServer(
   return server;
 }
 
-/** Logs every failed request and a sample of the others; equal failures share a line. */
+/** Logs writes, failed requests and a sample of the reads; equal failures of the service share a line. */
 function logRequests(
   app: FastifyInstance,
   options: { log: Logger; repeated: RepeatedLines; isSampled: () => boolean },
@@ -186,7 +186,7 @@ function logRequests(
     done();
     watchRest(request.raw);
     const { statusCode: status } = reply;
-    if (status < 400 && !isSampled()) return;
+    if (status < 400 && isRead(request.method) && !isSampled()) return;
     const fields = {
       request_id: request.id,
       ...(request.span && { trace_id: request.span.traceId }),
@@ -208,6 +208,8 @@ function logRequests(
     repeated.occurred(key, (count) => log.info({ ...fields, ...formatCount(count) }, 'request'));
   });
 }
+
+const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
 /** How many occurrences a line stands for, if more than one. */
 function formatCount(count: number): { count?: number } {

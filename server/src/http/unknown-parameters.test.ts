@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listRoutes } from '../app.ts';
 import { AppError } from '../core/errors.ts';
+import { listRoutes } from '../routes.ts';
 import type { BaseServices, Route } from './route.ts';
 import { checkInput } from './validation.ts';
 
@@ -13,8 +13,13 @@ const lenient = [
   'getPayout',
   'getLinkedReceipt',
   'showConfirmationPage',
+  'showRecipientPage',
   'showVerificationPage',
-  'getVerificationPageFile',
+  'getRecipientPageFile',
+  'getLogoByVerificationLink',
+  'getLogoByRecipientLink',
+  'getReceiptByRecipientLink',
+  'readRecipientPage',
   'getVerificationLinkStatus',
 ];
 

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { AppError, codes, type Fault, type FaultCode, throwFaults } from '../core/errors.ts';
 import {
@@ -57,6 +58,22 @@ export function checkInput<S extends BaseServices>(
   if (json !== undefined && !isNumber) faults.push(...(route.findFaults?.(env, json) ?? []));
   throwFaults(faults, unknown.length > 0 ? 'unknown_parameter' : 'invalid_request');
   return { params, query, body, json };
+}
+
+/** The JSON body of a request whose route is not declared. @throws as `checkInput` does. */
+export function checkBody<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
+  const json = readJson({
+    params: undefined,
+    query: undefined,
+    body: Buffer.isBuffer(request.body) ? request.body : undefined,
+    contentType: request.headers['content-type'],
+    contentEncoding: request.headers['content-encoding'],
+  });
+  const result = schema.safeParse(json);
+  if (result.success) return result.data;
+  const faults = result.error.issues.map((issue) => describeIssue(issue, json, locatePointer));
+  throwFaults(faults);
+  throw new Error('unreachable: a failed check has faults');
 }
 
 const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;

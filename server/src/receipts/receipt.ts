@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { SigningKey } from '../core/sealing.ts';
 import { composeReceipt, type ReceiptData } from './document.ts';
+import { requireEngine } from './engine.ts';
 import { areScriptFontsInstalled } from './optional-fonts.ts';
 import { createProof, signFile } from './proof.ts';
 import { ReceiptError, ReceiptRenderer } from './renderer.ts';
@@ -22,7 +23,8 @@ const renderer = new ReceiptRenderer({
  * bytes. Without the optional fonts, the page shows other scripts transliterated; the attached data
  * has them as they are.
  * @param data exact decimal texts for amounts, UTC ISO 8601 texts for times, '' for absent values
- * @throws AppError unavailable when too many wait or the time limit passes.
+ * @throws AppError unavailable when too many wait or the time limit passes; not_acceptable where this kind
+ * of machine has no engine.
  */
 export async function renderReceipt(data: ReceiptData, key: SigningKey): Promise<Buffer> {
   const shown = areScriptFontsInstalled() ? data : mapTexts(data, transliterate);
@@ -33,7 +35,8 @@ export async function renderReceipt(data: ReceiptData, key: SigningKey): Promise
 /**
  * Typesets another document in the process of the receipts, one at a time with them.
  *
- * @throws AppError unavailable when too many wait or the time limit passes.
+ * @throws AppError unavailable when too many wait or the time limit passes; not_acceptable where this kind
+ * of machine has no engine.
  */
 export function typesetDocument(
   document: TypesetDocument,
@@ -43,6 +46,7 @@ export function typesetDocument(
 }
 
 async function typeset(job: TypesetJob): Promise<Uint8Array> {
+  requireEngine();
   try {
     return await renderer.render(job);
   } catch (error) {

@@ -5,6 +5,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { integerField, textField } from '../http/schema.ts';
 import { type AddressRules, findUrlFault } from './addresses.ts';
+import { auditChange } from './endpoint-audit.ts';
 import { typeFilters } from './event-types.ts';
 import type { RenderEvents } from './messages.ts';
 import { algorithms } from './signatures.ts';
@@ -138,12 +139,14 @@ function createRoute(): Route<WebhookServices> {
     findFaults,
     response: endpointWithSecretAnswer,
     refusals: [409],
-    handle: ({ env, accountId, write }: WebhookContext, { body }) =>
-      write(async (session) => {
+    handle: (context: WebhookContext, { body }) =>
+      context.write(async (session) => {
+        const { env, accountId } = context;
         const { url, description, event_types: eventTypes, signature: algorithm } = body;
         const terms = { url, description, eventTypes, algorithm, keys: env.keys };
         const place = { session, accountId, endpointId: newId() };
-        return writeWithSecret(await createEndpoint(place, terms));
+        const run = () => createEndpoint(place, terms);
+        return writeWithSecret(await auditChange(context, place, { change: 'create', run }));
       }),
   });
 }
@@ -186,7 +189,8 @@ function changeRoute(): Route<WebhookServices> {
       context.write(async (session) => {
         const { url, description, event_types: eventTypes } = body;
         const place = placeOf(context, params.webhook_token, session);
-        return writeEndpoint(await changeEndpoint(place, { url, description, eventTypes }));
+        const run = () => changeEndpoint(place, { url, description, eventTypes });
+        return writeEndpoint(await auditChange(context, place, { change: 'change', run }));
       }),
   });
 }
@@ -225,7 +229,8 @@ function rotateRoute(): Route<WebhookServices> {
           keys: context.env.keys,
         };
         const place = placeOf(context, params.webhook_token, session);
-        return writeWithSecret(await rotateSecret(place, rotation));
+        const run = () => rotateSecret(place, rotation);
+        return writeWithSecret(await auditChange(context, place, { change: 'rotate', run }));
       }),
   });
 }
@@ -251,8 +256,10 @@ function stepRoute(options: {
     response: endpointAnswer,
     refusals: [404],
     handle: (context: WebhookContext, { params }) =>
-      context.write(async (session) =>
-        writeEndpoint(await step(placeOf(context, params.webhook_token, session))),
-      ),
+      context.write(async (session) => {
+        const place = placeOf(context, params.webhook_token, session);
+        const run = () => step(place);
+        return writeEndpoint(await auditChange(context, place, { change: name, run }));
+      }),
   });
 }

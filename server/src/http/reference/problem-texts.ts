@@ -57,10 +57,34 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
       'Get a new access token, and check that the credential belongs to this environment and may be used from your address.',
     example: 'Authorization must be Bearer with a valid access token or API key',
   },
+  login_failed: {
+    cause:
+      'The name, password, code, key or link is wrong, was used before, or has expired. The answer does not say which.',
+    remedy:
+      'Try again with the current code of your authenticator. Another owner can create a new link for you: `outlay admin operator invite NAME`.',
+    example: 'The login failed. Check the name, the password and the code',
+  },
   insufficient_scope: {
     cause: 'The credential is valid, but lacks the scope that this operation needs.',
     remedy: 'Use another credential or ask the operator for the scope that `detail` names.',
     example: 'The credential must have the scope payouts:commit',
+  },
+  role_not_permitted: {
+    cause: 'You are an operator, but your role does not permit this operation.',
+    remedy: 'Ask an operator whose role permits it; `detail` lists the roles.',
+    example: 'account fund needs one of the roles owner, operator, approver; vic is viewer',
+  },
+  second_factor_required: {
+    cause: 'Live admits only operators with a second factor, and you have set up none.',
+    remedy: 'Set up a password and an authenticator in the console, then log in with both.',
+    example: 'Set up a second factor first, and log in with it',
+  },
+  cross_site_request: {
+    cause:
+      'A request with the cookie of a session lacks a valid `Outlay-CSRF` header, or a browser sent it from another site.',
+    remedy:
+      'Send the `csrf` of GET /console/session in the header `Outlay-CSRF`. Programs use an operator’s key instead of a session.',
+    example: 'The header Outlay-CSRF must be the csrf of GET /console/session',
   },
   not_found: {
     cause: 'The resource does not exist, or belongs to another account.',

@@ -30,7 +30,13 @@ export type CallContext = {
 };
 
 /** An amount in units of the currency, as decimal text. */
-export type RailFunds = { readonly currency: string; readonly amount: string };
+export type RailFunds = {
+  readonly currency: string;
+  /** Negative where it is overdrawn. */
+  readonly amount: string;
+  /** When it was so, the environment's milliseconds; absent: when it was asked. */
+  readonly asOfMs?: number;
+};
 
 /** How much load a rail's counterparty can take; an operator may configure less. */
 export type Pace = {

@@ -67,8 +67,9 @@ export type RecordChange = {
   /** What the record becomes; undefined removes it. */
   readonly next: { readonly state: string; readonly value: unknown } | undefined;
   /**
-   * Of a new record that tells of the recipient of one payment: the reference of the payment. When the
-   * person's data is erased, so is the record: it is not found any more, and its key stays taken.
+   * Of a new record that tells of the recipient of one payment: the reference of the payment. The record
+   * is sealed under the key of that person. When the person's data is erased, so is the record: it is not
+   * found any more, and its key stays taken.
    */
   readonly reference?: string;
 };

@@ -1,11 +1,10 @@
 import { assert } from '../../core/errors.ts';
-import { type KeyRing, rowContext } from '../../core/sealing.ts';
+import { findUserKey, type KeyRing, openBytes, rowContext, sealBytes } from '../../core/sealing.ts';
 import type { Database } from '../../db/postgres/pool.ts';
 import { noAccount, storeTraceContext } from '../../tracing/trace-contexts.ts';
 import { traceFetch } from '../../tracing/trace-fetch.ts';
 import { findRecorded } from '../../tracing/tracing.ts';
 import type {
-  InboundMessage,
   InboundProblem,
   LogFields,
   RailHost,
@@ -17,12 +16,16 @@ import type {
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { reasonTexts } from '../contract/reasons.ts';
 import { nameObservation } from '../contract/references.ts';
+import { sealMessage } from './messages.ts';
 import {
   countUnresolvedInbound,
+  findRecordOwners,
   getRecord,
   insertMessage,
   listRecords,
+  type Recipient,
   type RecordRow,
+  type RecordWrite,
   writeRecords,
 } from './rail-memory.sql.ts';
 
@@ -68,7 +71,7 @@ export function createHost(options: HostOptions): RailHost {
           rail: name,
           id: message.id,
           channel: message.channel,
-          sealed: keys.seal(Buffer.from(message.raw), nameMessage(name, message)),
+          ...(await sealMessage({ session: db.system, keys }, name, message)),
           problems: JSON.stringify((message.problems ?? []).map(describeProblem)),
         },
         message.observations.map(describeObservation),
@@ -78,10 +81,6 @@ export function createHost(options: HostOptions): RailHost {
     },
     countUnresolvedInbound: () => countUnresolvedInbound(db.system, name),
   };
-}
-
-function nameMessage(rail: string, { id }: Pick<InboundMessage, 'id'>): string {
-  return rowContext('rail_messages', rail, id);
 }
 
 const outcomes: ReadonlySet<unknown> = new Set<RailObservation['outcome']>([
@@ -143,29 +142,49 @@ function describeProblem({ id, kind, detail, currency, amountMinor }: InboundPro
 }
 
 /** Whether the record was about a person whose data was erased since. */
-function isEmptied({ sealed }: RecordRow): boolean {
-  return sealed.length === 0;
+function isEmptied({ sealed, data_key: dataKey }: RecordRow): boolean {
+  return sealed.length === 0 || dataKey?.length === 0;
 }
 
+/**
+ * A record about one payment is sealed under the key of its recipient, so that an erasure shreds it in
+ * backups too; every other one under the environment's key.
+ */
 export function createStore(rail: string, db: Database, keys: KeyRing): RailStore {
   const nameRecord = (collection: string, key: string): string =>
     rowContext('rail_records', rail, collection, key);
+  const openSealed = (collection: string, row: RecordRow): Buffer => {
+    const { sealed, account_id: accountId, user_id: userId, data_key: dataKey } = row;
+    const context = nameRecord(collection, row.key);
+    if (accountId === null || userId === null || dataKey === null)
+      return keys.open(sealed, context);
+    return openBytes(keys.unwrap(dataKey, { accountId, userId }), sealed, context);
+  };
   const open = (collection: string, row: RecordRow): StoredRecord => ({
     key: row.key,
     state: row.state,
     revision: Number(row.revision),
-    value: JSON.parse(keys.open(row.sealed, nameRecord(collection, row.key)).toString('utf8')),
+    value: JSON.parse(openSealed(collection, row).toString('utf8')),
   });
-  const describeChange = ({ collection, key, revision, next, reference }: RecordChange) => ({
-    reference: reference ?? null,
-    collection,
-    key,
-    revision,
-    state: next?.state ?? null,
-    sealed:
-      next === undefined
-        ? null
-        : keys.seal(Buffer.from(JSON.stringify(next.value)), nameRecord(collection, key)),
+  const seal = ({ collection, key, next }: RecordChange, owner: Recipient | undefined) => {
+    if (next === undefined) return null;
+    const context = nameRecord(collection, key);
+    const plain = Buffer.from(JSON.stringify(next.value));
+    if (owner === undefined) return keys.seal(plain, context);
+    const userKey = findUserKey(keys, owner.data_key, {
+      accountId: owner.account_id,
+      userId: owner.user_id,
+    });
+    return userKey === undefined ? Buffer.alloc(0) : sealBytes(userKey, plain, context);
+  };
+  const describeChange = (change: RecordChange, owner: Recipient | undefined): RecordWrite => ({
+    reference: change.reference ?? null,
+    collection: change.collection,
+    key: change.key,
+    revision: change.revision,
+    state: change.next?.state ?? null,
+    sealed: seal(change, owner),
+    owner,
   });
   return {
     get: async (collection, key) => {
@@ -176,6 +195,11 @@ export function createStore(rail: string, db: Database, keys: KeyRing): RailStor
       const rows = await listRecords(db.system, { rail, collection, state, after, count });
       return rows.map((row) => open(collection, row));
     },
-    write: (changes) => writeRecords(db.system, rail, changes.map(describeChange)),
+    write: async (changes) => {
+      const named = changes.map(({ reference = null, ...change }) => ({ ...change, reference }));
+      const owners = await findRecordOwners(db.system, rail, named);
+      const writes = changes.map((change, index) => describeChange(change, owners.get(index)));
+      return writeRecords(db.system, rail, writes);
+    },
   };
 }

@@ -1,50 +1,66 @@
 import type { Session, Statement } from '../../db/postgres/pool.ts';
-import { column, defineQuery, exec, many, maybeOne, one, type RowOf } from '../../db/rows.ts';
+import {
+  column,
+  defineQuery,
+  exec,
+  many,
+  maybeOne,
+  nullable,
+  one,
+  type RowOf,
+} from '../../db/rows.ts';
 
 const recordColumns = {
   key: column.text,
   state: column.text,
   revision: column.bigint,
   sealed: column.bytes,
+  account_id: nullable(column.uuid),
+  user_id: nullable(column.uuid),
+  /** Of that user; empty after an erasure. */
+  data_key: nullable(column.bytes),
 };
+const recordText = `
+    select r.key, r.state, r.revision, r.sealed, r.account_id, r.user_id, u.data_key
+    from rail_records r left join users u on u.account_id = r.account_id and u.id = r.user_id`;
 export type RecordRow = RowOf<typeof recordColumns>;
 
 const getQuery = defineQuery({
   name: 'get_rail_record',
-  text: `
-    select key, state, revision, sealed from rail_records
-    where rail = $1 and collection = $2 and key = $3`,
+  text: `${recordText}
+    where r.rail = $1 and r.collection = $2 and r.key = $3`,
   columns: recordColumns,
 });
 
 const listQuery = defineQuery({
   name: 'list_rail_records',
-  text: `
-    select key, state, revision, sealed from rail_records
-    where rail = $1 and collection = $2 and key > $3 and length(sealed) > 0
-    order by key limit $4`,
+  text: `${recordText}
+    where r.rail = $1 and r.collection = $2 and r.key > $3
+      and length(r.sealed) > 0 and coalesce(length(u.data_key), 1) > 0
+    order by r.key limit $4`,
   columns: recordColumns,
 });
 
 const listInStateQuery = defineQuery({
   name: 'list_rail_records_in_state',
-  text: `
-    select key, state, revision, sealed from rail_records
-    where rail = $1 and collection = $2 and state = $5 and key > $3 and length(sealed) > 0
-    order by key limit $4`,
+  text: `${recordText}
+    where r.rail = $1 and r.collection = $2 and r.state = $5 and r.key > $3
+      and length(r.sealed) > 0 and coalesce(length(u.data_key), 1) > 0
+    order by r.key limit $4`,
   columns: recordColumns,
 });
 
 const writeQuery = defineQuery({
   name: 'write_rail_records',
-  text: 'select write_rail_records($1, $2, $3, $4, $5, $6, $7) as is_written',
+  text: 'select write_rail_records($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_written',
   columns: { is_written: column.boolean },
 });
 
 const receiveQuery = defineQuery({
   name: 'store_inbound_message',
   text: `
-    select store_inbound_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as is_new`,
+    select store_inbound_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+      $15) as is_new`,
   columns: { is_new: column.boolean },
 });
 
@@ -111,6 +127,76 @@ export async function listRecords(
     : many(session, listInStateQuery, [...values, state]);
 }
 
+const ownersQuery = defineQuery({
+  name: 'find_record_owners',
+  text: 'select ordinal, account_id, user_id, data_key from find_record_owners($1, $2, $3, $4)',
+  columns: {
+    ordinal: column.integer,
+    account_id: column.uuid,
+    user_id: column.uuid,
+    data_key: column.bytes,
+  },
+});
+
+const recipientsQuery = defineQuery({
+  name: 'find_payment_recipients',
+  text: `
+    select distinct on (user_id) account_id, user_id, data_key
+    from find_payment_recipients($1, $2) order by user_id`,
+  columns: { account_id: column.uuid, user_id: column.uuid, data_key: column.bytes },
+});
+
+export type Recipient = RowOf<typeof recipientsQuery.columns>;
+
+/** The person of each record, by its place in the list; of a new one by its reference. */
+export async function findRecordOwners(
+  session: Session,
+  rail: string,
+  records: readonly Pick<RecordWrite, 'collection' | 'key' | 'reference'>[],
+): Promise<ReadonlyMap<number, Recipient>> {
+  const rows = await many(session, ownersQuery, [
+    rail,
+    records.map(({ collection }) => collection),
+    records.map(({ key }) => key),
+    records.map(({ reference }) => reference),
+  ]);
+  return new Map(rows.map(({ ordinal, ...owner }) => [ordinal - 1, owner]));
+}
+
+const messageQuery = defineQuery({
+  name: 'find_rail_message',
+  text: `
+    select m.sealed, u.account_id, u.id as user_id, u.data_key
+    from rail_messages m left join users u on u.id = any (m.user_ids)
+    where m.rail = $1 and m.id = $2 order by u.id`,
+  columns: {
+    sealed: column.bytes,
+    account_id: nullable(column.uuid),
+    user_id: nullable(column.uuid),
+    data_key: nullable(column.bytes),
+  },
+});
+
+/** A message with the persons under whose keys it is sealed, in the order of their ids. */
+export async function findMessage(
+  session: Session,
+  { rail, id }: { rail: string; id: string },
+): Promise<{ sealed: Buffer; users: Recipient[] } | undefined> {
+  const rows = await many(session, messageQuery, [rail, id]);
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const users = rows.flatMap(({ account_id, user_id, data_key }) =>
+    account_id === null || user_id === null || data_key === null
+      ? []
+      : [{ account_id, user_id, data_key }],
+  );
+  return { sealed: first.sealed, users };
+}
+
+/** The persons whom payments go to, each once, in the order of their ids. */
+export const findRecipients = (session: Session, rail: string, references: readonly string[]) =>
+  many(session, recipientsQuery, [rail, references]);
+
 export type RecordWrite = {
   collection: string;
   key: string;
@@ -120,6 +206,8 @@ export type RecordWrite = {
   sealed: Buffer | null;
   /** Of a new record: the payment whose recipient it tells of, or null. */
   reference: string | null;
+  /** Under whose key it is sealed. */
+  owner: { readonly account_id: string; readonly user_id: string } | undefined;
 };
 
 export async function writeRecords(
@@ -135,6 +223,8 @@ export async function writeRecords(
     writes.map(({ state }) => state),
     writes.map(({ sealed }) => sealed),
     writes.map(({ reference }) => reference),
+    writes.map(({ owner }) => owner?.account_id ?? null),
+    writes.map(({ owner }) => owner?.user_id ?? null),
   ]);
   return row.is_written;
 }
@@ -154,7 +244,15 @@ export type ObservationWrite = {
 /** `problems`: a JSON array with id, kind, detail, currency and amount (text) of each. */
 export async function insertMessage(
   session: Session,
-  message: { rail: string; id: string; channel: string; sealed: Buffer; problems: string },
+  message: {
+    rail: string;
+    id: string;
+    channel: string;
+    sealed: Buffer;
+    /** Under whose keys it is sealed together; none: under the environment's key. */
+    users: readonly string[];
+    problems: string;
+  },
   observations: readonly ObservationWrite[],
 ): Promise<boolean> {
   const row = await one(session, receiveQuery, [
@@ -172,6 +270,7 @@ export async function insertMessage(
     observations.map(({ charges }) => charges),
     observations.map(({ at }) => at),
     message.problems,
+    message.users,
   ]);
   return row.is_new;
 }

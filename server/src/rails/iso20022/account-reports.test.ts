@@ -180,3 +180,24 @@ test('bank codes map to reasons', () => {
   assert.equal(findStatusOutcome('toString'), undefined);
   assert.equal(isDuplicateCode('DU01'), true);
 });
+
+test('the closing balance of the newest statement is what is left to pay from', async () => {
+  const balance = (code: string, amount: string, day: string): string =>
+    `<Bal><Tp><CdOrPrtry><Cd>${code}</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">${amount}</Amt>
+    <CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>${day}</Dt></Dt></Bal>`;
+  const statement = { name: 'camt.053.001.08' };
+  assert.deepEqual(await it.rail.readFunds?.(context), []);
+  const booked = `${balance('OPBD', '900.00', '2026-03-04')}${balance('CLBD', '800.50', '2026-03-04')}`;
+  await book(`${booked}${entry()}`, statement);
+  const asOfMs = Date.parse('2026-03-05T00:00:00Z');
+  assert.deepEqual(await it.rail.readFunds?.(context), [
+    { currency: 'EUR', amount: '800.5', asOfMs },
+  ]);
+  // An older one that comes late, and one of an account that is not ours.
+  await book(balance('CLBD', '1.00', '2026-03-03'), statement);
+  const other = { ...statement, account: 'FR1420041010050500013M02606' };
+  await book(balance('CLBD', '2.00', '2026-03-06'), other);
+  assert.equal((await it.rail.readFunds?.(context))?.[0]?.amount, '800.5');
+  await book(balance('CLBD', '12.00', '2026-03-06').replace('CRDT', 'DBIT'), statement);
+  assert.equal((await it.rail.readFunds?.(context))?.[0]?.amount, '-12');
+});

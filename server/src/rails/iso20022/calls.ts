@@ -1,4 +1,5 @@
 import type { Instruction, RailAnswer, RailCalls, RailHost } from '../contract/contract.ts';
+import { readFunds } from './balances.ts';
 import { openBankReferences } from './bank-references.ts';
 import { findCutOff } from './calendar.ts';
 import type { Config } from './config.ts';
@@ -48,6 +49,7 @@ export function createCalls(config: Config, host: RailHost): RailCalls {
     workIdleMs: config.pollSeconds * 1_000,
     findNextCutOff: (nowMs) =>
       config.schedule.cutOffs.length === 0 ? undefined : findCutOff(config.schedule, nowMs),
+    readFunds: () => readFunds(host),
     recover: async (sinceMs, { signal }) => {
       await using exchange = await openExchange(signal);
       const parts = { host, config, book, files, inbox };

@@ -20,6 +20,7 @@ import { checkPaymentFile, type WrittenFile } from './written-file.ts';
 
 const fileSchema = z.object({
   name: z.string(),
+  /** Empty once it was delivered: it names persons, and the archive has a copy. */
   xml: z.string(),
   groups: z.array(
     z.object({ id: z.string(), currency: z.string(), references: z.array(z.string()) }),
@@ -85,7 +86,7 @@ export type Files = {
   /** Whether anything would leave now. */
   hasDue(): Promise<boolean>;
   /** Records a file that left before and is missing in this database. */
-  adopt(written: WrittenFile, bytes: Uint8Array): Promise<void>;
+  adopt(written: WrittenFile): Promise<void>;
 };
 
 /** Cancellations and the bank's reports come between; each time what is left is tried again. */
@@ -117,7 +118,7 @@ export function openFiles(options: FileOptions): Files {
       const [closed] = await records.page({ state: 'closed', count: 1 });
       return closed !== undefined || (await book.listDue(host.nowMs(), 1)).length > 0;
     },
-    adopt: (written, bytes) => adoptFile(options, written, bytes),
+    adopt: (written) => adoptFile(options, written),
     find: async (messageId) => (await records.find(messageId))?.value,
   };
 }
@@ -128,10 +129,11 @@ async function deliverOne(
 ): Promise<void> {
   const { key, revision } = record;
   const file = { ...record.value, deliveries: record.value.deliveries + 1 };
-  const write = (seenRevision: number, state: FileRecord['state']): Promise<boolean> =>
-    host.store.write([
-      openFileRecords(host.store).change({ key, revision: seenRevision }, { state, value: file }),
-    ]);
+  const write = (seenRevision: number, state: FileRecord['state']): Promise<boolean> => {
+    const value = state === 'delivered' ? { ...file, xml: '' } : file;
+    const seen = { key, revision: seenRevision };
+    return host.store.write([openFileRecords(host.store).change(seen, { state, value })]);
+  };
   // Counted first: a copy that is not counted could be taken for the only one.
   if (!(await write(revision, 'closed'))) return;
   const bytes = Buffer.from(file.xml);
@@ -271,17 +273,13 @@ async function prepareFile(
  * With every payment in it, so that none of them is ever sent again. One that waits leaves the queue;
  * one that is in another file as well stays as it is.
  */
-async function adoptFile(
-  { host, book }: FileOptions,
-  written: WrittenFile,
-  bytes: Uint8Array,
-): Promise<void> {
+async function adoptFile({ host, book }: FileOptions, written: WrittenFile): Promise<void> {
   const records = openFileRecords(host.store);
   const { messageId } = written;
   const groups = Map.groupBy(written.payments, ({ groupId }) => groupId);
   const file: StoredFile = {
     name: `${messageId}.xml`,
-    xml: Buffer.from(bytes).toString('utf8'),
+    xml: '',
     // Whether its delivery was interrupted is unknown.
     deliveries: 2,
     groups: [...groups].map(([id, payments]) => ({

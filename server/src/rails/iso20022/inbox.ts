@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { InboundProblem, RailHost, RailObservation } from '../contract/contract.ts';
 import type { FolderFile } from '../kit/folder.ts';
 import { observeAccountReport } from './account-reports.ts';
+import { readBalances, recordBalances, type StatementBalance } from './balances.ts';
 import { readAccountReport } from './camt.ts';
 import type { Exchange } from './exchange.ts';
 import {
@@ -110,10 +111,15 @@ export async function reprocessFile(bytes: Uint8Array, context: InboxContext): P
 
 /** The rail's records first, then the service's. */
 async function recordMessage(
-  { bytes, hash, reading }: { bytes: Uint8Array; hash: string; reading: Findings },
-  { host, book }: InboxContext,
+  {
+    bytes,
+    hash,
+    reading,
+  }: { bytes: Uint8Array; hash: string; reading: Exclude<Reading, { fault: string }> },
+  { host, book, config }: InboxContext,
 ): Promise<'new' | 'known'> {
-  const { observations, problems } = reading;
+  const { observations, problems, balances = [] } = reading;
+  await recordBalances({ host, config }, balances);
   for (const observation of observations) {
     await book.apply(observation.reference, describeState(observation));
   }
@@ -144,7 +150,10 @@ async function quarantine(
 }
 
 type Reading =
-  | (Findings & { readonly messageName: string })
+  | (Findings & {
+      readonly messageName: string;
+      readonly balances?: readonly StatementBalance[];
+    })
   | { readonly kind: 'unreadable' | 'not_understood'; readonly fault: string };
 
 /** Intraday reports are interim: every booked entry comes again in camt.054 or camt.053. */
@@ -166,7 +175,8 @@ async function readMessage(bytes: Uint8Array, context: MessageContext): Promise<
   if (messageName.startsWith('camt.053.') || messageName.startsWith('camt.054.')) {
     const report = readAccountReport(content);
     if (report === undefined) return formFault;
-    return { messageName, ...(await observeAccountReport(report, context)) };
+    const balances = readBalances(content);
+    return { messageName, balances, ...(await observeAccountReport(report, context)) };
   }
   if (messageName.startsWith(intradayReport)) {
     return { messageName, observations: [], problems: [] };

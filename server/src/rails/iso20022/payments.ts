@@ -107,7 +107,8 @@ export function openPaymentBook(host: Pick<RailHost, 'store' | 'log' | 'nowMs'>)
       if (payment?.state === 'waiting')
         return book.change(payment, fileWaiting(payment, messageId));
       if (payment !== undefined) return [];
-      const seen = { key: written.reference, revision: 0 };
+      const { reference } = written;
+      const seen = { key: reference, revision: 0, reference };
       return book.change(seen, startPayment('filed', describeOrder(written), { messageId }));
     },
     apply: async (reference, reported) => {

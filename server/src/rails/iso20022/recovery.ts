@@ -37,13 +37,10 @@ export async function recoverPayments(
   for (const sent of await listSentFiles(exchange, config)) {
     signal.throwIfAborted();
     const known = await files.find(sent.messageId);
-    const bytes =
-      known === undefined
-        ? await exchange[sent.folder].read(nameOf(sent), config.fileBytesMax)
-        : Buffer.from(known.xml);
+    const bytes = await exchange[sent.folder].read(nameOf(sent), config.fileBytesMax);
     const written = readWrittenFile(bytes);
     if (known === undefined) {
-      await files.adopt(written, bytes);
+      await files.adopt(written);
       host.log('warn', 'a payment file was recorded again', { message: written.messageId });
     }
     // A file that the database had lost is listed whatever its time.

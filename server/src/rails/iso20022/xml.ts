@@ -51,6 +51,7 @@ const repeatedElements = new Set([
   'StsRsnInf',
   'Ntfctn',
   'Stmt',
+  'Bal',
   'Ntry',
   'NtryDtls',
   'TxDtls',

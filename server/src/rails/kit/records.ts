@@ -63,6 +63,8 @@ export type RecordsOptions<State extends string, Schema extends z.ZodType> = {
   readonly collection: string;
   readonly states: readonly State[];
   readonly value: Schema;
+  /** Keys are references of payments, and records tell of their recipients (`RecordChange`). */
+  readonly isOfRecipient?: true;
 };
 
 /** An amount or another whole number up to 256 bits: `bigint` in code, digits in JSON. */
@@ -79,7 +81,7 @@ const pageSize = 200;
 
 export function openRecords<const State extends string, Schema extends z.ZodType>(
   store: RailStore,
-  { collection, states, value: schema }: RecordsOptions<State, Schema>,
+  { collection, states, value: schema, isOfRecipient }: RecordsOptions<State, Schema>,
 ): Records<State, z.output<Schema>> {
   type Value = z.output<Schema>;
   const stateSchema = z.enum(states);
@@ -96,7 +98,7 @@ export function openRecords<const State extends string, Schema extends z.ZodType
     return record && read(record);
   };
   const change: Records<State, Value>['change'] = (
-    { key, revision, reference }: SeenRecord,
+    { key, revision, reference = isOfRecipient && key }: SeenRecord,
     next,
   ) => ({
     ...(reference !== undefined && { reference }),

@@ -151,7 +151,19 @@ async function collect(context: Context, file: FileRecord): Promise<void> {
   const paidDay = addBankingDays(settlesOn, config.paidAfterBankingDays);
   const paidDueMs = fromEastern({ day: paidDay, time: config.paidAt });
   const value: FileValue = { ...file.value, settlesOn, paidDueMs };
-  await context.files.write(file, { state: 'collected', value });
+  const {
+    contents,
+    files,
+    host: { store },
+  } = context;
+  const stored = await contents.find(file.key);
+  await store.write([
+    files.change(file, { state: 'collected', value }),
+    // The bank has it: the text names persons, and is not needed any more.
+    ...(stored === undefined || stored.value.text === ''
+      ? []
+      : [contents.change(stored, { state: 'kept', value: { ...stored.value, text: '' } })]),
+  ]);
 }
 
 /** A file that reaches the bank after its time settles on the next banking day. */

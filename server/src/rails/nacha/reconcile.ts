@@ -175,7 +175,8 @@ async function describeMissed({ payments }: Context, manifest: Manifest): Promis
     if (payment === undefined) {
       const sent = { draft: null, sentAtMs: createdAtMs, returnedMinor: {} };
       const value = { ...sent, fileId, trace, amountMinor };
-      changes.push(...payments.change({ key: reference, revision: 0 }, { state: 'filed', value }));
+      const seen = { key: reference, revision: 0, reference };
+      changes.push(...payments.change(seen, { state: 'filed', value }));
     } else if (payment.state === 'waiting') {
       const value = { ...payment.value, fileId, trace };
       changes.push(...payments.change(payment, { state: 'filed', value }));

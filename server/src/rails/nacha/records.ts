@@ -71,6 +71,7 @@ const fileSchema = z.object({
 });
 
 const contentsSchema = z.object({
+  /** Empty once the bank has the file. */
   text: z.string(),
   entries: z.array(
     z.object({

@@ -21,6 +21,7 @@ const openPayments = (store: RailStore) =>
     collection: 'payments',
     states: ['sending', 'known'],
     value: valueSchema,
+    isOfRecipient: true,
   });
 
 export type PaymentRecord = TypedRecord<'sending' | 'known', z.output<typeof valueSchema>>;

@@ -39,6 +39,9 @@ for (const mode of ['own', 'node'] as const) {
 
     test('many payments share a transaction, whose fee is split to the last unit', async () => {
       const { rail } = await bench.open(mode, ['1', '2', '4', '0.1']);
+      const signal = new AbortController().signal;
+      const funds = await rail.calls.readFunds?.({ signal });
+      assert.deepEqual(funds, [{ currency: 'LTC', amount: '7.1' }]);
       const orders = [];
       for (let index = 1; index <= 30; index += 1)
         orders.push(await bench.payTo(BigInt(index) * 1_000_000n));

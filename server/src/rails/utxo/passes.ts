@@ -1,4 +1,6 @@
-import type { RecoveredPayment } from '../contract/contract.ts';
+import { getCurrency } from '../../core/currency.ts';
+import { formatAmount } from '../../core/money.ts';
+import type { RailFunds, RecoveredPayment } from '../contract/contract.ts';
 import { buildReplacementSet } from './build.ts';
 import type { PassContext } from './compose.ts';
 import type { OwnKeys } from './keys.ts';
@@ -30,6 +32,8 @@ export type Passes = {
   check(signal: AbortSignal): Promise<readonly string[]>;
   /** Compares the records with the wallet. `unread`: the node does not answer. */
   compare(signal: AbortSignal): Promise<RecordState | 'unread'>;
+  /** What the wallet can spend now. */
+  readFunds(signal: AbortSignal): Promise<readonly RailFunds[]>;
   recover(sinceMs: number, signal: AbortSignal): Promise<readonly RecoveredPayment[]>;
   confirmRecovery(signal: AbortSignal): Promise<void>;
 };
@@ -97,8 +101,16 @@ export function createPasses(options: PassesOptions): Passes {
         return 'unread';
       }
     },
+    readFunds: async (signal) => readFunds(await opener.open(signal)),
     ...createRecovery(opener, host),
   };
+}
+
+async function readFunds({ node, config, network, signer }: PassContext): Promise<RailFunds[]> {
+  const coins = await node.listCoins(config.coins.confirmationsMin, signer.owns);
+  const minor = coins.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+  const currency = getCurrency(network.currency);
+  return [{ currency: currency.code, amount: formatAmount(minor, currency) }];
 }
 
 const behindProblem =

@@ -43,6 +43,7 @@ const create = (config: Config, host: RailHost): Promise<RailCalls> => {
       [network.currency]:
         network.chain === 'main' ? network.name : `${network.name}-${network.chain}`,
     },
+    readFunds: ({ signal }: CallContext) => passes.readFunds(signal),
     check: ({ signal }: CallContext) => passes.check(signal),
     recover: (sinceMs, { signal }) => passes.recover(sinceMs, signal),
     confirmRecovery: ({ signal }) => passes.confirmRecovery(signal),

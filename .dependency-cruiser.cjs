@@ -10,13 +10,13 @@ const source = '^server/src';
 /** Lowest first. A file may import its own rank and the ranks before it. */
 const ranks = [
   ['core/'],
-  ['db/', 'tracing/', 'config(-values|-telemetry)?\\.ts$'],
+  ['db/', 'tracing/', 'config(-values|-telemetry|-identity|-names)?\\.ts$'],
   ['http/', 'work/'],
   ['audit/', 'ledger/', 'accounts/', 'users/', 'rails/', 'controls/'],
   ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/', 'operators/'],
   ['receipts/'],
   ['payouts/'],
-  ['proposals/'],
+  ['proposals/', 'recipient-pages/'],
   ['dispatch/'],
   ['exceptions/'],
   ['batches/'],
@@ -26,8 +26,10 @@ const ranks = [
   ['notices/'],
   ['sandbox/', 'rules/', 'monitoring/', 'statements/', 'reconciliation/', 'reports/'],
   ['environment/'],
-  ['app\\.ts$'],
   ['cli/'],
+  ['console/', 'operator-api/'],
+  ['routes\\.ts$'],
+  ['app\\.ts$'],
   ['operator\\.ts$'],
   ['main\\.ts$'],
 ];
@@ -36,7 +38,7 @@ const ranks = [
 const tests = '\\.test\\.ts$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/((environment|cli)/|(app|operator|main)\\.ts$)`;
+const appFiles = `${source}/((environment|cli|console|operator-api)/|(app|routes|operator|main)\\.ts$)`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { findUnknownSettings } from '../server/src/config.ts';
+import { findUnknownSettings } from '../server/src/config-names.ts';
 
 /** The files under deploy/: valid by the schemas of their tools, and in line with the settings. */
 

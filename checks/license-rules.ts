@@ -34,6 +34,8 @@ const exceptions: readonly Exception[] = [
   { name: /^@(expo-google-fonts|fontsource|fontsource-variable)\//, licenses: ['OFL-1.1'] },
   // libvips, a library of its own beside the program, which anyone may replace.
   { name: /^@img\/sharp-/, licenses: ['LGPL-3.0-or-later'] },
+  // Tools that build and check the console. Nothing of them is in what is built or served.
+  { name: /^(axe-core|lightningcss(-.+)?)$/, licenses: ['MPL-2.0'] },
   // Data, whose license asks to name the source: docs/guides/supply-chain.md does.
   { name: /^(date-holidays|spdx-exceptions|spdx-ranges)$/, licenses: ['CC-BY-3.0'] },
 ];

@@ -51,7 +51,7 @@ test('a later migration must change the schema files, too', async () => {
   const migrations = await readMigrations(folder);
   const migrated = await readCatalogueOf((url) => migrate({ url, migrations }));
   assert.deepEqual(compareCatalogues(migrated, await readFiles()), [
-    'only in the migrations: column accounts.legal_name 12 text storage x "default"',
+    'only in the migrations: column accounts.legal_name 13 text storage x "default"',
     'only in the migrations: grant INSERT on accounts to outlay_tenant',
   ]);
   assert.deepEqual(compareCatalogues(migrated, await readFiles(change)), []);

@@ -32,7 +32,10 @@ type Method = (typeof methods)[number];
 const tagsLeftOut = new Set([
   'Authentication',
   'Operations',
+  'Operators',
+  'Console',
   'Verification page',
+  'Recipient page',
   'Confirmation page',
 ]);
 
@@ -61,6 +64,7 @@ export async function generateSdk(): Promise<Map<string, string>> {
 function readDocument(): Document {
   const text = generateDescription().get('docs/openapi.json') ?? '';
   const document = JSON.parse(text) as Document;
+  dropSchemasOfOperators(document);
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of methods) {
       const operation = item[method];
@@ -71,6 +75,39 @@ function readDocument(): Document {
     if (methods.every((method) => item[method] === undefined)) delete document.paths[path];
   }
   return document;
+}
+
+/** Schemas that only the operations of operators have. */
+function dropSchemasOfOperators(document: Document): void {
+  const operations = Object.values(document.paths).flatMap((item) =>
+    methods.flatMap((method) => item[method] ?? []),
+  );
+  const isOfOperators = ({ tags }: Operation) =>
+    tags.includes('Operators') || tags.includes('Console');
+  const kept = new Set(
+    listUsedSchemas(
+      document,
+      operations.filter((one) => !isOfOperators(one)),
+    ),
+  );
+  for (const name of listUsedSchemas(document, operations.filter(isOfOperators))) {
+    if (!kept.has(name)) delete document.components.schemas[name];
+  }
+}
+
+/** The names of the schemas to which a part of the document refers, directly or through others. */
+function listUsedSchemas({ components }: Document, part: unknown): string[] {
+  const found = new Set<string>();
+  const visit = (node: unknown): void => {
+    const named = JSON.stringify(node ?? null).matchAll(/#\/components\/schemas\/([A-Za-z0-9_]+)/g);
+    for (const [, name = ''] of named) {
+      if (found.has(name)) continue;
+      found.add(name);
+      visit(components.schemas[name]);
+    }
+  };
+  visit(part);
+  return [...found];
 }
 
 type Listed = { path: string; method: Method; operation: Operation; isVersioned: boolean };

@@ -17,7 +17,15 @@ import { join } from 'node:path';
  * and one named `*.long.test.ts` only when a word says `long`.
  */
 const root = join(import.meta.dirname, '..');
-const folders = ['server/{src,testing}', 'acceptance', 'bench', 'checks', 'sdk/src', 'cli/src'];
+const folders = [
+  'server/{src,testing}',
+  'acceptance',
+  'bench',
+  'checks',
+  'sdk/src',
+  'cli/src',
+  'web/console/src',
+];
 const words = process.argv.slice(2);
 const leftOut = ['external', 'long'].filter((kind) => !words.some((word) => word.includes(kind)));
 const files = globSync(

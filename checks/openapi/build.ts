@@ -92,6 +92,7 @@ function describeOperation(
 
 function describeSecurity(access: Route<BaseServices>['access']): JsonObject[] {
   if (access === 'public') return [];
+  if (access === 'operator') return [{ operatorKey: [] }, { operatorSession: [] }];
   return [{ oauth2: access === 'bearer' ? [] : [access] }, { apiKey: [] }];
 }
 

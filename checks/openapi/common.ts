@@ -48,11 +48,16 @@ const tagTexts = {
   Verification: 'Identity checks of users.',
   Proposals: 'Payouts that software proposes and a person confirms.',
   'Confirmation page': 'The page behind the link of a proposal.',
+  'Recipient links': 'Links with which a recipient does one thing on a hosted page.',
+  'Recipient page': 'The hosted pages behind recipient and verification links.',
   'Verification page': 'The API of the hosted verification page.',
   Events: 'The events of the account, in order.',
   Webhooks:
     'Events sent to your own HTTPS endpoints, signed by Standard Webhooks. docs/guides/webhooks.md has the details.',
   Sandbox: 'Controls the simulated network of the staging environment.',
+  Operators:
+    'For operators of the service, with their key or the session of the console. docs/guides/operators.md has the details.',
+  Console: 'Sessions of operators, and the pages of the console.',
   Operations: 'Health, metrics and this description.',
 };
 
@@ -71,7 +76,9 @@ const scopeTexts: Record<Scope, string> = {
   'payouts:propose': 'Propose payouts, which a person confirms or declines',
   'payouts:confirm': 'Get the links of proposals, confirm and decline them; commits nothing else',
   'webhooks:write': 'Manage webhooks, which send all data of events',
+  'brand:write': 'Change how receipts and pages show the sender',
   'kyc:write': 'Upload images for identity checks',
+  'sandbox:write': 'Create accounts of the sandbox, fund them, move its clock and choose outcomes',
   'kyc:decide': 'Decide about identity checks; granted by name only',
 };
 
@@ -180,7 +187,7 @@ export function describeRefusals(route: Route<BaseServices>): Record<string, Jso
 
 /** Whether the route supports Idempotency-Key. */
 export function isKeyed(route: Route<never>): boolean {
-  return route.method !== 'GET' && route.access !== 'public';
+  return route.method !== 'GET' && route.access !== 'public' && route.access !== 'operator';
 }
 
 /** Refers to the shared response of a status. */
@@ -221,6 +228,19 @@ export function describeComponents(
         scheme: 'bearer',
         description: 'A long-lived API key, beginning with `test_` in staging and `live_` in live.',
       },
+      operatorKey: {
+        type: 'http',
+        scheme: 'bearer',
+        description:
+          'The key of an operator, beginning with `op_`. With the header `Outlay-Account` it is admitted to the operations of clients, too.',
+      },
+      operatorSession: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: '__Host-outlay-session',
+        description:
+          'A session of the console. What changes something also needs the header `Outlay-CSRF`.',
+      },
     },
     parameters: sharedParameters,
     headers: sharedHeaders,
@@ -236,6 +256,13 @@ const sharedParameters: JsonObject = {
     description:
       'With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free.',
     schema: { type: 'string', enum: ['dry-run'] },
+  },
+  Csrf: {
+    name: 'Outlay-CSRF',
+    in: 'header',
+    required: true,
+    description: 'The `csrf` of `GET /console/session`.',
+    schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { refuse } from './common.ts';
+import { describeConsole } from './console-paths.ts';
 import { type ExampleRecord, listExamples } from './examples.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
@@ -103,6 +104,7 @@ export function describeFixedPaths(
     '/health/ready': describeHealth('Check whether requests can be served', 'ready', json),
     '/metrics': { get: describeMetrics() },
     ...describePages(json),
+    ...describeConsole(book, examples),
   };
 }
 

@@ -1,4 +1,4 @@
-import { listRoutes } from '../../server/src/app.ts';
+import { listRoutes } from '../../server/src/routes.ts';
 import { buildOpenapi } from './build.ts';
 import { readExamples } from './examples.ts';
 

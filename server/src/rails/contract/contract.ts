@@ -38,6 +38,32 @@ export type RailFunds = {
   readonly asOfMs?: number;
 };
 
+/** What a counterparty asks for payments through one payer in one pair of currencies. */
+export type RailPrice = {
+  readonly payerKey: string;
+  /** Of our balance at the counterparty, from which it pays. */
+  readonly sourceCurrency: string;
+  readonly destinationCurrency: string;
+  /** Units of the destination for one of the source, decimal text, all-in; "1" within one currency. */
+  readonly rate: string;
+  /**
+   * The counterparty's fee by amount, in units of the source; ascending, `upTo` null: no bound. From an
+   * exact tariff, or fitted to quotes of several amounts and never below one of them.
+   */
+  readonly fee: readonly PriceStep[];
+  /** Until when the counterparty promises it, the environment's milliseconds; undefined: no promise. */
+  readonly holdsUntilMs?: number;
+  /** From commit to arrival, seconds, where the counterparty estimates it. */
+  readonly deliverySeconds?: number;
+};
+
+export type PriceStep = {
+  /** Inclusive, in units of the source currency, decimal text. */
+  readonly upTo: string | null;
+  readonly fixed: string;
+  readonly basisPoints: number;
+};
+
 /** How much load a rail's counterparty can take; an operator may configure less. */
 export type Pace = {
   /** Concurrent calls of one process. */
@@ -84,6 +110,12 @@ export type RailCalls = {
   readonly workIdleMs?: number;
   /** What is left to pay from at the counterparty. Absent: it cannot be asked. */
   readFunds?(context: CallContext): Promise<readonly RailFunds[]>;
+  /**
+   * What the counterparty asks now for each configured payer and currency that it quotes. The host asks
+   * every few minutes and prices payouts with it; a payer without a fresh price is not offered. Absent:
+   * tariffs in the configuration are the price.
+   */
+  readPrices?(context: CallContext): Promise<readonly RailPrice[]>;
   /** When the next file or window closes, the environment's milliseconds; undefined: none does. */
   findNextCutOff?(nowMs: number): number | undefined;
   /**

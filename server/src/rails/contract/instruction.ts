@@ -20,6 +20,22 @@ export type Instruction = {
   /** The environment's time of the commit and of the estimated arrival, milliseconds. */
   readonly committedAtMs: number;
   readonly availableAtMs: number;
+  /** Where the rail has `readPrices`: the price with which the payout was quoted. */
+  readonly quoted?: QuotedPrice;
+};
+
+/**
+ * A rail whose counterparty asks more at the sending bears `bearBasisPoints` of the source amount, and
+ * refuses a dearer payment with the reason `price_worse` before anything is ordered.
+ */
+export type QuotedPrice = {
+  readonly sourceCurrency: string;
+  /** As in `RailPrice`, decimal text. */
+  readonly rate: string;
+  /** Minor units of `sourceCurrency`. */
+  readonly feeMinor: bigint;
+  readonly asOfMs: number;
+  readonly bearBasisPoints: number;
 };
 
 /** Unknown texts are "". */

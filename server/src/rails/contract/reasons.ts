@@ -19,6 +19,7 @@ export const reasonTexts = {
   no_funds: 'the funds of the payer are insufficient',
   payer_unavailable: 'the payer does not serve the destination at the moment',
   payer_refused: 'refused by the payer',
+  price_worse: 'the payer asks more than it had quoted',
   payer_error: 'the payer reported an error',
   sent_back: 'returned by the receiving institution',
   recalled: 'recalled by the sender',

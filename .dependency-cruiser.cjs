@@ -24,7 +24,7 @@ const ranks = [
   ['events/'],
   ['webhooks/'],
   ['notices/'],
-  ['sandbox/', 'rules/', 'monitoring/', 'statements/', 'reconciliation/', 'reports/'],
+  ['sandbox/', 'approvals/', 'rules/', 'monitoring/', 'statements/', 'reconciliation/', 'reports/'],
   ['environment/'],
   ['cli/'],
   ['console/', 'operator-api/'],

@@ -22,6 +22,19 @@ const change = (operationId: string, summary: string, request: Step['request']):
   itemsMax: 1,
 });
 
+/** Far above what the examples pay. */
+const policy = {
+  rules: [
+    {
+      name: 'large',
+      when: { amount: { currency: 'USD', above: '50000' } },
+      approvers: 2,
+      expires_hours: 72,
+    },
+  ],
+  examples: [{ payout: { amount: '50000' }, holds: [] }],
+};
+
 const reads: Step[] = [
   read('getOverview', 'The last week', () => ({ query: { days: '7' } })),
   read('getStatus', 'One screen'),
@@ -209,6 +222,13 @@ const persons: Step[] = [
     params: { approval: known['adjustment'] ?? '' },
     body: { reason: 'Wrong account' },
   })),
+  change('previewApprovalPolicy', 'Before it is set', (known) => ({
+    body: { ...account(known), policy, days: '30' },
+  })),
+  change('setApprovalPolicy', 'Large payouts need two persons', (known) => ({
+    body: { ...account(known), policy, reason },
+  })),
+  read('listApprovalPolicies', 'Of an account', (known) => ({ query: account(known) })),
   change('setPolicy', 'Two persons from just above 5,000 USD', () => ({
     params: { action: 'funding' },
     body: { persons: '2', above_usd: '5000', reason: 'Audit finding 12' },

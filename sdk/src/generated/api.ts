@@ -378,7 +378,7 @@ export interface paths {
         get: operations["getPayout"];
         /**
          * Commit a payout
-         * @description Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.
+         * @description Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. Where rules ask for the approval of persons, the payout is HOLD until they have given it, and `payout_status` says so. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.
          */
         put: operations["commitPayout"];
         post?: never;
@@ -1940,6 +1940,13 @@ export interface components {
             /** @description The payout */
             payout_token: string;
             /**
+             * @description With `success`, where it waits until persons have approved it; else absent
+             * @enum {string}
+             */
+            payout_status?: "HOLD";
+            /** @description With payout_status: why */
+            status_reason?: string;
+            /**
              * @description Whether money moves; only with `success`
              * @enum {string}
              */
@@ -2251,6 +2258,13 @@ export interface components {
             /** @description The payout */
             payout_token: string;
             /**
+             * @description With `success`, where it waits until persons have approved it; else absent
+             * @enum {string}
+             */
+            payout_status?: "HOLD";
+            /** @description With payout_status: why */
+            status_reason?: string;
+            /**
              * @description The present status
              * @enum {string}
              */
@@ -2301,7 +2315,7 @@ export interface components {
         /** @description An event of the account, with the object as it was after the change */
         EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["AccountEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
         /** @enum {string} */
-        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "review";
+        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
         /** @enum {string} */
         ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "named_another";
         Fault: {
@@ -3106,7 +3120,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -3346,7 +3360,7 @@ export interface components {
             fee?: Decimal;
         };
         /** @enum {string} */
-        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "price_worse" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "needs_approval" | "decided_by_operator" | "not_approved" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "price_worse" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
         RecipientDetails: {
             /** @description The fields that the form shows */
             values: {
@@ -4530,7 +4544,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `legal_hold`, `payouts_open`, `clock_backwards`. */
+        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `own_payout`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `legal_hold`, `payouts_open`, `clock_backwards`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4692,7 +4706,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20538-5103-74f3-9b7e-d1ca186b5d83
+                 * @example 01a205c3-c360-71cc-9574-fbbac8af66db
                  */
                 balance_token: string;
             };
@@ -4734,7 +4748,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20538-5103-74f3-9b7e-d1ca186b5d83
+                 * @example 01a205c3-c360-71cc-9574-fbbac8af66db
                  */
                 balance_token: string;
             };
@@ -4871,7 +4885,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -4901,7 +4915,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -4936,7 +4950,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-68d7-729a-a000-f4afba2d8803
+                 * @example usr_01a205c3-dd11-7498-a7df-935a09d7ae73
                  */
                 user_token: string;
             };
@@ -4969,7 +4983,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -5000,7 +5014,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -5057,7 +5071,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -5087,7 +5101,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -5244,7 +5258,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
@@ -5284,7 +5298,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
@@ -5326,7 +5340,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
@@ -5388,7 +5402,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -5421,7 +5435,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -5467,12 +5481,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205c3-ca03-71aa-b25f-e2ec689deac3
                  */
                 payout_token: string;
             };
@@ -5505,12 +5519,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205c3-ca03-71aa-b25f-e2ec689deac3
                  */
                 payout_token: string;
             };
@@ -5547,12 +5561,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205c3-ca03-71aa-b25f-e2ec689deac3
                  */
                 payout_token: string;
             };
@@ -5607,12 +5621,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205c3-ca03-71aa-b25f-e2ec689deac3
                  */
                 payout_token: string;
             };
@@ -5642,12 +5656,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-583a-72e8-ad57-561c2cc759d4
+                 * @example payout_01a205c3-cac9-73fd-a66b-9609f0e389d9
                  */
                 payout_token: string;
             };
@@ -5765,7 +5779,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -5860,12 +5874,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-6647-731c-808c-76a07010fc6f
+                 * @example payout_01a205c3-d94a-717a-ad22-be670ff1f874
                  */
                 payout_token: string;
             };
@@ -5929,7 +5943,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
+                 * @example proposal_01a205c3-d961-7169-9a48-503f23b9ceb2
                  */
                 proposal_token: string;
             };
@@ -5959,7 +5973,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
+                 * @example proposal_01a205c3-d961-7169-9a48-503f23b9ceb2
                  */
                 proposal_token: string;
             };
@@ -5990,7 +6004,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
+                 * @example proposal_01a205c3-d961-7169-9a48-503f23b9ceb2
                  */
                 proposal_token: string;
             };
@@ -6037,7 +6051,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -6164,7 +6178,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -6195,7 +6209,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };
@@ -6230,12 +6244,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a20538-6558-73da-9545-9df0804e9d62
+                 * @example link_01a205c3-d78b-76ba-b558-d2504571fd23
                  */
                 link_token: string;
             };
@@ -6263,12 +6277,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205c3-ca03-71aa-b25f-e2ec689deac3
                  */
                 payout_token: string;
             };
@@ -6402,7 +6416,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205c3-db70-745f-864f-5c62210a62c4
                  */
                 batch_token: string;
             };
@@ -6434,7 +6448,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205c3-db70-745f-864f-5c62210a62c4
                  */
                 batch_token: string;
             };
@@ -6481,7 +6495,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205c3-db70-745f-864f-5c62210a62c4
                  */
                 batch_token: string;
             };
@@ -6509,7 +6523,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205c3-db70-745f-864f-5c62210a62c4
                  */
                 batch_token: string;
             };
@@ -6540,7 +6554,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205c3-db70-745f-864f-5c62210a62c4
                  */
                 batch_token: string;
             };
@@ -6571,7 +6585,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-6868-70cb-b97a-d373e0524463
+                 * @example batch_01a205c3-dc2d-7429-9f87-f08c674ec980
                  */
                 batch_token: string;
             };
@@ -6709,7 +6723,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -6739,7 +6753,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -6774,7 +6788,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -6809,7 +6823,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -6840,7 +6854,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -6871,7 +6885,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -6902,7 +6916,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -6933,7 +6947,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -6979,7 +6993,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
             };
@@ -7007,12 +7021,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205c3-d9f5-748d-8652-254837dfcdfc
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20538-66c9-73b9-9ace-c7374e45a2ce
+                 * @example delivery_01a205c3-da10-773d-bbf3-6d0dd73d5008
                  */
                 delivery_token: string;
             };
@@ -7150,7 +7164,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205c3-ca03-71aa-b25f-e2ec689deac3
                  */
                 payout_token: string;
             };
@@ -7185,7 +7199,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205c3-c8a6-7198-addb-c249214a7b57
                  */
                 user_token: string;
             };

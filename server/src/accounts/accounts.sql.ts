@@ -74,12 +74,16 @@ const listAccountsText = defineQuery({
   columns: accountColumns,
 });
 
-const settingsColumns = { name: column.text, accept_both_tokens: column.boolean };
+const settingsColumns = {
+  name: column.text,
+  accept_both_tokens: column.boolean,
+  has_approval_rules: column.boolean,
+};
 export type AccountSettings = RowOf<typeof settingsColumns>;
 
 const findAccountText = defineQuery({
   name: 'find_account',
-  text: `select name, accept_both_tokens from accounts where id = $1`,
+  text: `select name, accept_both_tokens, has_approval_rules(id) from accounts where id = $1`,
   columns: settingsColumns,
 });
 
@@ -134,6 +138,7 @@ const bearerColumns = {
   expires_at: nullable(column.instant),
   /** The environment's time, which the caller's clock follows. */
   now: column.instant,
+  has_approval_rules: column.boolean,
 };
 export type BearerRow = RowOf<typeof bearerColumns>;
 
@@ -141,7 +146,7 @@ const findApiKeyText = defineQuery({
   name: 'find_api_key',
   text: `
     select c.id as credential_id, c.scopes, c.expires_at, environment_now() as now,
-      ${authenticated}
+      has_approval_rules(c.account_id), ${authenticated}
     from credentials c
     where c.account_id = $1 and c.id = $2 and c.kind = 'api_key' and c.secret_hash = $3
       and c.revoked_at is null
@@ -161,8 +166,8 @@ const findAccessTokenText = defineQuery({
   name: 'find_access_token',
   text: `
     select t.credential_id, t.scopes, least(t.expires_at, c.expires_at) as expires_at,
-      environment_now() as now, ${authenticated}, t.expires_at as token_expires_at,
-      t.mac as token_mac
+      environment_now() as now, has_approval_rules(t.account_id), ${authenticated},
+      t.expires_at as token_expires_at, t.mac as token_mac
     from access_tokens t
     join credentials c on c.account_id = t.account_id and c.id = t.credential_id
     where t.account_id = $1 and t.token_hash = $2 and t.expires_at > environment_now()

@@ -67,6 +67,7 @@ export function createAuthenticator(env: {
       accountId: token.accountId,
       credentialId: row.credential_id,
       scopes: expandScopes(row.scopes),
+      hasApprovalRules: row.has_approval_rules,
     };
     const endsAtMs = row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
     // A credential that changed meanwhile may have been read as it was before.

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { getMaker } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { getPreference } from '../http/accept.ts';
@@ -259,13 +260,13 @@ function commitRoute(): Route<BatchServices> {
     response: batchCommitAnswer,
     refusals: [404],
     handle: async ({ env, accountId, principal, isDryRun, write }: Context, { params, body }) => {
-      const commit = { accountId, batchId: readBatchToken(params.batch_token), mode: body.mode };
+      const batchId = readBatchToken(params.batch_token);
+      const commit = { accountId, batchId, mode: body.mode, maker: getMaker(principal) };
       env.recovery.refuse();
       const answer = await write(
         async (session) => {
           const result = await commitBatch(session, commit);
-          const { batchId: subjectId } = commit;
-          await storeTraceContext(session, env.db.tracing, { accountId, subjectId });
+          await storeTraceContext(session, env.db.tracing, { accountId, subjectId: batchId });
           const committed = writeBatchCommit(params.batch_token, result);
           if (!isDryRun) return committed;
           return { ...committed, dry_run: await viewPostings(session, principal) };

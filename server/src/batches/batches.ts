@@ -70,7 +70,7 @@ export type BatchCommitAnswer = {
  */
 export async function commitBatch(
   session: Session,
-  commit: BatchId & { mode: 'all' | 'valid' },
+  commit: BatchId & { mode: 'all' | 'valid'; maker?: string },
 ): Promise<BatchCommitAnswer> {
   const begun = await beginCommit(session, commit);
   switch (begun.result) {

@@ -18,7 +18,7 @@ const beginColumns = {
 
 const beginQuery = defineQuery({
   name: 'begin_batch_commit',
-  text: `select result, detail from begin_batch_commit($1, $2, $3)`,
+  text: `select result, detail from begin_batch_commit($1, $2, $3, $4)`,
   columns: beginColumns,
 });
 
@@ -90,9 +90,14 @@ export type BeginRow = RowOf<typeof beginColumns>;
 /** Moves a quoted batch to COMMITTING and reserves all of its money, or says why it did not. */
 export async function beginCommit(
   session: Session,
-  commit: { accountId: string; batchId: string; mode: 'all' | 'valid' },
+  commit: { accountId: string; batchId: string; mode: 'all' | 'valid'; maker?: string },
 ): Promise<BeginRow> {
-  return one(session, beginQuery, [commit.accountId, commit.batchId, commit.mode]);
+  return one(session, beginQuery, [
+    commit.accountId,
+    commit.batchId,
+    commit.mode,
+    commit.maker ?? null,
+  ]);
 }
 
 const valuesOf = (claim: ClaimRow): unknown[] => [claim.account_id, claim.batch_id, claim.fence];

@@ -38,6 +38,8 @@ export type Upload = {
   format: FileFormat;
   /** Of the batch; '' for none. */
   name: string;
+  /** See `getMaker`. */
+  maker?: string;
   bytes: AsyncIterable<Buffer>;
   /** The record of the client's Idempotency-Key; undefined where it sent none. */
   record: UploadRecord | undefined;
@@ -115,9 +117,9 @@ async function repeatAnswer(session: Session, upload: Upload, fenced: Fenced): P
 
 /** A new batch, or the one of the key. This upload has its lease unless it was received before. */
 async function beginUpload(db: Database, upload: Upload): Promise<BatchRow> {
-  const { accountId, format, name, record } = upload;
+  const { accountId, format, name, record, maker } = upload;
   const requestKey = record?.key;
-  const batch = { accountId, batchId: newId(), format, name, requestKey, leaseMs };
+  const batch = { accountId, batchId: newId(), format, name, requestKey, maker, leaseMs };
   const created = await db.tenantTransaction(accountId, async (session) => {
     await record?.claim(session);
     return insertBatch(session, { ...batch, contentHash: emptyHash });

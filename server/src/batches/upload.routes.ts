@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { getMaker } from '../core/access.ts';
 import { findCountry } from '../core/country.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { findTokenId } from '../core/ids.ts';
@@ -10,10 +11,10 @@ import { describeIssue } from '../http/validation.ts';
 import {
   findAmountFaults,
   isGiven,
-  type PayoutServices,
   payoutFields,
   type scheduleFields,
-} from '../payouts/payouts.routes.ts';
+} from '../payouts/payout-request.routes.ts';
+import type { PayoutServices } from '../payouts/payouts.routes.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { batchAnswer, viewBatch } from './batches-view.ts';
 import {
@@ -238,7 +239,8 @@ function uploadRoute(spec: UploadSpec): Route<BatchServices> {
     uploads: 'batches',
     response: batchAnswer,
     refusals: [409, 422],
-    handle: async ({ env, accountId, upload, request }: RouteContext<BatchServices>, { query }) => {
+    handle: async (context: RouteContext<BatchServices>, { query }) => {
+      const { env, accountId, upload, request, principal } = context;
       const format = formats[upload?.mediaType ?? ''];
       if (upload === undefined || format === undefined) throw new Error('the route has no upload');
       const { text, isRepeated } = await receiveBatch(
@@ -247,6 +249,7 @@ function uploadRoute(spec: UploadSpec): Route<BatchServices> {
           accountId,
           format,
           name: query.name ?? '',
+          maker: getMaker(principal),
           bytes: upload.bytes,
           record: upload.record,
           describe: async (session, batch) =>

@@ -15,6 +15,7 @@ import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { reportCommands } from './report.ts';
 import { rotationCommands } from './rotation.ts';
+import { ruleCommands } from './rule.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
 import { payoutListCommand, statusCommands } from './status.ts';
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   ...operatorCommands,
   ...accountCommands,
   ...limitCommands,
+  ...ruleCommands,
   ...credentialCommands,
   ...userCommands,
   ...linkCommands,

@@ -120,6 +120,8 @@ function describeException(row: ListedException) {
     opened_at: row.opened_at,
     closed_at: row.closed_at,
     resolution: row.resolution,
+    approvers: row.approvers,
+    expires_at: row.expires_at,
     decisions: row.decisions.map(describeDecision),
   };
 }

@@ -10,11 +10,16 @@ import { deliveryTypes } from '../rails/contract/declarations.ts';
 
 /** The options that several commands take. The metadata of each schema is its help. */
 
-export type OptionHelp = { readonly value?: string; readonly about: string };
+export type OptionHelp = {
+  readonly value?: string;
+  readonly about: string;
+  /** On the command line `@path` stands for the text of a file. */
+  readonly takesFile?: boolean;
+};
 
 /** An option with a value. */
 export function option<T>(
-  help: Required<OptionHelp>,
+  help: OptionHelp & { value: string },
   schema: z.ZodType<T, string>,
 ): z.ZodType<T, string> {
   return schema.meta(help);
@@ -45,7 +50,7 @@ export function identifier(about: string) {
 }
 
 /** Control and invisible characters would make two different texts look alike. */
-function visibleText(help: Required<OptionHelp>, lengthMax: number) {
+function visibleText(help: OptionHelp & { value: string }, lengthMax: number) {
   return option(
     help,
     text.refine(

@@ -53,7 +53,13 @@ export const payoutCommands = [
           readPolicy: () =>
             getPolicy({ session: context.db.system, keys: context.keys }, 'decision'),
         },
-        { ...key, action, decidedBy: context.operator.name, reason: why },
+        {
+          ...key,
+          action,
+          decidedBy: context.operator.name,
+          operatorId: context.operator.id,
+          reason: why,
+        },
       );
       return { result };
     },

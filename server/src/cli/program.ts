@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { Command as CommanderCommand, CommanderError } from 'commander';
+import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { type Command, formatFlag } from './command.ts';
 import { commands } from './commands.ts';
@@ -24,6 +26,7 @@ const nouns: Readonly<Record<string, string>> = {
   recovery: 'recovery after a restore',
   report: 'reports from the ledger',
   limit: 'limits of accounts',
+  rule: 'which payouts wait until persons have approved them',
   sending: 'stop, drain and resume all sending',
   freeze: 'freeze a client, a recipient, a corridor or a rail',
   rail: 'rails',
@@ -76,12 +79,30 @@ function createProgram(choose: (invocation: Invocation) => void): CommanderComma
     if (argument !== undefined) added.argument(`[${argument}]`);
     added.action(() => {
       const [word] = added.processedArgs as [string?];
-      const given = added.opts();
+      const given = readFiles(command, added.opts());
       const named = argument === undefined || word === undefined ? {} : { [argument]: word };
       choose({ name: command.name, run: command.read({ ...given, ...named }) });
     });
   }
   return program;
+}
+
+/** The text of files that options name as `@path`. @throws ConfigError. */
+function readFiles(
+  { options }: Command,
+  given: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const takesFile = getHelp(options[name] ?? z.never()).takesFile === true;
+      if (!takesFile || typeof value !== 'string' || !value.startsWith('@')) return [name, value];
+      try {
+        return [name, readFileSync(value.slice(1), 'utf8')];
+      } catch (cause) {
+        throw new ConfigError(`${formatFlag(name)} names a file that cannot be read`, { cause });
+      }
+    }),
+  );
 }
 
 /** All options are optional to the parser: the command reports everything that is missing at once. */

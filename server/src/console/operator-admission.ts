@@ -136,16 +136,18 @@ async function act(
   const mayWrite = isPermitted(operator.role, 'operate');
   const named = { credentialId: id, operator: { ...operator, mayWrite } };
   if (!needsAccount) return { ...named, accountId: '', scopes: new Set() };
-  const accountId = await getAccount(env.db.system, readHeaders(request.raw, 'outlay-account'));
-  return { ...named, accountId, scopes: new Set(mayWrite ? writeScopes : readScopes) };
+  const account = await getAccount(env.db.system, readHeaders(request.raw, 'outlay-account'));
+  return { ...named, ...account, scopes: new Set(mayWrite ? writeScopes : readScopes) };
 }
 
 /** @throws AppError invalid_request. */
-async function getAccount(session: Session, values: readonly string[]): Promise<string> {
+async function getAccount(
+  session: Session,
+  values: readonly string[],
+): Promise<Pick<Principal, 'accountId' | 'hasApprovalRules'>> {
   const [id = ''] = values;
-  const isKnown =
-    values.length === 1 && isUuid(id) && (await findAccount(session, id)) !== undefined;
-  if (isKnown) return id;
+  const known = values.length === 1 && isUuid(id) ? await findAccount(session, id) : undefined;
+  if (known !== undefined) return { accountId: id, hasApprovalRules: known.has_approval_rules };
   const detail =
     values.length === 0
       ? 'The header Outlay-Account is required: the id of the account for which you act'

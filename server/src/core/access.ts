@@ -35,6 +35,8 @@ export type Principal = {
   /** Of an operator, the id of the session or, for a key, of the operator. */
   readonly credentialId: string;
   readonly scopes: ReadonlySet<string>;
+  /** Whether payouts of the account are judged by rules that persons must approve. */
+  readonly hasApprovalRules?: boolean;
   readonly operator?: {
     readonly id: string;
     readonly name: string;
@@ -43,6 +45,11 @@ export type Principal = {
     readonly mayWrite: boolean;
   };
 };
+
+/** Who asked for a payout, by id: the person where one is known, else the credential. */
+export function getMaker({ operator, credentialId }: Principal): string {
+  return operator?.id ?? credentialId;
+}
 
 /** The two worlds that share nothing: for tests with a simulated network, and for money. */
 export type EnvironmentName = 'staging' | 'live';

@@ -28,6 +28,7 @@ export const schemaSubjects = [
   'dispatch',
   'routing',
   'exceptions',
+  'approvals',
   'observations',
   'observation-effects',
   'batches',

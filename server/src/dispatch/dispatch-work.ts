@@ -6,6 +6,7 @@ import { createBatcher, held } from '../db/batcher.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
+import { type ApprovalHold, holdForApproval } from '../payouts/approval-hold.ts';
 import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
 import { type DispatchRow, listTriedPayers, passChecks, postponeDispatch } from './dispatch.sql.ts';
 import { traceRailCall } from './dispatch-traces.ts';
@@ -63,12 +64,17 @@ export type CheckedRow = Pick<
 >;
 
 export type Rules = {
-  /** Only payouts of accounts with limits of their own are checked. */
-  readonly onlyAccountLimits?: boolean;
+  /** Only payouts of accounts with limits or approval rules of their own are checked. */
+  readonly onlyOfAccounts?: boolean;
   /** In the order of the rows: the exception that holds the payout; undefined lets it pass. */
   check(rows: readonly CheckedRow[]): Promise<readonly (RuleHit | undefined)[]>;
 };
-export type RuleHit = { exception: 'screening' | 'velocity'; detail: string };
+/** What a check has found, as an exception. */
+export type CheckHit = { exception: 'screening' | 'velocity'; detail: string };
+export type RuleHit =
+  | CheckHit
+  /** Persons have to approve it first. */
+  | { exception: 'approval'; hold: ApprovalHold };
 
 export type DispatchTimes = {
   /** After it, another process may claim what a dead one held. */
@@ -93,7 +99,7 @@ export type Parts = DispatchServices & {
   record: (observation: Observation) => Promise<boolean>;
   /** Cancel instead of sending or querying. */
   isCancelling: boolean;
-  holdFor?: RuleHit | undefined;
+  holdFor?: CheckHit | undefined;
   /** When the lease ends, by the steady clock. */
   endMs: number;
 };
@@ -126,6 +132,11 @@ export async function checkAll(parts: Parts, rows: readonly DispatchRow[]): Prom
     for (const [index, row] of rows.entries()) {
       const hit = hits[index];
       if (hit === undefined) continue;
+      if (hit.exception === 'approval') {
+        const { account_id: accountId, payout_id: payoutId, fence } = row;
+        await holdForApproval(parts.db.system, { accountId, payoutId, fence }, hit.hold);
+        continue;
+      }
       const step = park({ detail: hit.detail }, 'review', hit.exception);
       await recordStep(parts, row, { ...step, isAnswered: false });
     }

@@ -4,11 +4,11 @@ import type { PayoutName } from '../payouts/payout-name.ts';
 import { claimDispatches, countDue } from './dispatch.sql.ts';
 import { findDispatchPlaces, traceChecks, traceDispatch } from './dispatch-traces.ts';
 import {
+  type CheckHit,
   checkAll,
   createRecorder,
   type DispatchServices,
   type Parts,
-  type RuleHit,
   work,
 } from './dispatch-work.ts';
 import type { Health } from './gate.ts';
@@ -25,6 +25,7 @@ export {
 } from './dispatch.sql.ts';
 export {
   type CheckedRow,
+  type CheckHit,
   type DispatchServices,
   type DispatchTimes,
   dispatchTimes,
@@ -50,7 +51,7 @@ export type Dispatcher = {
    * Cancels one payout: not sent, it never is; otherwise its rail cancels it if it can. With `holdFor`
    * it is held for a decision instead of being refunded. False if it is claimed or not in progress.
    */
-  cancelOne(accountId: string, payoutId: string, holdFor?: RuleHit): Promise<boolean>;
+  cancelOne(accountId: string, payoutId: string, holdFor?: CheckHit): Promise<boolean>;
   /** Works until no process has a due payout; does not wait for rails that are down. */
   drain(): Promise<void>;
   /** Waits for all work that this process started. */
@@ -148,7 +149,7 @@ async function startClaims(
     counts,
     inRandomOrder: new Set(recovering),
     leaseMs: times.leaseMs,
-    hasRules: rules !== undefined && rules.onlyAccountLimits !== true,
+    hasRules: rules !== undefined && rules.onlyOfAccounts !== true,
     ...(only && { only }),
   });
   if (rows.length > 0) await marker?.advance();

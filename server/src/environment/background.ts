@@ -1,5 +1,6 @@
 import { deleteExpiredTokens } from '../accounts/accounts.ts';
 import { warnOfExpiries } from '../accounts/expiry-warnings.ts';
+import { expireApprovals } from '../approvals/approvals.ts';
 import { removeAbandoned, runCommits } from '../batches/committer.ts';
 import { isRailStopped } from '../controls/freezes.ts';
 import type { StopsInForce } from '../controls/stops-in-force.ts';
@@ -142,9 +143,10 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
       return waitMs === 0;
     });
   }
-  repeatUnlessRecovering('review', reviewIdleMs, () =>
-    reviewPayouts({ db, onError: parts.onError }),
-  );
+  repeatUnlessRecovering('review', reviewIdleMs, async () => {
+    await expireApprovals(db.system);
+    return reviewPayouts({ db, onError: parts.onError });
+  });
   if (payments.rescreen !== undefined) {
     repeatUnlessRecovering('rescreen', rescreenIdleMs, payments.rescreen);
   }

@@ -1,4 +1,5 @@
 import { createAuthenticator } from '../accounts/authentication.ts';
+import { applyApprovals } from '../approvals/approvals.ts';
 import { createAttributeGroup } from '../attributes/attributes.ts';
 import { createStopsInForce } from '../controls/stops-in-force.ts';
 import type { KeyRing } from '../core/sealing.ts';
@@ -20,6 +21,7 @@ import { decideVerification, getOrCreateVerificationLink } from '../kyc/kyc.ts';
 import { createBalances } from '../ledger/ledger.routes.ts';
 import { checkReadiness, type Readiness, type ReadinessParts } from '../monitoring/readiness.ts';
 import { createGroupCommit, createGroupQuote } from '../payouts/group-commit.ts';
+import type { PayoutName } from '../payouts/payout-name.ts';
 import { createScheduler } from '../payouts/scheduler.ts';
 import { resumeClock } from '../sandbox/sandbox.ts';
 import { createUserGroup } from '../users/users.ts';
@@ -170,6 +172,10 @@ export async function openEnvironment(options: EnvironmentOptions) {
     chain: openChain(base),
     tombstones: openErasures(base).tombstones,
     previewSending: payments.preview,
+    approvals: {
+      apply: (session: Session, payout: PayoutName) =>
+        applyApprovals({ session, keys, rates: rates.rates() }, payout),
+    },
     ...readLimits(config),
     webhookRules: readWebhookRules(base),
     renderEvents: parts.renderEvents,

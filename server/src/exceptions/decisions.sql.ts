@@ -1,5 +1,5 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import { column, defineQuery, exec, maybeOne, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, exec, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
 import { termColumns } from '../dispatch/dispatch.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 
@@ -24,10 +24,15 @@ const decidedPayout = defineQuery({
       u.kyc_status = 'approved' as is_verified, exists (
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'screening'
-          and e.closed_at is null) as has_open_screening
+          and e.closed_at is null) as has_open_screening, exists (
+        select from exceptions e
+        where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'approval'
+          and e.closed_at is null) as has_open_approval,
+      q.created_by, s.committed_by
     from payout_quotes q
     join payouts p on p.account_id = q.account_id and p.id = q.id
     join users u on u.account_id = p.account_id and u.id = p.user_id
+    left join payout_states s on s.account_id = q.account_id and s.payout_id = q.id
     where q.account_id = $1 and q.id = $2`,
   columns: {
     ...termColumns,
@@ -36,6 +41,9 @@ const decidedPayout = defineQuery({
     user_id: column.uuid,
     status: column.text,
     has_open_screening: column.boolean,
+    has_open_approval: column.boolean,
+    created_by: nullable(column.uuid),
+    committed_by: nullable(column.uuid),
   },
 });
 

@@ -38,8 +38,9 @@ export type Decision = {
   accountId: string;
   payoutId: string;
   action: DecisionAction;
-  /** The name of the operator. */
+  /** The name of the operator, and the id. */
   decidedBy: string;
+  operatorId?: string;
   reason: string;
 };
 
@@ -55,7 +56,7 @@ export type DecisionServices = {
 /**
  * Records a decision. `waiting`: a second, different person must decide the same.
  *
- * @throws AppError not_found, illegal_move (with the cause).
+ * @throws AppError not_found, illegal_move (with the cause), own_payout.
  */
 export async function decidePayout(
   services: DecisionServices,
@@ -64,6 +65,7 @@ export async function decidePayout(
   const { db } = services;
   const payout = await findDecidedPayout(db.system, decision);
   if (payout === undefined) throw new AppError('not_found', 'payout not found');
+  refuseMaker(payout, decision);
   const next = decision.action === 'retry' ? await findRetry(services, payout) : undefined;
   const money = { currency: payout.source_currency, minor: payout.source_amount };
   const needsTwo = needsTwoPersons(await services.readPolicy(), money, services.rates());
@@ -89,6 +91,13 @@ export async function decidePayout(
     await clearPayout(db.system, { accountId, payoutId }, decidedBy);
   }
   return result;
+}
+
+/** Who created or committed a payout does not approve it. @throws AppError own_payout. */
+function refuseMaker(payout: DecidedPayoutRow, { action, operatorId }: Decision): void {
+  if (action !== 'release' || !payout.has_open_approval || operatorId === undefined) return;
+  if (operatorId !== payout.created_by && operatorId !== payout.committed_by) return;
+  throw new AppError('own_payout', 'Who made a payout cannot approve it: another operator must');
 }
 
 /** A release clears the recipient of the screening hit, for later payouts too. */

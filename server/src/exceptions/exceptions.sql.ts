@@ -30,6 +30,9 @@ const exceptionColumns = {
   opened_at: column.instant,
   closed_at: nullable(column.instant),
   resolution: column.text,
+  /** Of an approval. */
+  approvers: nullable(column.integer),
+  expires_at: nullable(column.instant),
 } as const;
 
 /** The newest first. The condition of the state is literal, so that the index of open ones is used. */

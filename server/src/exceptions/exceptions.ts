@@ -41,6 +41,7 @@ export const exceptionKinds = [
   'unscheduled',
   'report_changed',
   'recovered',
+  'approval',
 ] as const;
 
 /** Kinds of no payout: closing them moves no money, but lets their rail settle again. */

@@ -165,7 +165,7 @@ function toOptions(options: Command['options'], input: object): Record<string, u
     if (value === undefined) continue;
     const name = optionName(field);
     const isSwitch = unwrap(options[name] ?? z.never()) instanceof z.ZodBoolean;
-    const text = String(value);
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
     if (!isSwitch) given[name] = text;
     else if (text === 'true') given[name] = true;
   }

@@ -13,6 +13,7 @@ import { payoutOperations } from './payout-operations.ts';
 import { personOperations } from './person-operations.ts';
 import { reconciliationOperations } from './reconciliation-operations.ts';
 import { reviewOperations } from './review-operations.ts';
+import { ruleOperations } from './rule-operations.ts';
 
 /** The API of operators. */
 
@@ -35,6 +36,7 @@ const approvedHere: ReadonlySet<string> = new Set([
   'credential budget',
   'limit set',
   'limit remove',
+  'rule set',
   'operator create',
   'operator invite',
   'policy set',
@@ -86,6 +88,7 @@ export function operatorRoutes(): Route<OverviewServices>[] {
     ...accountOperations(),
     ...payoutOperations(),
     ...reviewOperations(),
+    ...ruleOperations(),
     ...reconciliationOperations(),
     ...personOperations(),
     approveRoute(),

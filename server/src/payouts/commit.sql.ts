@@ -6,7 +6,7 @@ const commit = defineQuery({
   text: `
     select result, detail, pickup_code, case when pickup_code <> '' then (
       select data_key from users where account_id = $1 and id = $2) end as data_key
-    from commit_payout($1, $2, $3)`,
+    from commit_payout($1, $2, $3, $4)`,
   columns: {
     result: column.oneOf(
       'success',
@@ -30,7 +30,12 @@ export type CommitRow = RowOf<typeof commit.columns>;
 
 export async function commitPayoutRow(
   session: Session,
-  payout: { accountId: string; userId: string; payoutId: string },
+  payout: { accountId: string; userId: string; payoutId: string; maker?: string | undefined },
 ): Promise<CommitRow> {
-  return one(session, commit, [payout.accountId, payout.userId, payout.payoutId]);
+  return one(session, commit, [
+    payout.accountId,
+    payout.userId,
+    payout.payoutId,
+    payout.maker ?? null,
+  ]);
 }

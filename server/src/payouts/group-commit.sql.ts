@@ -8,7 +8,7 @@ const commit = defineQuery({
     select ordinal, result, pickup_code, case when pickup_code <> '' then (
       select data_key from users
       where account_id = ($1::uuid[])[ordinal] and id = ($2::uuid[])[ordinal]) end as data_key
-    from commit_payouts($1, $2, $3, $4, $5, $6, $7, $8)`,
+    from commit_payouts($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
   columns: {
     ordinal: column.integer,
     result: column.text,
@@ -24,6 +24,8 @@ export type GroupedCommit = {
   /** The stored answer has % in place of the pickup code. */
   keyed: { key: string; fingerprint: Buffer; answer: string } | undefined;
   traceparent: string | undefined;
+  /** Who commits: see `getMaker`. */
+  maker: string | undefined;
 };
 
 /** By ordinal, from 1: `committed`, `held`, or the result of `judge_commits`. */
@@ -43,5 +45,6 @@ export async function commitPayoutRows(
     commits.some(({ traceparent }) => traceparent !== undefined)
       ? textArray(commits.map(({ traceparent }) => traceparent))
       : null,
+    plainArray(commits.map(({ maker }) => maker ?? null)),
   ]);
 }

@@ -44,6 +44,8 @@ export type CommitCommand = {
   requestKey: { key: string; fingerprint: Buffer } | undefined;
   /** Of the request, where it is traced; stored for those who send the payout. */
   traceparent?: string | undefined;
+  /** Who commits: see `getMaker`. */
+  maker?: string | undefined;
 };
 
 export type GroupCommit = Batcher<CommitCommand, string | undefined>;
@@ -111,16 +113,19 @@ async function runCommits(
   commands: readonly CommitCommand[],
   mayWait: boolean,
 ): Promise<(string | undefined | typeof held)[]> {
-  const commits = commands.map(({ accountId, userId, payoutId, requestKey, traceparent }) => ({
-    accountId,
-    userId,
-    payoutId,
-    traceparent,
-    keyed:
-      requestKey === undefined
-        ? undefined
-        : { ...requestKey, answer: writeSuccess(payoutId, pickupPlace) },
-  }));
+  const commits = commands.map(
+    ({ accountId, userId, payoutId, requestKey, traceparent, maker }) => ({
+      accountId,
+      userId,
+      payoutId,
+      traceparent,
+      maker,
+      keyed:
+        requestKey === undefined
+          ? undefined
+          : { ...requestKey, answer: writeSuccess(payoutId, pickupPlace) },
+    }),
+  );
   const rows = await commitPayoutRows(session, commits, mayWait);
   return placeByOrdinal(commands, rows, ({ ordinal, result, pickup_code: stored, data_key }) => {
     if (result === 'held') return held;

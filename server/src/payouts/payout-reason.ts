@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Reason, reasonTexts } from '../rails/contract/reasons.ts';
+import { notApproved } from './approval-hold.ts';
 import { findScheduleReason, scheduleReasonCodes } from './schedule-reasons.ts';
 
 /** Why a payout waits or failed, as a code, and who has to act; `status_reason` is the sentence. */
@@ -20,6 +21,7 @@ const openReasons = [
   'sending_stopped',
   'corridor_frozen',
   'rail_frozen',
+  'needs_approval',
 ] as const;
 type OpenReason = (typeof openReasons)[number] | 'account_frozen' | 'user_not_active';
 
@@ -28,6 +30,7 @@ export const payoutReasonCodes = [
   '',
   ...openReasons,
   'decided_by_operator',
+  'not_approved',
   ...endReasons,
   ...scheduleReasonCodes.filter((code) => !endReasons.some((reason) => reason === code)),
 ] as const;
@@ -44,6 +47,7 @@ const reasonsOfExceptions: readonly [kind: string, reason: OpenReason][] = [
   ['amount_differs', 'conflicting_reports'],
   ['report_changed', 'conflicting_reports'],
   ['unknown_outcome', 'outcome_unknown'],
+  ['approval', 'needs_approval'],
   ['routes_exhausted', 'routes_exhausted'],
   ['not_sent', 'not_sent'],
   ['rail_missing', 'payer_not_configured'],
@@ -142,6 +146,7 @@ function describeEnd(statusReason: string): PayoutReason {
   if (statusReason === decidedByPerson) {
     return { reason_code: 'decided_by_operator', actor: 'operator' };
   }
+  if (statusReason === notApproved) return { reason_code: 'not_approved', actor: 'operator' };
   const reason = reasonsByText.get(statusReason.replace(/^returned: /, '')) ?? 'other';
   return { reason_code: reason, actor: findActor(reason) };
 }

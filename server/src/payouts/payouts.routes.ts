@@ -1,20 +1,17 @@
 import { z } from 'zod';
 import type { AttributeServices } from '../attributes/attributes.routes.ts';
-import { currencyPattern, findCurrency } from '../core/currency.ts';
-import { AppError, type Fault } from '../core/errors.ts';
-import type { ExactJson } from '../core/exact-json.ts';
+import { getMaker } from '../core/access.ts';
+import { AppError } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
-import { hashMetadata } from '../core/metadata-hashes.ts';
 import { openPickupCode } from '../core/pickup-code.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { metadataField } from '../http/metadata.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { decimalField, isRealDate, requireField, textField } from '../http/schema.ts';
 import type { CheckpointServices } from '../ledger/checkpoints.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { storeTraceContext } from '../tracing/trace-contexts.ts';
 import { findRecorded } from '../tracing/tracing.ts';
 import { readUserToken } from '../users/users.routes.ts';
+import { waitsForApproval } from './approval-hold.ts';
 import { findCommitFacts, type PayoutId } from './commit-refusal.sql.ts';
 import { describeRefusal } from './commit-refusal.ts';
 import { dryRun, type SendingPreview, viewPostings, writePreview } from './dry-run-view.ts';
@@ -22,6 +19,7 @@ import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './g
 import { obstacleFields, writeObstacle } from './obstacle-view.ts';
 import type { Obstacle } from './obstacles.ts';
 import type { PayoutName } from './payout-name.ts';
+import { findExclusionFaults, payoutRequest, readPayoutRequest } from './payout-request.routes.ts';
 import { findNetwork, payoutAnswer, writePayout } from './payout-view.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 import {
@@ -29,7 +27,6 @@ import {
   commitPayout,
   createPayout,
   openQuoteStore,
-  type PayoutRequest,
   type QuoteStore,
 } from './payouts.ts';
 import {
@@ -50,6 +47,8 @@ export type PayoutServices = AttributeServices & {
   readonly groupQuote: GroupQuote;
   /** Refuses commits while a recovery is open. */
   readonly recovery: { refuse(): void; isRecovering(): boolean };
+  /** Holds a payout that was committed in the session's transaction where rules ask for approval. */
+  readonly approvals: { apply(session: Session, payout: PayoutName): Promise<boolean> };
   /** What signs the chains of hashes. */
   readonly chain: CheckpointServices;
   /** How a payout would be sent, for a transaction that is rolled back. */
@@ -60,125 +59,13 @@ export type PayoutServices = AttributeServices & {
 
 export type Context = RouteContext<PayoutServices>;
 
-const tokenText = z.string().max(100).optional();
-
-const currencyField = z
-  .string()
-  .regex(currencyPattern, { error: 'must be an ISO 4217 code or a ticker' })
-  .refine((code) => findCurrency(code) !== undefined, {
-    error: 'is not a currency that is known here',
-    params: { code: 'unknown_currency' },
-  });
-
-/** The fields of a request; a row of a batch has the same. */
-export const payoutFields = {
-  client_transfer_id: textField(50)
-    .min(1)
-    .refine((id) => id.trim() === id, { error: 'must not begin or end with a space' })
-    .optional()
-    .describe('Your own identifier; committed once, for ever. Made up when absent'),
-  source_currency_code: currencyField.optional().describe('Default USD'),
-  destination_currency_code: currencyField,
-  source_token: tokenText.describe('A balance; excludes destination_token'),
-  destination_token: tokenText.describe('From the country look-up; excludes source_token'),
-  source_amount: decimalField.optional().describe('What leaves the balance, before the fee'),
-  destination_amount: decimalField.optional().describe('What the recipient gets'),
-  attr_set_token: tokenText.describe('The attribute values to use; the latest ones without it'),
-  metadata: metadataField.optional().describe('Yours; lists can be searched by it'),
-  notify_user: z.boolean().optional().describe('Whether the user gets a message'),
-};
-
-const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
-
-/** A date, or a time in RFC 3339 with its offset. */
-function isScheduleTime(text: string): boolean {
-  if (!isRealDate(text.slice(0, 10))) return false;
-  return text.length === 10 || (timePattern.test(text) && !Number.isNaN(Date.parse(text)));
-}
-
-/** The fields of a payout for a later time. */
-export const scheduleFields = {
-  scheduled_for: z
-    .string()
-    .refine(isScheduleTime, {
-      error: 'must be a date, YYYY-MM-DD, or a time in RFC 3339 with its offset',
-    })
-    .optional()
-    .describe(
-      'When it is to run: RFC 3339 with an offset, or a date, which means the opening of that day ' +
-        'at the destination. The answer shows in `runs_at` when it will. At most 365 days ahead',
-    ),
-  max_source_amount: decimalField
-    .optional()
-    .describe('With scheduled_for and destination_amount: it does not run at a price above'),
-  min_destination_amount: decimalField
-    .optional()
-    .describe('With scheduled_for and source_amount: it does not run at a price below'),
-};
-
-const payoutRequest = z.object({ ...payoutFields, ...scheduleFields }).meta({
-  id: 'PayoutRequest',
-  allOf: [
-    {
-      oneOf: [
-        requireField('source_amount', 'number'),
-        requireField('destination_amount', 'number'),
-      ],
-    },
-    {
-      anyOf: [requireField('source_token', 'string'), requireField('destination_token', 'string')],
-    },
-  ],
-});
-
-/** Faults of fields that exclude or require each other. */
-function findExclusionFaults(_env: PayoutServices, json: ExactJson): Fault[] {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return [];
-  const fields = json as { [key: string]: ExactJson };
-  const faults = [...findAmountFaults(fields), ...findBoundFaults(fields)];
-  if (!isGiven(fields['source_token']) && !isGiven(fields['destination_token'])) {
-    const detail = 'destination_token or source_token is required';
-    faults.push({ pointer: '/destination_token', code: 'required', detail });
-  }
-  return faults;
-}
-
-export function isGiven(value: ExactJson | undefined): boolean {
-  return value !== undefined && value !== '';
-}
-
-/** Exactly one of the two amounts must be given. */
-export function findAmountFaults(fields: { readonly [name: string]: ExactJson }): Fault[] {
-  const [hasSource, hasDestination] = [fields['source_amount'], fields['destination_amount']].map(
-    isGiven,
-  );
-  if (hasSource !== hasDestination) return [];
-  if (hasSource) {
-    const detail = 'destination_amount excludes source_amount: give exactly one';
-    return [{ pointer: '/destination_amount', code: 'amounts_exclusive', detail }];
-  }
-  const detail = 'source_amount or destination_amount is required';
-  return [{ pointer: '/source_amount', code: 'required', detail }];
-}
-
-/** A bound is for the amount that is not given, of a payout that is priced later. */
-function findBoundFaults(fields: { readonly [name: string]: ExactJson }): Fault[] {
-  const given = ['max_source_amount', 'min_destination_amount'].filter((name) =>
-    isGiven(fields[name]),
-  );
-  const faults = given.flatMap((name): Fault[] => {
-    const amount = name.slice(4);
-    if (!isGiven(fields[amount])) return [];
-    const detail = `${name} excludes ${amount}, which stays as given`;
-    return [{ pointer: `/${name}`, code: 'amounts_exclusive', detail }];
-  });
-  if (given.length === 0 || isGiven(fields['scheduled_for'])) return faults;
-  const detail = `scheduled_for is required with ${given.join(' and ')}`;
-  return [...faults, { pointer: '/scheduled_for', code: 'required', detail }];
-}
-
 const commitFields = {
   payout_token: z.string(),
+  payout_status: z
+    .enum(['HOLD'])
+    .optional()
+    .describe('With `success`, where it waits until persons have approved it; else absent'),
+  status_reason: z.string().optional().describe('With payout_status: why'),
   status: z.enum(['success', 'failure', 'addtl_attr_req', 'ex_rate_expired']),
   pickup_code: z.string(),
   errors: z.string(),
@@ -202,7 +89,7 @@ const createAnswer = z
 
 function writeCommit(
   payoutToken: string,
-  answer: Pick<CommitAnswer, 'status' | 'pickupCode' | 'errors'>,
+  answer: Pick<CommitAnswer, 'status' | 'pickupCode' | 'errors'> & { isHeld?: boolean },
   obstacle?: Obstacle,
 ): z.infer<typeof commitAnswer> {
   return {
@@ -210,6 +97,7 @@ function writeCommit(
     status: answer.status,
     pickup_code: answer.pickupCode,
     errors: answer.errors,
+    ...(answer.isHeld === true && { payout_status: 'HOLD', status_reason: waitsForApproval }),
     ...(obstacle !== undefined && writeObstacle(obstacle)),
   };
 }
@@ -241,9 +129,10 @@ function createRoute(): Route<PayoutServices> {
       const { env, accountId, write } = context;
       const userId = readUserToken(params.user_token);
       const request = readPayoutRequest(body);
+      const maker = getMaker(context.principal);
       const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
       const create = (store: QuoteStore) =>
-        createPayout(services, { store, accountId, userId }, request);
+        createPayout(services, { store, accountId, userId, maker }, request);
       const view = (row: PayoutRow) =>
         writePayout(row, { keys: env.keys, payerLogo: '', network: findNetwork(env.rails, row) });
       const work = async (session: Session) => {
@@ -269,31 +158,6 @@ function createRoute(): Route<PayoutServices> {
   });
 }
 
-function readPayoutRequest(body: z.infer<typeof payoutRequest>): PayoutRequest {
-  const token = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
-  return {
-    clientTransferId: body.client_transfer_id,
-    sourceToken: token(body.source_token),
-    sourceCurrency: body.source_currency_code,
-    destinationToken: token(body.destination_token),
-    destinationCurrency: body.destination_currency_code,
-    sourceAmount: body.source_amount?.text,
-    destinationAmount: body.destination_amount?.text,
-    attrSetToken: token(body.attr_set_token),
-    notifyUser: body.notify_user ?? false,
-    metadata: JSON.stringify(body.metadata ?? {}),
-    metadataHashes: hashMetadata(body.metadata ?? {}),
-    schedule:
-      body.scheduled_for === undefined
-        ? undefined
-        : {
-            scheduledFor: body.scheduled_for,
-            maxSourceAmount: body.max_source_amount?.text,
-            minDestinationAmount: body.min_destination_amount?.text,
-          },
-  };
-}
-
 function commitRoute(): Route<PayoutServices> {
   return defineRoute({
     method: 'PUT',
@@ -303,7 +167,7 @@ function commitRoute(): Route<PayoutServices> {
     tag: 'Payouts',
     summary: 'Commit a payout',
     description:
-      'Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.',
+      'Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. Where rules ask for the approval of persons, the payout is HOLD until they have given it, and `payout_status` says so. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.',
     access: 'payouts:commit',
     params: payoutParams,
     hasDryRun: true,
@@ -313,12 +177,17 @@ function commitRoute(): Route<PayoutServices> {
       const { env, accountId } = context;
       const userId = readUserToken(params.user_token);
       const payoutId = readPayoutToken(params.payout_token);
+      const maker = getMaker(context.principal);
       const payout = { accountId, userId, payoutId };
       env.recovery.refuse();
       let identityLink = '';
       const answer = await context.write(
         async (session) => {
-          const committed = await commitOrRefuse(context, session, { payout, identityLink });
+          const committed = await commitOrRefuse(context, session, {
+            payout,
+            maker,
+            identityLink,
+          });
           if (!context.isDryRun) return committed;
           return {
             ...committed,
@@ -330,10 +199,13 @@ function commitRoute(): Route<PayoutServices> {
           isOneEffect: true,
           aboutUser: userId,
           tryGrouped: async ({ requestKey }) => {
+            // Judged alone, in the transaction of the commit.
+            if (context.principal.hasApprovalRules === true) return undefined;
             const session = env.db.tenant(accountId);
             if ((await listPayoutFaults(env, session, payout)) !== undefined) return undefined;
             const text = await env.groupCommit.submit({
               ...payout,
+              maker,
               requestKey,
               traceparent: findRecorded(env.db.tracing)?.traceparent,
             });
@@ -350,26 +222,35 @@ function commitRoute(): Route<PayoutServices> {
   });
 }
 
+export type CommitRequest = {
+  payout: PayoutId;
+  /** See `getMaker`; undefined where a link alone admitted a person. */
+  maker: string | undefined;
+  /** Where the recipient can be verified; "" where the client may not know. */
+  identityLink: string;
+};
+
 /**
  * Commits a payout in the caller's transaction, and answers as the operation does.
  *
  * @throws AppError not_found.
  */
 export async function commitOrRefuse(
-  { env }: { env: Pick<PayoutServices, 'db' | 'keys' | 'rails' | 'clock'> },
+  { env }: { env: Pick<PayoutServices, 'db' | 'keys' | 'rails' | 'clock' | 'approvals'> },
   session: Session,
-  { payout, identityLink }: { payout: PayoutId; identityLink: string },
+  { payout, maker, identityLink }: CommitRequest,
 ): Promise<z.infer<typeof dryCommitAnswer>> {
   const { accountId, userId, payoutId } = payout;
   const payoutToken = formatToken('payout', payoutId);
   const refused = await listPayoutFaults(env, session, payout);
   if (refused !== undefined) return refuseRecipient(payoutToken, refused);
-  const result = await commitPayout({ session, accountId, userId }, payoutId);
+  const result = await commitPayout({ session, accountId, userId, maker }, payoutId);
   if (result.status === 'success') {
+    const isHeld = await env.approvals.apply(session, payout);
     const { pickup_code: stored, data_key: dataKey } = result.row;
     const pickupCode = openPickupCode(env.keys, { ...payout, stored, dataKey });
     await storeTraceContext(session, env.db.tracing, { accountId, subjectId: payoutId });
-    return writeCommit(payoutToken, { ...result, pickupCode });
+    return writeCommit(payoutToken, { ...result, pickupCode, isHeld });
   }
   const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
   const describing = { keys: env.keys, today, identityLink };
@@ -381,7 +262,11 @@ export async function commitOrRefuse(
 async function tryCommit(context: Context, session: Session, row: PayoutRow) {
   context.env.recovery.refuse();
   const payout = { accountId: context.accountId, userId: row.user_id, payoutId: row.id };
-  const committed = await commitOrRefuse(context, session, { payout, identityLink: '' });
+  const committed = await commitOrRefuse(context, session, {
+    payout,
+    maker: getMaker(context.principal),
+    identityLink: '',
+  });
   const commit = { ...committed, payout_token: '', pickup_code: '' };
   return { commit, ...(await preview(context, session, payout)) };
 }

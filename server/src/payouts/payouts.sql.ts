@@ -169,7 +169,7 @@ const create = defineQuery({
     select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key, is_refused
     from create_payouts(
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32
+      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33
     )`,
   columns: {
     id: column.uuid,
@@ -294,6 +294,8 @@ export type NewPayout = {
   estimatedAvailability: Date;
   metadataHashes: readonly Buffer[];
   schedule?: NewSchedule | undefined;
+  /** See `getMaker`. */
+  createdBy?: string | undefined;
 };
 
 /** Of a quote whose account has too many open ones: it was not stored. */
@@ -344,6 +346,7 @@ export async function insertPayouts(
     list((payout) => payout.estimatedAvailability),
     list((payout) => payout.schedule?.runsAt ?? null),
     plain((payout) => payout.usdMinor),
+    plain((payout) => payout.createdBy ?? null),
     plainArray(entries.map(({ accountId }) => accountId)),
     plainArray(entries.map(({ id }) => id)),
     entries.map(({ hash }) => hash),

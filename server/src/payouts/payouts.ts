@@ -62,7 +62,8 @@ export type PayoutRequest = {
   schedule: ScheduleRequest | undefined;
 };
 
-type Owner = { session: Session; accountId: string; userId: string };
+/** `maker`: who asks, see `getMaker`. */
+type Owner = { session: Session; accountId: string; userId: string; maker?: string | undefined };
 
 /** Reads and stores quotes: in the transaction of the caller, or in a shared one. */
 export type QuoteStore = {
@@ -88,7 +89,7 @@ export function openQuoteStore(session: Session): QuoteStore {
  */
 export async function createPayout(
   services: QuoteServices,
-  owner: { store: QuoteStore; accountId: string; userId: string },
+  owner: Omit<Owner, 'session'> & { store: QuoteStore },
   request: PayoutRequest,
 ): Promise<PayoutRow> {
   const { store, accountId, userId } = owner;
@@ -154,6 +155,7 @@ export async function createPayout(
     estimatedAvailability: new Date(estimateAvailability(payer.availability, startsAtMs)),
     metadataHashes: keyHashes(services.keys, accountId, request.metadataHashes),
     schedule,
+    createdBy: owner.maker,
   });
 }
 
@@ -362,8 +364,8 @@ export type CommitAnswer = {
  * @throws AppError not_found.
  */
 export async function commitPayout(owner: Owner, payoutId: string): Promise<CommitAnswer> {
-  const { session, accountId, userId } = owner;
-  const row = await commitPayoutRow(session, { accountId, userId, payoutId });
+  const { session, accountId, userId, maker } = owner;
+  const row = await commitPayoutRow(session, { accountId, userId, payoutId, maker });
   if (row.result === 'not_found') throw new AppError('not_found', 'payout not found');
   return { ...describeCommit(row), pickupCode: row.pickup_code, row };
 }

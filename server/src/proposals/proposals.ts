@@ -30,7 +30,7 @@ export { expireProposals } from './proposals.sql.ts';
 
 export type ProposalServices = Pick<
   PayoutServices,
-  'db' | 'keys' | 'rails' | 'clock' | 'recovery' | 'wakeDispatch'
+  'db' | 'keys' | 'rails' | 'clock' | 'approvals' | 'recovery' | 'wakeDispatch'
 >;
 
 type PayoutId = { readonly accountId: string; readonly userId: string; readonly payoutId: string };
@@ -163,7 +163,11 @@ export async function decide(
     }
   }
   if (decision.status === 'CONFIRMED') {
-    const commit = await commitOrRefuse({ env }, session, { payout, identityLink: '' });
+    const commit = await commitOrRefuse({ env }, session, {
+      payout,
+      maker: decision.client.credentialId,
+      identityLink: '',
+    });
     if (commit.status !== 'success') throw refuse(commit.errors, commit.code ?? commit.status);
   }
   await appendClientAudit(session, decision.client, {

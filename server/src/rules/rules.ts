@@ -1,14 +1,19 @@
+import { judgeApprovals } from '../approvals/approvals.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
-import type { CheckedRow, RuleHit, Rules } from '../dispatch/dispatch.ts';
+import type { CheckedRow, CheckHit, RuleHit, Rules } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import type { PayoutName } from '../payouts/payout-name.ts';
 import { type PayoutScreening, screenPayouts } from '../screening/payout-screenings.ts';
 import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
 import { findLimitedAccounts } from './account-limits.ts';
 import { describeScreening, readScreenedPayout } from './screened-payout.ts';
 import { checkVelocity, type VelocityLimit } from './velocity.ts';
 
-/** The checks that a payout must pass before it is sent: sanctions lists and velocity limits. */
+/**
+ * The checks that a payout must pass before it is sent: rules that ask for the approval of persons, then
+ * sanctions lists and velocity limits. What was approved is checked by the others afterwards.
+ */
 
 export type RulesOptions = {
   db: Database;
@@ -32,14 +37,28 @@ export type ScreeningSettings = {
 
 export function createRules(options: RulesOptions): Rules {
   const { screening, mayGainLimits = false, db } = options;
-  const onlyAccountLimits =
-    !mayGainLimits && options.limits.length === 0 && screening === undefined;
+  const onlyOfAccounts = !mayGainLimits && options.limits.length === 0 && screening === undefined;
   const cache = createSpellingCache();
   return {
-    onlyAccountLimits,
-    check: (rows) => checkRows({ ...options, session: db.system, cache }, rows),
+    onlyOfAccounts,
+    check: async (rows) => {
+      const approving = { session: db.system, keys: options.keys, rates: options.rates() };
+      const holds = await judgeApprovals(approving, rows.map(nameOf));
+      const others = rows.filter((_, index) => holds[index] === undefined);
+      const hits = await checkRows({ ...options, session: db.system, cache }, others);
+      const found = new Map(others.map((row, index) => [row, hits[index]]));
+      return rows.map((row, index): RuleHit | undefined => {
+        const hold = holds[index];
+        return hold === undefined ? found.get(row) : { exception: 'approval', hold };
+      });
+    },
   };
 }
+
+const nameOf = (row: CheckedRow): PayoutName => ({
+  accountId: row.account_id,
+  payoutId: row.payout_id,
+});
 
 type Check = Pick<RulesOptions, 'keys' | 'rates' | 'limits' | 'screening' | 'realNowMs'> & {
   /** The system's, which also stores the results. */
@@ -50,13 +69,13 @@ type Check = Pick<RulesOptions, 'keys' | 'rates' | 'limits' | 'screening' | 'rea
 export async function checkRows(
   check: Check,
   rows: readonly CheckedRow[],
-): Promise<(RuleHit | undefined)[]> {
+): Promise<(CheckHit | undefined)[]> {
   const screened = await screenAll(check, rows);
   const limited = await findLimitedAccounts(
     check.session,
     rows.map(({ account_id: accountId }) => accountId),
   );
-  const hits: (RuleHit | undefined)[] = [];
+  const hits: (CheckHit | undefined)[] = [];
   for (const [index, row] of rows.entries()) {
     const result = screened[index];
     const hit = result === undefined ? undefined : describeScreening(result);
@@ -84,6 +103,6 @@ async function screenAll(
 async function checkLimits(
   { session, limits, rates }: Check,
   row: CheckedRow,
-): Promise<RuleHit | undefined> {
+): Promise<CheckHit | undefined> {
   return checkVelocity(session, row, { limits, rates: rates() });
 }

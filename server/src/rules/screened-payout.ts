@@ -1,6 +1,6 @@
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { CheckedRow, RuleHit } from '../dispatch/dispatch.ts';
+import type { CheckedRow, CheckHit } from '../dispatch/dispatch.ts';
 import type { PayoutScreening, PayoutToScreen } from '../screening/payout-screenings.ts';
 import { openPerson } from '../users/users.ts';
 
@@ -43,7 +43,7 @@ export function readScreenedPayout(keys: KeyRing, row: ScreenedRow): PayoutToScr
 }
 
 /** The entries and fields of a hit, without data of the person. */
-export function describeScreening(screening: PayoutScreening): RuleHit | undefined {
+export function describeScreening(screening: PayoutScreening): CheckHit | undefined {
   if (screening.isPassed) return undefined;
   const { recipient, hits } = screening;
   const found = [...(recipient.isBlocked ? recipient.hits : []), ...hits];

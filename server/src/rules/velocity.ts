@@ -5,7 +5,7 @@ import { convert } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, nullable, one } from '../db/rows.ts';
 import { readUsdMinor, usd } from '../destinations/pricing.ts';
-import type { CheckedRow, RuleHit } from '../dispatch/dispatch.ts';
+import type { CheckedRow, CheckHit } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 
 /**
@@ -72,7 +72,7 @@ export async function checkVelocity(
   session: Session,
   row: CheckedRow,
   { limits, rates }: { limits: readonly VelocityLimit[]; rates: MidRates },
-): Promise<RuleHit | undefined> {
+): Promise<CheckHit | undefined> {
   const worthMinor = findUsdWorth(row, rates);
   // Without a value the payout could exceed a limit unnoticed.
   if (worthMinor === undefined) {

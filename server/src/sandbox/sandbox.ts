@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expireApprovals, findNextExpiry } from '../approvals/approvals.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
@@ -65,12 +66,13 @@ export async function aimClock(
 }
 
 /**
- * Moves the clock to its target. It stops at each instant at which a payout is due, so that events
- * have their own time; at the end no payout is due.
+ * Moves the clock to its target. It stops at each instant at which a payout is due or an approval
+ * expires, so that events have their own time; at the end no payout is due.
  */
 export async function followClock(services: ClockServices): Promise<void> {
   const { db, clock, dispatcher, scheduler } = services;
   const drain = async (): Promise<void> => {
+    await expireApprovals(db.system);
     await scheduler.drain();
     await dispatcher.drain();
   };
@@ -86,6 +88,7 @@ export async function followClock(services: ClockServices): Promise<void> {
     const next = [
       await findNextDue(db.system, dispatcher.railNames, target),
       await scheduler.findNextDue(target),
+      await findNextExpiry(db.system, target),
     ].filter((due) => due !== undefined);
     if (next.length === 0) break;
     await goTo(new Date(Math.min(...next.map((due) => due.getTime()))));

@@ -2,7 +2,7 @@
 
 -- Reserves the cost of all valid rows of a quoted batch, or returns the reason why not.
 create function begin_batch_commit(
-  p_account uuid, p_batch uuid, p_mode text, out result text, out detail text
+  p_account uuid, p_batch uuid, p_mode text, p_maker uuid, out result text, out detail text
 )
   language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -60,7 +60,8 @@ begin
   ) n
   join ledger_accounts w
     on w.account_id = p_account and w.currency = n.currency and w.name = 'wallet';
-  update batches set status = 'COMMITTING', mode = p_mode, committed_at = v_now, updated_at = v_now
+  update batches set status = 'COMMITTING', mode = p_mode, committed_at = v_now, updated_at = v_now,
+    committed_by = p_maker
   where account_id = p_account and id = p_batch;
   result := 'success';
 end
@@ -158,12 +159,13 @@ begin
       source_currency, source_amount, fee, destination_token, destination_currency,
       destination_amount, exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name,
       attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
-      notify_user, metadata, created_at, expires_at, estimated_availability)
+      notify_user, metadata, created_at, expires_at, estimated_availability, created_by)
     select account_id, payout_id, user_id, client_transfer_id, source_token, source_currency,
       source_amount, fee, destination_token, destination_currency, destination_amount,
       exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, attr_set_id,
       attr_version, delivery_type, country, needs_attributes, needs_verification, notify_user,
-      coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability
+      coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability,
+      b.created_by
     from chosen
   ), indexed as (
     insert into payout_metadata (account_id, entry_hash, payout_id)
@@ -172,9 +174,9 @@ begin
     where metadata_hashes is not null
   ), committed as (
     insert into payout_states (account_id, payout_id, status, client_transfer_id, attr_set_id,
-      attr_version, pickup_code, committed_at, updated_at)
+      attr_version, pickup_code, committed_at, updated_at, committed_by)
     select account_id, payout_id, 'PROCESSING', client_transfer_id, attr_set_id, attr_version,
-      code, p_at, p_at
+      code, p_at, p_at, b.committed_by
     from chosen
   ), posted as (
     -- No balance's statement shows these, so that they need no id of a later time.

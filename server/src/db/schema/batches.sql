@@ -39,6 +39,9 @@ create table batches (
   fence bigint not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  -- The credential or operator that uploaded it, and the one that committed it.
+  created_by uuid,
+  committed_by uuid,
   -- Valid rows that use the stored details of the recipient.
   stored_details_count integer not null default 0 check (stored_details_count >= 0),
   -- The client's own; '' for none.

@@ -146,7 +146,7 @@ $$;
 -- % in its text stands for the pickup code.
 create function commit_payouts(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_keys text[], p_fingerprints bytea[],
-  p_answers text[], p_may_wait boolean, p_traces text[] default null
+  p_answers text[], p_may_wait boolean, p_traces text[] default null, p_makers uuid[] default null
 ) returns table (ordinal integer, result text, detail text, pickup_code text)
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -166,9 +166,9 @@ begin
     from judge_commits(p_accounts, p_users, p_payouts, p_keys, v_now)
   ), committed as (
     insert into payout_states (account_id, payout_id, status, client_transfer_id, attr_set_id,
-      attr_version, pickup_code, committed_at, updated_at)
+      attr_version, pickup_code, committed_at, updated_at, committed_by)
     select account_id, payout_id, 'PROCESSING', client_transfer_id, attr_set_id, attr_version, code,
-      v_now, v_now from judged where is_chosen
+      v_now, v_now, p_makers[ord] from judged where is_chosen
   ), posted as (
     insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
       fee, destination_currency, destination_amount, rail, wallet_balance, created_at)
@@ -211,7 +211,7 @@ $$;
 -- Commits one payout for a client's own connection, now or for later: `success`, or as `judge_commits`
 -- says.
 create function commit_payout(
-  p_account uuid, p_user uuid, p_payout uuid,
+  p_account uuid, p_user uuid, p_payout uuid, p_maker uuid,
   out result text, out detail text, out pickup_code text
 )
   language plpgsql security definer set search_path = public, pg_temp as $$
@@ -220,10 +220,10 @@ begin
   select case c.result when 'committed' then 'success' else c.result end, c.detail, c.pickup_code
   into strict result, detail, pickup_code
   from commit_payouts(array[p_account], array[p_user], array[p_payout], array[null],
-    array[null::bytea], array[null], true) c;
+    array[null::bytea], array[null], true, null, array[p_maker]) c;
   if result = 'scheduled' then
     result := 'success';
-    pickup_code := schedule_payout(p_account, p_user, p_payout);
+    pickup_code := schedule_payout(p_account, p_user, p_payout, p_maker);
   end if;
 end
 $$;

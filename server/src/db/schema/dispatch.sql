@@ -206,7 +206,8 @@ begin
         when p.status = 'COMPLETED' then 'ended'
         when p.status <> 'PROCESSING' then 'held'
         when not t.is_checked and (p_has_rules
-          or exists (select from account_limits where account_id = t.account_id)) then 'check'
+          or exists (select from account_limits where account_id = t.account_id)
+          or has_approval_rules(t.account_id)) then 'check'
         else 'send'
       end as mode
     from unnest(p_leased) t

@@ -8,7 +8,7 @@ create table exceptions (
     'paid_after_refusal', 'accepted_after_refusal', 'paid_after_return', 'refused_after_payment',
     'return_of_unpaid', 'excess_return', 'amount_differs', 'unknown_outcome', 'not_sent', 'parked',
     'routes_exhausted', 'screening', 'velocity', 'rail_missing', 'overdue', 'unscheduled',
-    'report_changed', 'recovered')),
+    'report_changed', 'recovered', 'approval')),
   -- References, codes and our own words; no personal data.
   detail text not null default '',
   currency text,
@@ -17,8 +17,12 @@ create table exceptions (
   closed_at timestamptz,
   resolution text not null default '',
   problem_id text collate "C",
+  -- Of an approval: how many persons must release it, and when it is cancelled without.
+  approvers smallint check (approvers > 0),
+  expires_at timestamptz,
   primary key (account_id, id),
-  check ((closed_at is null) = (resolution = ''))
+  check ((closed_at is null) = (resolution = '')),
+  check ((kind = 'approval') = (approvers is not null and expires_at is not null))
 );
 create index exceptions_payout on exceptions (account_id, payout_id);
 create index exceptions_missing on exceptions (rail)
@@ -28,6 +32,8 @@ create unique index exceptions_problem on exceptions (rail, problem_id)
 create index exceptions_inbound on exceptions (rail)
   where closed_at is null
     and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed');
+create index exceptions_expiry on exceptions (expires_at)
+  where closed_at is null and expires_at is not null;
 -- For the operators' list and the gauges.
 create index exceptions_open on exceptions (opened_at, id) where closed_at is null;
 alter table exceptions enable row level security;
@@ -210,6 +216,7 @@ declare
   v_alive text;
   v_asked exceptions;
   v_persons integer;
+  v_needed integer;
 begin
   perform 1 from accounts where id = p_account for update;
   perform 1 from payout_dispatches
@@ -233,10 +240,14 @@ begin
       and not is_effective and decided_at >= greatest(v_payout.updated_at, v_asked.opened_at)
     union all select p_by
   ) deciding;
+  -- A rule may ask for more persons than the operators' policy.
+  select greatest(p_needed, max(approvers)) into v_needed from exceptions
+  where account_id = p_account and payout_id = p_payout and closed_at is null
+    and p_action = 'release';
   insert into payout_decisions (account_id, payout_id, id, action, decided_by, reason, is_effective,
     decided_at)
-  values (p_account, p_payout, p_id, p_action, p_by, p_reason, v_persons >= p_needed, v_now);
-  if v_persons < p_needed then return 'waiting'; end if;
+  values (p_account, p_payout, p_id, p_action, p_by, p_reason, v_persons >= v_needed, v_now);
+  if v_persons < v_needed then return 'waiting'; end if;
 
   -- Closed first, so that the exceptions which the decision answers do not block it.
   update exceptions set closed_at = v_now, resolution = p_action || ' by ' || p_by

@@ -52,7 +52,7 @@ begin
     where (m.from_status in ('HOLD', 'ERROR') or s.has_ended)
       and e.account_id = m.account_id and e.payout_id = m.payout_id and e.closed_at is null
       and e.kind in ('unknown_outcome', 'not_sent', 'parked', 'routes_exhausted', 'rail_missing',
-        'screening', 'velocity', 'overdue', 'unscheduled', 'recovered')
+        'screening', 'velocity', 'approval', 'overdue', 'unscheduled', 'recovered')
   ), voided as (
     update velocity_entries v set is_void = true
     from move m

@@ -37,6 +37,8 @@ create table payout_quotes (
   -- When a scheduled payout is to run, and when it ran; null for one that runs when it is committed.
   runs_at timestamptz,
   ran_at timestamptz,
+  -- The credential or the operator that asked for it.
+  created_by uuid,
   primary key (account_id, id)
 );
 create index payouts_user on payout_quotes (account_id, user_id, id desc);
@@ -54,7 +56,7 @@ create trigger append_only before delete or truncate on payout_quotes
 create trigger fixed_terms before update of account_id, id, user_id, client_transfer_id, source_token,
   source_currency, destination_token, destination_currency, rail, payer_key, payer_name, delivery_type,
   country, attr_set_id, attr_version, needs_attributes, notify_user, metadata, created_at, expires_at,
-  runs_at on payout_quotes
+  runs_at, created_by on payout_quotes
   for each statement execute function refuse_change('quotes are immutable');
 
 -- The states of a payout, the moves between them, and the moves that follow from an outcome: the one
@@ -159,6 +161,7 @@ create table payout_states (
   committed_at timestamptz not null,
   completed_at timestamptz,
   updated_at timestamptz not null,
+  committed_by uuid,
   -- The present route; null: as quoted.
   rail text,
   payer_key text,
@@ -232,7 +235,7 @@ create trigger legal_move after update on payout_states
   referencing old table as old_states new table as new_states
   for each statement execute function require_legal_move();
 create trigger fixed_commit before update of account_id, payout_id, client_transfer_id, attr_set_id,
-  attr_version, pickup_code, committed_at on payout_states
+  attr_version, pickup_code, committed_at, committed_by on payout_states
   for each statement execute function refuse_change('the terms of a commit are immutable');
 create trigger never_removed before delete or truncate on payout_states
   for each statement execute function refuse_change('payouts must not be deleted');
@@ -331,7 +334,7 @@ create function create_payouts(
   p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[],
   p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[],
   p_metadata text[], p_lock_seconds integer[], p_availabilities timestamptz[],
-  p_runs timestamptz[], p_usd_amounts bigint[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[],
+  p_runs timestamptz[], p_usd_amounts bigint[], p_makers uuid[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[],
   p_may_wait boolean
 ) returns table (
   id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
@@ -356,12 +359,12 @@ begin
       p_destination_amounts, p_rates, p_mid_rates, p_rounding_nanos, p_rails, p_payer_keys,
       p_payer_names, p_sets, p_delivery_types, p_countries, p_needs_attributes,
       p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities, p_runs,
-      p_usd_amounts)
+      p_usd_amounts, p_makers)
       as r (account_id, id, user_id, client_transfer_id, source_token, source_currency,
         source_amount, fee, destination_token, destination_currency, destination_amount,
         exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type,
         country, needs_attributes, needs_verification, notify_user, metadata, seconds, available, runs_at,
-        usd_amount)
+        usd_amount, maker)
     join users u on u.account_id = r.account_id and u.id = r.user_id
     left join lateral find_attribute_set(r.account_id, r.user_id, r.destination_token,
       r.destination_currency, r.set_id) pinned on true
@@ -371,13 +374,14 @@ begin
       source_currency, source_amount, fee, destination_token, destination_currency,
       destination_amount, exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name,
       attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
-      notify_user, metadata, created_at, expires_at, estimated_availability, runs_at, usd_amount)
+      notify_user, metadata, created_at, expires_at, estimated_availability, runs_at, usd_amount,
+      created_by)
     select account_id, id, user_id, client_transfer_id, source_token, source_currency, source_amount,
       fee, destination_token, destination_currency, destination_amount, exchange_rate, mid_rate,
       rounding_nano, rail, payer_key, payer_name, attr_set_id, attr_version, delivery_type, country,
       needs_attributes, needs_verification, notify_user, metadata, at,
       date_trunc('second', at + seconds * interval '1 second'), available, runs_at,
-      case when runs_at is null then usd_amount else 0 end
+      case when runs_at is null then usd_amount else 0 end, maker
     from request where not is_refused
   ), new_metadata as (
     insert into payout_metadata (account_id, entry_hash, payout_id)

@@ -86,16 +86,17 @@ create trigger priced_once after update on payout_quotes
 
 -- Commits a quote for its time; `judge_commits` has found it in order, and the caller holds the account's
 -- row. Answers the pickup code.
-create function schedule_payout(p_account uuid, p_user uuid, p_payout uuid) returns text
+create function schedule_payout(p_account uuid, p_user uuid, p_payout uuid, p_maker uuid)
+  returns text
   language plpgsql as $$
 declare
   v_now timestamptz := environment_now();
   v_code text;
 begin
   insert into payout_states (account_id, payout_id, status, client_transfer_id, attr_set_id,
-    attr_version, pickup_code, committed_at, updated_at)
+    attr_version, pickup_code, committed_at, updated_at, committed_by)
   select account_id, payout_id, 'SCHEDULED', client_transfer_id, attr_set_id, attr_version,
-    case when delivery_type = 'CASH_PICKUP' then new_pickup_code() else '' end, v_now, v_now
+    case when delivery_type = 'CASH_PICKUP' then new_pickup_code() else '' end, v_now, v_now, p_maker
   from judge_commits(array[p_account], array[p_user], array[p_payout], array[null::text], v_now)
   returning pickup_code into strict v_code;
   update payout_schedules x set due_at = q.runs_at

@@ -139,6 +139,11 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     remedy: 'Read the resource and decide by its present state.',
     example: 'A CANCELLED payout cannot become COMPLETED',
   },
+  own_payout: {
+    cause: 'The operator who approves the payout has created or committed it.',
+    remedy: 'Ask another operator who may decide about payouts.',
+    example: 'Who made a payout cannot approve it: another operator must',
+  },
   budget_exceeded: {
     cause:
       'The budget of the credential that proposed the payout does not allow it: its amount, the amount of the day (UTC), the number of open proposals, or the currency. `limit` names which one.',

@@ -29,6 +29,11 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     cause: 'The payout is reviewed before it continues.',
     remedy: wait,
   },
+  needs_approval: {
+    status: 'HOLD',
+    cause: 'The operator asks for the approval of such payouts by persons.',
+    remedy: wait,
+  },
   conflicting_reports: {
     status: 'HOLD',
     cause: 'Reports of the payer contradict each other.',
@@ -119,6 +124,11 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     status: 'CANCELLED',
     cause: 'You canceled the scheduled payout before it ran.',
     remedy: `${nothingTaken} Its client_transfer_id stays used: a new payout needs another one.`,
+  },
+  not_approved: {
+    status: 'CANCELLED',
+    cause: 'The operator asks for the approval of such payouts, and nobody gave it in time.',
+    remedy: 'The refund is on your balance. Contact the operator before you create a new payout.',
   },
   decided_by_operator: {
     status: 'CANCELLED',

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { listAccounts } from '../accounts/accounts.ts';
+import {
+  everyAccount,
+  listPolicyVersions,
+  setApprovalPolicy,
+} from '../approvals/approval-policies.ts';
+import { previewRules } from '../approvals/approval-preview.ts';
+import { PolicyFaults, readPolicyContent } from '../approvals/approval-rules.ts';
+import { getAccountId } from './account.ts';
+import { defineCommand } from './command.ts';
+import { type CommandContext, readMidRates } from './context.ts';
+import { account, option, reason } from './options.ts';
+
+/** Rules that hold payouts until persons have approved them, for one account or for all. */
+
+const textMax = 200_000;
+
+const policy = option(
+  {
+    value: 'json',
+    about: 'the rules and their examples as JSON, or @ and the path of a file with them',
+    takesFile: true,
+  },
+  z
+    .string()
+    .max(textMax, `must be at most ${textMax} characters`)
+    .transform((text, context) => {
+      try {
+        return readPolicyContent(text);
+      } catch (error) {
+        if (!(error instanceof PolicyFaults)) throw error;
+        context.addIssue({ code: 'custom', message: `has faults: ${error.message}` });
+        return z.NEVER;
+      }
+    }),
+);
+
+const days = option(
+  { value: 'count', about: 'how many days back, up to 366; default: 30' },
+  z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/, 'must be a whole number up to 366')
+    .refine((text) => Number(text) <= 366, 'must be a whole number up to 366'),
+);
+
+const scope = { account: account.optional() };
+
+async function getScope(context: CommandContext, id: string | undefined): Promise<string> {
+  return id === undefined ? everyAccount : getAccountId(context, id);
+}
+
+async function findPolicy({ db, keys }: CommandContext, accountId: string) {
+  const [newest] = await listPolicyVersions({ session: db.system, keys }, accountId);
+  return newest;
+}
+
+export const ruleCommands = [
+  defineCommand({
+    name: 'rule show',
+    permission: 'read',
+    about: 'show the rules that ask for approvals; without an account: those of all accounts',
+    options: scope,
+    run: async ({ db, keys, ...context }, { account: id }) => {
+      const accountId = await getScope({ db, keys, ...context }, id);
+      const versions = await listPolicyVersions({ session: db.system, keys }, accountId);
+      return versions.map((each) => ({
+        version: each.version,
+        is_in_force: each.replacedAt === null,
+        is_forged: each.isForged,
+        policy: JSON.parse(each.content) as unknown,
+        set_by: each.setBy,
+        reason: each.reason,
+        set_at: each.setAt,
+        replaced_at: each.replacedAt,
+      }));
+    },
+  }),
+  defineCommand({
+    name: 'rule set',
+    permission: 'decide',
+    about: 'replace the rules that ask for approvals; two persons are needed',
+    options: { ...scope, policy, reason },
+    approval: () => ({ policy: 'policy' }),
+    snapshot: async (context, { account: id }) => {
+      const found = await findPolicy(context, await getScope(context, id));
+      return found === undefined ? undefined : { version: found.version, policy: found.content };
+    },
+    run: async (context, { account: id, policy: content, reason: why }) => {
+      const accountId = await getScope(context, id);
+      const services = { session: context.db.system, keys: context.keys };
+      const by = context.operator.name;
+      return {
+        version: await setApprovalPolicy(services, { accountId, content, by, reason: why }),
+      };
+    },
+  }),
+  defineCommand({
+    name: 'rule preview',
+    permission: 'read',
+    about: 'show which past payouts rules would have held, before they are set',
+    options: { ...scope, policy, days: days.optional() },
+    run: async (context, { account: id, policy: content, days: back = '30' }) => {
+      const accounts =
+        id === undefined
+          ? (await listAccounts(context.db.system)).map(({ id: each }) => each)
+          : [await getAccountId(context, id)];
+      const services = {
+        session: context.db.system,
+        keys: context.keys,
+        rates: await readMidRates(context),
+      };
+      const since = new Date(context.clock.nowMs() - Number(back) * 86_400_000);
+      return previewRules(services, content.rules, { accountIds: accounts, since });
+    },
+  }),
+];

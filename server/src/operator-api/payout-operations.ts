@@ -36,7 +36,10 @@ const exception = z
     opened_at: text('When it was opened, UTC'),
     closed_at: optionalText('When it was closed, UTC; null while it is open'),
     resolution: text('How it was closed; "" while it is open'),
-    approvers: count('Of an approval: so many persons must release it').nullable(),
+    approvers: z
+      .int()
+      .nullable()
+      .describe('Of an approval: so many persons must release it; else null'),
     expires_at: optionalText('Of an approval: when the payout is cancelled without it, UTC'),
     decisions: z.array(decision).describe('Decisions about its payout while it was open'),
   })

@@ -7,15 +7,16 @@ const policy = z
   .looseObject({
     rules: z.array(z.unknown()).describe('Each with `name`, `when`, `approvers`, `expires_hours`'),
   })
-  .describe('As docs/guides/approvals.md describes it')
   .meta({ id: 'ApprovalPolicy' });
+
+const described = policy.describe('Rules and their examples, as docs/guides/approvals.md says');
 
 const version = z
   .object({
     version: count('From 1 on'),
     is_in_force: yes('Whether it is the present one'),
     is_forged: yes('Whether it was changed past the service; it then holds every payout'),
-    policy,
+    policy: described,
     set_by: text('The operator who set it'),
     reason: text('Why'),
     set_at: text('When, UTC'),
@@ -62,7 +63,7 @@ export const ruleOperations = () => [
     result: z
       .object({ version: count('The version that is in force now') })
       .meta({ id: 'ChangedApprovalPolicy' }),
-    fields: { policy },
+    fields: { policy: described },
     refusals: [404, 409],
   }),
   defineOperation({
@@ -73,7 +74,7 @@ export const ruleOperations = () => [
     summary: 'See which past payouts rules would have held',
     description: 'Changes nothing: for rules before they take effect.',
     result: preview,
-    fields: { policy },
+    fields: { policy: described },
     refusals: [404],
   }),
 ];

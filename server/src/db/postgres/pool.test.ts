@@ -184,7 +184,7 @@ const payoutOf = async (from: MoneyTest, owner: Owner): Promise<string> => {
 const observation = `select apply_observation($1, $2, gen_random_uuid(), $3, $4, '', $5, null,
   null) as result`;
 const funding = `select fund_balance($1, 'USD', 100, gen_random_uuid(), gen_random_uuid())`;
-const commit = `select result from commit_payout($1, $2, $3)`;
+const commit = `select result from commit_payout($1, $2, $3, null)`;
 
 const withoutFence: null = null;
 

@@ -215,6 +215,12 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     cause: 'The payer refused without a more exact reason.',
     remedy: otherPayer,
   },
+  price_worse: {
+    status: 'CANCELLED',
+    cause:
+      'The payer asked more for the payment than when it was quoted, and no other payer could take it.',
+    remedy: 'Create a new payout: it gets the present price.',
+  },
   payer_error: {
     status: 'CANCELLED',
     cause: 'The payer reported an error of its own.',

@@ -41,8 +41,11 @@ if (files.length === 0) {
 }
 // Tests spend a part of their time on waiting, for the database and for answers that do not come.
 const groupsAtOnce = availableParallelism() + 2;
-/** A process takes 3.5 s of processor time to load the program. Few enough that groups end together. */
-const filesInGroup = 20;
+/**
+ * A process takes 3.5 s of processor time to load the program. Few enough that groups end together; in the
+ * long form single files take minutes.
+ */
+const filesInGroup = process.env['OUTLAY_TEST_LONG'] === '1' ? 3 : 20;
 const memoryMount = '/dev/shm';
 const folder = openFolder();
 const child = spawn(

@@ -42,6 +42,7 @@ export const schemaSubjects = [
   'kyc',
   'kyc-checks',
   'recipient-links',
+  'payout-days',
   'statements',
   'reconciliation',
   'erasure',

@@ -12,6 +12,7 @@ import { reportMissingRails } from '../exceptions/decisions.ts';
 import { reviewPayouts } from '../exceptions/review.ts';
 import type { Rates } from '../fx/refresher.ts';
 import { signCheckpoints } from '../ledger/checkpoints.ts';
+import { countPayouts } from '../monitoring/payout-days.ts';
 import { expireNotices } from '../notices/notices.ts';
 import type { Notifier } from '../notices/notifier.ts';
 import { deleteEndedQuoteCounts } from '../payouts/open-quotes.ts';
@@ -80,6 +81,8 @@ const proposalsIdleMs = 5_000;
 const partitionsIdleMs = 10 * 60_000;
 /** The longest time from a payout's limit to its exception. */
 const reviewIdleMs = 60_000;
+/** How old the numbers of the overview are at most, but for the time of counting. */
+const countingIdleMs = 60_000;
 const recoveryStateIdleMs = 1_000;
 const recoveryIdleMs = 5_000;
 
@@ -143,6 +146,7 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
       return waitMs === 0;
     });
   }
+  repeat('count payouts', countingIdleMs, () => countPayouts(db));
   repeatUnlessRecovering('review', reviewIdleMs, async () => {
     await expireApprovals(db.system);
     return reviewPayouts({ db, onError: parts.onError });

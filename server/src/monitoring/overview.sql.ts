@@ -27,15 +27,15 @@ const balances = defineQuery({
   },
 });
 
-const since = `s.committed_at >= environment_now() - $2 * interval '1 day'
-  and ($1::uuid is null or s.account_id = $1)`;
+/** Of one account, or of the nil account, which stands for all. */
+const since = `d.account_id = coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid)
+  and d.day > ((environment_now() - $2 * interval '1 day') at time zone 'UTC')::date`;
 
 const byDay = defineQuery({
   name: 'overview_payouts_by_day',
   text: `
-    select to_char(s.committed_at at time zone 'UTC', 'YYYY-MM-DD') as day, s.status,
-      count(*)::integer as count
-    from payout_states s where ${since}
+    select to_char(d.day, 'YYYY-MM-DD') as day, d.status, sum(d.count)::integer as count
+    from payout_days d where ${since}
     group by 1, 2 order by 1, 2`,
   columns: { day: column.text, status: column.text, count: column.integer },
 });
@@ -45,18 +45,30 @@ const definePerformance = (name: string, key: string) =>
   defineQuery({
     name,
     text: `
-      select ${key} as key, count(*)::integer as committed,
-        count(*) filter (where s.status = 'COMPLETED')::integer as completed,
-        count(*) filter (where s.status = 'CANCELLED')::integer as canceled,
-        percentile_cont(0.5) within group (order by
-          extract(epoch from s.completed_at - s.committed_at))::float8 as median_seconds,
-        (avg(q.fee * 10000 / q.source_amount::numeric))::float8 as fee_bps,
-        (avg((1 - q.exchange_rate::numeric / nullif(q.mid_rate::numeric, 0)) * 10000))::float8
-          as margin_bps
-      from payout_states s
-      join payout_quotes q on q.account_id = s.account_id and q.id = s.payout_id
-      where ${since}
-      group by 1 order by 2 desc, 1 limit 500`,
+      with counted as (
+        select ${key} as key, sum(d.count) as committed,
+          coalesce(sum(d.count) filter (where d.status = 'COMPLETED'), 0) as completed,
+          coalesce(sum(d.count) filter (where d.status = 'CANCELLED'), 0) as canceled,
+          sum(d.fee_bps) / sum(d.count) as fee_bps, sum(d.margin_bps) / sum(d.count) as margin_bps
+        from payout_days d where ${since}
+        group by 1 order by 2 desc, 1 limit 500
+      ), taken as (
+        select ${key} as key, d.bucket, sum(d.count) as count
+        from payout_day_seconds d where ${since}
+        group by 1, 2
+      ), ranked as (
+        select key, bucket, sum(count) over (partition by key order by bucket) as up_to,
+          sum(count) over (partition by key) as total
+        from taken
+      ), medians as (
+        -- The middle of the bucket in which half of them are reached.
+        select key, power(2, (min(bucket) + 0.5) / 4) - 1 as seconds
+        from ranked where up_to * 2 >= total group by key
+      )
+      select c.key, c.committed::integer, c.completed::integer, c.canceled::integer,
+        m.seconds::float8 as median_seconds, c.fee_bps, c.margin_bps
+      from counted c left join medians m on m.key = c.key
+      order by c.committed desc, c.key`,
     columns: {
       key: column.text,
       committed: column.integer,
@@ -70,9 +82,9 @@ const definePerformance = (name: string, key: string) =>
 
 const corridors = definePerformance(
   'overview_corridors',
-  "q.country || ' ' || q.delivery_type || ' ' || q.destination_currency",
+  "d.country || ' ' || d.delivery_type || ' ' || d.currency",
 );
-const rails = definePerformance('overview_rails', 'coalesce(s.rail, q.rail)');
+const rails = definePerformance('overview_rails', 'd.rail');
 
 const needs = defineQuery({
   name: 'overview_needs',

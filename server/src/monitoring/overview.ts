@@ -2,11 +2,13 @@ import { findCurrency } from '../core/currency.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { type OverviewFilter, type PerformanceRow, selectOverview } from './overview.sql.ts';
+import { countNewest } from './payout-days.ts';
 
 export type { OverviewFilter } from './overview.sql.ts';
 
 /** What operators see first, in one snapshot. Amounts are decimal texts. */
 export async function readOverview(db: Database, filter: OverviewFilter) {
+  await countNewest(db);
   const found = await db.systemTransaction((session) => selectOverview(session, filter));
   return {
     balances: found.balances.map(({ available, reserved, in_transit: inTransit, ...row }) => {

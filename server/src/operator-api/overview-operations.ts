@@ -24,7 +24,7 @@ const performance = z
     completed: count('Of these, completed'),
     canceled: count('Of these, canceled'),
     success: share('Completed ones among those that ended, 0 to 1; null: none ended'),
-    median_seconds: share('From commit to completion; null: none completed'),
+    median_seconds: share('From commit to completion, to a tenth; null: none completed'),
     fee_bps: share('The fee, in hundredths of a percent of the source amount, on average'),
     margin_bps: share('How far the quoted rate is below the mid rate, in the same unit'),
   })
@@ -48,7 +48,7 @@ const overview = z
     payouts_by_day: z
       .array(
         z.object({
-          day: text('The day of the commit, UTC'),
+          day: text('The day of the quote, UTC'),
           status: text('The present status'),
           count: count('How many payouts'),
         }),
@@ -88,7 +88,8 @@ const overviewRoute = (): Route<OperatorServices> =>
     operationId: 'getOverview',
     tag: 'Operators',
     summary: 'See money, payouts over time, and how corridors and rails do',
-    description: 'Any operator may read it. Payouts count by the time of their commit.',
+    description:
+      'Any operator may read it. Payouts count by the day of their quote (UTC); after many changes at once the numbers are up to a minute old.',
     access: 'operator',
     query: overviewQuery,
     response: overview,

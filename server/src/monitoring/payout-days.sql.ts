@@ -1,0 +1,33 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, one } from '../db/rows.ts';
+
+const behind = defineQuery({
+  name: 'list_accounts_behind_in_days',
+  text: `
+    select a.id, (a.event_sequence - coalesce(p.event_sequence, 0))::bigint as events
+    from accounts a left join payout_day_progress p on p.account_id = a.id
+    where a.event_sequence > coalesce(p.event_sequence, 0)
+    order by p.counted_at nulls first limit $1`,
+  columns: { id: column.uuid, events: column.bigint },
+});
+
+const count = defineQuery({
+  name: 'count_payout_days',
+  text: `select count_payout_days($1)::text[] as days`,
+  columns: { days: column.texts },
+});
+
+const sum = { name: 'sum_payout_days', text: `select sum_payout_days($1::date[])` };
+
+/** Accounts with events that are not counted yet, and how many; those that wait longest first. */
+export const listAccountsBehind = (session: Session, accountsMax: number) =>
+  many(session, behind, [accountsMax]);
+
+/** The days (YYYY-MM-DD) that were counted anew. */
+export async function countPayoutDays(session: Session, accountId: string): Promise<string[]> {
+  return (await one(session, count, [accountId])).days;
+}
+
+export async function sumPayoutDays(session: Session, days: readonly string[]): Promise<void> {
+  await exec(session, sum, [days]);
+}

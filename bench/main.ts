@@ -18,6 +18,7 @@ const only = (process.env['BENCH_ONLY'] ?? '').split(',').filter((part) => part 
 /** Loaded when it is chosen. */
 const runPart = {
   peers: () => runPlan(createPlan(only)),
+  console: async () => (await import('./console.ts')).runConsole(),
   large: async () => (await import('./large.ts')).runLarge(),
   profile: async () => (await import('./profile.ts')).runProfile(),
   growth: async () => (await import('./growth.ts')).runGrowth(),

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 export const parts = {
   profile: 'where the processor spends its time, as a flame graph',
   large: 'commits beside BENCH_PAYOUTS payouts (10,000,000)',
+  console: 'lists and charts of the console beside BENCH_PAYOUTS payouts (1,000,000)',
   batch: 'a batch file of BENCH_ROWS rows (100,000)',
   growth: 'the same steps while the tables grow from BENCH_BASE payouts (10,000)',
   events: 'streams of events to BENCH_READERS readers (1,000)',

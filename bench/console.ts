@@ -1,0 +1,156 @@
+import { newId } from '../server/src/core/ids.ts';
+import { countPayouts } from '../server/src/monitoring/payout-days.ts';
+import { createOperator } from '../server/src/operators/operators.ts';
+import { listRoutes } from '../server/src/routes.ts';
+import { createUser, prepareUser } from '../server/src/users/users.ts';
+import { writeSection } from './document.ts';
+import { median } from './drive.ts';
+import { fillPayouts } from './fill.ts';
+import { describeMachine } from './machine.ts';
+import { openPlace } from './place.ts';
+import { runSteps } from './subjects/durable-steps.ts';
+import { type OurEnvironment, openOurEnvironment } from './subjects/environment.ts';
+import { startService } from './subjects/service.ts';
+
+/**
+ * npm run bench -- --console: how long the lists and charts of the console take beside a million payouts
+ * and a hundred thousand recipients, each asked for by an operator, one at a time.
+ */
+
+const payouts = Number(process.env['BENCH_PAYOUTS'] ?? 1_000_000);
+const recipients = Number(process.env['BENCH_RECIPIENTS'] ?? 100_000);
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 7);
+const usersAtOnce = 256;
+
+/** Lists by each of their filters, besides the ones without parameters. */
+const filtered = [
+  '/operator/overview?days=366',
+  '/operator/overview?days=30&account={account}',
+  '/operator/reports/month?month={month}',
+  '/payout?status=COMPLETED',
+  '/payout?status=CANCELLED',
+  '/payout?status=HOLD',
+  '/payout?country=BRA',
+  '/payout?delivery_type=CASH_PICKUP',
+  '/payout?client_transfer_id=unknown',
+  '/payout?metadata[order]=unknown',
+  '/payout?from={month}-01',
+] as const;
+
+/** Not of a page: streams, look-ups by a required value, and what operators may not or belongs to a session. */
+const leftOut = [
+  '/identity/pending',
+  '/events/stream',
+  '/user/lookup',
+  '/console/session',
+  '/operator/screenings',
+];
+
+/** Every list of clients and operators, from the description of the API. */
+function listRequests(): string[] {
+  const all = listRoutes()
+    .filter(
+      ({ method, access, isVersioned }) => method === 'GET' && access !== 'public' && isVersioned,
+    )
+    .map(({ path }) => path)
+    .filter((path) => !path.includes('{') && !leftOut.includes(path));
+  return [...new Set([...all, ...filtered])].filter((path) => path !== '/operator/reports/month');
+}
+
+export async function runConsole(): Promise<void> {
+  const place = await openPlace();
+  const opened: { close(): Promise<void> }[] = [place];
+  try {
+    const ours = await openOurEnvironment(place, 'ours_console');
+    opened.push(ours);
+    await makeRecipients(ours);
+    await fill(ours);
+    const service = await startService(place, { name: 'ours_console', role: 'all', of: ours });
+    opened.push(service);
+    const services = { session: ours.env.db.system, keys: ours.env.keys };
+    const operator = { name: 'bench', role: 'owner', createdBy: undefined } as const;
+    const { key } = await createOperator(services, operator);
+    const { accountId } = ours.fixture.hot;
+    const rows: string[] = [];
+    const countingMs = await measureCounting(ours);
+    const month = new Date().toISOString().slice(0, 7);
+    for (const path of listRequests()) {
+      const timesMs: number[] = [];
+      for (let round = 0; round <= rounds; round += 1) {
+        const startMs = performance.now();
+        const request = path.replace('{account}', accountId).replace('{month}', month);
+        const url = `http://127.0.0.1:${service.port}/v0.1.4${request}`;
+        const headers = { authorization: `Bearer ${key}`, 'outlay-account': accountId };
+        const response = await fetch(url, { headers });
+        const text = await response.text();
+        if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
+        // The first one compiles code and plans.
+        if (round > 0) timesMs.push(performance.now() - startMs);
+      }
+      const [middle, longest] = [median(timesMs), Math.max(...timesMs)].map((ms) => ms.toFixed(0));
+      process.stderr.write(`${path} ${middle} ms\n`);
+      rows.push(`| \`${path}\` | ${middle} | ${longest} |`);
+    }
+    const text = [
+      `## The console beside ${payouts.toLocaleString('en')} payouts`,
+      '',
+      `Each list and chart ${rounds} times, one at a time, over HTTP, by an operator for the account that has all`,
+      `payouts and ${recipients.toLocaleString('en')} recipients. Counting all payouts by day anew took ${(countingMs / 1000).toFixed(1)} s.`,
+      `${await place.describe()}. ${describeMachine()}.`,
+      '',
+      '| request | median ms | longest ms |',
+      '|---|---|---|',
+      ...rows,
+      '',
+    ].join('\n');
+    process.stdout.write(text);
+    writeSection('console', text);
+  } finally {
+    for (const one of opened.toReversed()) await one.close();
+  }
+}
+
+async function measureCounting({ env }: OurEnvironment): Promise<number> {
+  const startMs = performance.now();
+  while (await countPayouts(env.db)) continue;
+  return performance.now() - startMs;
+}
+
+async function makeRecipients({ env, fixture }: OurEnvironment): Promise<void> {
+  const { accountId } = fixture.hot;
+  for (let done = 0; done < recipients; done += usersAtOnce) {
+    const size = Math.min(usersAtOnce, recipients - done);
+    await Promise.all(Array.from({ length: size }, () => makeRecipient(env, accountId)));
+  }
+}
+
+async function makeRecipient(env: OurEnvironment['env'], accountId: string): Promise<void> {
+  const name = newId();
+  const user = prepareUser(
+    { keys: env.keys, accountId },
+    {
+      internal_user_id: name,
+      country: 'MEX',
+      first_name: 'Ana',
+      last_name: 'Gómez',
+      email: `${name}@example.org`,
+      metadata: undefined,
+    },
+  );
+  await createUser(env.db.tenant(accountId), user);
+}
+
+async function fill(ours: OurEnvironment): Promise<void> {
+  const ready = await ours.fixture.prepareWorkload('hot', 1);
+  const [first] = ready;
+  if (first === undefined) throw new Error('nothing to complete');
+  await runSteps(ours, ready, { seconds: 3600, inFlight: 1, workload: 'hot' });
+  await fillPayouts({
+    url: ours.url,
+    accountId: ours.fixture.hot.accountId,
+    payoutId: first.payoutId,
+    count: payouts,
+    users: 1_000,
+    onProgress: (done) => process.stderr.write(`${done} of ${payouts} payouts\n`),
+  });
+}

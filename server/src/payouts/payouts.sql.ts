@@ -169,7 +169,7 @@ const create = defineQuery({
     select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key, is_refused
     from create_payouts(
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32
+      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33
     )`,
   columns: {
     id: column.uuid,
@@ -294,6 +294,8 @@ export type NewPayout = {
   estimatedAvailability: Date;
   metadataHashes: readonly Buffer[];
   schedule?: NewSchedule | undefined;
+  /** JSON: what the payer's provider asked, where it quotes prices. */
+  providerPrice?: string | undefined;
 };
 
 /** Of a quote whose account has too many open ones: it was not stored. */
@@ -348,6 +350,7 @@ export async function insertPayouts(
     plainArray(entries.map(({ id }) => id)),
     entries.map(({ hash }) => hash),
     mayWait,
+    list((payout) => payout.providerPrice ?? null),
   ]);
   const decided = new Map(rows.map((row) => [row.id, row]));
   return payouts.map((payout) => {
@@ -357,12 +360,9 @@ export async function insertPayouts(
   });
 }
 
-/** What the database decides about a new payout. */
-type DecidedRow = RowOf<typeof create.columns>;
-
 function describeQuoted(
   payout: NewPayout,
-  { is_refused: _isRefused, ...decided }: DecidedRow,
+  { is_refused: _isRefused, ...decided }: RowOf<typeof create.columns>,
 ): PayoutRow {
   return {
     ...decided,

@@ -9,7 +9,7 @@ import { formatRate } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
 import type { Catalogue, Payer } from '../destinations/catalogue.ts';
-import { type Quote, quotePayer } from '../destinations/quote.ts';
+import { lacksPrice, type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type CommitRow, commitPayoutRow } from './commit.sql.ts';
 import { stopTexts } from './obstacles.ts';
@@ -151,9 +151,10 @@ export async function createPayout(
     notifyUser: request.notifyUser,
     metadata: sealMetadata(services.keys, sealed, request.metadata),
     lockSeconds: payer.rateLockSeconds ?? getLockSeconds(services, [wallet.currency, currency]),
-    estimatedAvailability: new Date(estimateAvailability(payer.availability, startsAtMs)),
+    estimatedAvailability: new Date(estimateAvailability(payer.arrival, startsAtMs)),
     metadataHashes: keyHashes(services.keys, accountId, request.metadataHashes),
     schedule,
+    providerPrice: quote.providerPrice?.text,
   });
 }
 
@@ -342,7 +343,7 @@ function getQuote({ payer, source, amount, request, rates }: QuoteRequest): Quot
     rates,
   });
   if (quote.ok) return quote;
-  if (quote.reason === 'rate_unknown' || quote.reason === 'rate_stale') {
+  if (lacksPrice(quote.reason)) {
     throw new AppError('rates_unavailable', quote.detail, { retryAfterSeconds: 60 });
   }
   throw refuse(`/${amount.side}_amount`, quote.reason, quote.detail);

@@ -158,12 +158,13 @@ begin
       source_currency, source_amount, fee, destination_token, destination_currency,
       destination_amount, exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name,
       attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
-      notify_user, metadata, created_at, expires_at, estimated_availability)
+      notify_user, metadata, created_at, expires_at, estimated_availability, provider_price)
     select account_id, payout_id, user_id, client_transfer_id, source_token, source_currency,
       source_amount, fee, destination_token, destination_currency, destination_amount,
       exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, attr_set_id,
       attr_version, delivery_type, country, needs_attributes, needs_verification, notify_user,
-      coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability
+      coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability,
+      provider_price
     from chosen
   ), indexed as (
     insert into payout_metadata (account_id, entry_hash, payout_id)

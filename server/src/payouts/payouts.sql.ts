@@ -294,7 +294,6 @@ export type NewPayout = {
   estimatedAvailability: Date;
   metadataHashes: readonly Buffer[];
   schedule?: NewSchedule | undefined;
-  /** JSON: what the payer's provider asked, where it quotes prices. */
   providerPrice?: string | undefined;
 };
 

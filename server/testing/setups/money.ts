@@ -10,7 +10,7 @@ import {
   findSqlState,
   type Session,
 } from '../../src/db/postgres/pool.ts';
-import { compileCatalogue } from '../../src/destinations/catalogue.ts';
+import { type Catalogue, compileCatalogue } from '../../src/destinations/catalogue.ts';
 import { createDispatcher, dispatchTimes, type Rules } from '../../src/dispatch/dispatch.ts';
 import {
   type ApplyResult,
@@ -34,7 +34,14 @@ import { readRows } from './read-rows.ts';
 /** An empty environment, with helpers that create accounts, users and payouts. */
 
 export type Owner = { accountId: string; userId: string };
-type DispatcherOptions = { through?: Database; rates?: MidRates; rules?: Rules };
+type DispatcherOptions = {
+  through?: Database;
+  rates?: MidRates;
+  rules?: Rules;
+  /** Instead of one compiled from the rails alone. */
+  catalogue?: () => Catalogue;
+  requestPrices?: (rail: string) => Promise<void>;
+};
 
 /** A router and measurements; without rates it finds no other payers. */
 export function createRouting(db: Database, rails: readonly Rail[], rates = noRates) {
@@ -177,6 +184,8 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         clock,
         rails: new Map(rails.map((rail) => [rail.name, rail])),
         ...routing,
+        router: { ...routing.router, ...(more.catalogue && { catalogue: more.catalogue }) },
+        ...(more.requestPrices && { requestPrices: more.requestPrices }),
         rules: more.rules,
         onAnswer: () => undefined,
         onError: (error) => errors.push(error),

@@ -21,7 +21,11 @@ const openReasons = [
   'corridor_frozen',
   'rail_frozen',
 ] as const;
-type OpenReason = (typeof openReasons)[number] | 'account_frozen' | 'user_not_active';
+type OpenReason =
+  | (typeof openReasons)[number]
+  | 'account_frozen'
+  | 'user_not_active'
+  | 'price_worse';
 
 const endReasons = Object.keys(reasonTexts) as Reason[];
 export const payoutReasonCodes = [
@@ -45,6 +49,7 @@ const reasonsOfExceptions: readonly [kind: string, reason: OpenReason][] = [
   ['report_changed', 'conflicting_reports'],
   ['unknown_outcome', 'outcome_unknown'],
   ['routes_exhausted', 'routes_exhausted'],
+  ['price_worse', 'price_worse'],
   ['not_sent', 'not_sent'],
   ['rail_missing', 'payer_not_configured'],
   ['overdue', 'overdue'],

@@ -49,6 +49,11 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     cause: 'Every payer of the destination refused, or costs more than quoted.',
     remedy: 'Wait: the operator retries the payout or refunds it.',
   },
+  price_worse: {
+    status: 'ERROR',
+    cause: 'The payer asks more than it had quoted, and no other payer can take over.',
+    remedy: 'Wait: the operator sends the payout all the same or refunds it.',
+  },
   account_frozen: {
     status: 'PROCESSING',
     cause: 'The operator has frozen the account. The payout has not been sent.',

@@ -2315,9 +2315,9 @@ export interface components {
         /** @description An event of the account, with the object as it was after the change */
         EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["AccountEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
         /** @enum {string} */
-        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
+        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "price_worse" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
         /** @enum {string} */
-        ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "named_another";
+        ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "price_stale" | "price_worse" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "named_another";
         Fault: {
             /** @description JSON Pointer (RFC 6901) into the body */
             pointer?: string;
@@ -3311,6 +3311,18 @@ export interface components {
              */
             liveness: "not_checked" | "passed" | "failed";
         };
+        ProviderPrice: {
+            /** @description Of the balance at the provider */
+            source_currency: string;
+            /** @description Decimal, all-in, without the margin of this service */
+            exchange_rate: string;
+            /** @description Decimal, in source_currency; "" where it covers no such amount */
+            fee: string;
+            /** @description RFC 3339, UTC: when it was read */
+            as_of: string;
+            /** @description Its age at the decision */
+            age_seconds: number;
+        };
         QuoteDryRun: {
             /** @description The transfers that the commit would post; empty where it would be refused */
             postings: components["schemas"]["Posting"][];
@@ -3593,6 +3605,8 @@ export interface components {
             rating: Decimal | null;
             /** @description What the router compares, the highest wins; null where excluded */
             score: Decimal | null;
+            /** @description What its provider asks, where it quotes prices; the latest one, even if too old */
+            provider_price: components["schemas"]["ProviderPrice"] | null;
             /** @description Whether the payout goes through it */
             is_chosen: boolean;
             /** @description The rule that excluded it; "" for the one that was chosen */

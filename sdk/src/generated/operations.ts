@@ -523,6 +523,7 @@ export const operationTable = {
 /** Properties that hold whole numbers; `name.*` stands for the values of a map. */
 export const wholeNumbers: ReadonlySet<string> = new Set([
   'advance_s',
+  'age_seconds',
   'agreeing',
   'backlog',
   'committed',

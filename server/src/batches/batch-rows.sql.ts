@@ -36,14 +36,15 @@ const storeQuery = defineQuery({
         rounding_nano, attr_set_id, attr_version, needs_verification, notify_user, metadata,
         metadata_hashes, faults, source_token, source_currency, destination_token,
         destination_currency, exchange_rate, mid_rate, rail, payer_key, payer_name,
-        delivery_type, country, needs_attributes, estimated_availability, details)
+        delivery_type, country, needs_attributes, estimated_availability, details,
+        provider_price)
       select $1, $2, r.number, r.line, r.status, r.payout_id, r.client_transfer_id, r.user_id,
         r.given_side, r.source_amount, r.fee, r.destination_amount, r.rounding_nano,
         r.attr_set_id, r.attr_version, r.needs_verification, r.notify_user, r.metadata,
         r.metadata_hashes::bytea[], r.faults, t.source_token, t.source_currency,
         t.destination_token, t.destination_currency, t.exchange_rate, t.mid_rate, t.rail,
         t.payer_key, t.payer_name, t.delivery_type, t.country, t.needs_attributes,
-        t.estimated_availability, r.details
+        t.estimated_availability, r.details, t.provider_price
       from unnest($14::integer[], $15::integer[], $16::text[], $17::uuid[], $18::text[],
         $19::uuid[], $20::text[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[],
         $25::uuid[], $26::integer[], $27::boolean[], $28::boolean[], $29::text[], $30::text[],
@@ -53,10 +54,10 @@ const storeQuery = defineQuery({
           needs_verification, notify_user, metadata, metadata_hashes, faults, term, details)
       left join unnest($33::uuid[], $34::text[], $35::uuid[], $36::text[], $37::text[],
         $38::text[], $39::text[], $40::text[], $41::text[], $42::text[], $43::text[], $44::boolean[],
-        $45::timestamptz[]) with ordinality
+        $45::timestamptz[], $48::text[]) with ordinality
         as t (source_token, source_currency, destination_token, destination_currency,
           exchange_rate, mid_rate, rail, payer_key, payer_name, delivery_type, country,
-          needs_attributes, estimated_availability, ord) on t.ord = r.term
+          needs_attributes, estimated_availability, provider_price, ord) on t.ord = r.term
       where exists (select from held)
     )
     select count(*)::integer as count from held`,
@@ -98,6 +99,7 @@ export async function storeRows(session: Session, portion: StoredPortion): Promi
     ...listTermsColumns([...terms.keys()], rows),
     textArray(rows.map(findDetailsSource)),
     rows.filter((row) => findDetailsSource(row) === 'stored').length,
+    listProviderPrices([...terms.keys()], rows),
   ]);
   return stored.count === 1;
 }
@@ -162,11 +164,7 @@ function writeHashes(hashes: readonly Buffer[]): string | undefined {
 }
 
 function listTermsColumns(terms: readonly RowTerms[], rows: readonly CheckedRow[]): unknown[][] {
-  // Rows of the same terms have the same payer and pair, so the same rates.
-  const quotes = new Map<RowTerms, Quote>();
-  for (const { terms: own, quote } of rows) {
-    if (own !== undefined && quote !== undefined && !quotes.has(own)) quotes.set(own, quote);
-  }
+  const quotes = findQuotes(rows);
   const rate = (own: RowTerms, of: 'rate' | 'midRate'): string | undefined => {
     const quote = quotes.get(own);
     return quote && formatRate(quote[of]);
@@ -187,6 +185,23 @@ function listTermsColumns(terms: readonly RowTerms[], rows: readonly CheckedRow[
     list((own) => own.needsAttributes),
     list(({ estimatedAvailability }) => estimatedAvailability),
   ];
+}
+
+/** Rows of the same terms have the same payer and pair, so the same rates and provider's price. */
+function findQuotes(rows: readonly CheckedRow[]): Map<RowTerms, Quote> {
+  const quotes = new Map<RowTerms, Quote>();
+  for (const { terms: own, quote } of rows) {
+    if (own !== undefined && quote !== undefined && !quotes.has(own)) quotes.set(own, quote);
+  }
+  return quotes;
+}
+
+function listProviderPrices(
+  terms: readonly RowTerms[],
+  rows: readonly CheckedRow[],
+): (string | null)[] {
+  const quotes = findQuotes(rows);
+  return terms.map((own) => quotes.get(own)?.providerPrice?.text ?? null);
 }
 
 const pricingColumns = {
@@ -237,13 +252,15 @@ const priceQuery = defineQuery({
         exchange_rate = coalesce(n.exchange_rate, r.exchange_rate),
         mid_rate = coalesce(n.mid_rate, r.mid_rate),
         needs_verification = coalesce(n.needs_verification, r.needs_verification),
-        estimated_availability = coalesce(n.estimated_availability, r.estimated_availability)
+        estimated_availability = coalesce(n.estimated_availability, r.estimated_availability),
+        provider_price = case when n.faults is null then n.provider_price else r.provider_price end
       from (
         select n.*, found.place
         from unnest($6::integer[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[],
-          $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::timestamptz[])
+          $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::timestamptz[],
+          $17::text[])
           as n (number, faults, source_amount, fee, destination_amount, rounding_nano,
-            exchange_rate, mid_rate, needs_verification, estimated_availability)
+            exchange_rate, mid_rate, needs_verification, estimated_availability, provider_price)
         -- One look-up per row. Without statistics of a table that has just been filled, the planner
         -- chooses a join that reads the whole batch for every portion: 110 us per row instead of 20.
         cross join lateral (
@@ -303,6 +320,7 @@ export async function priceRows(
     list(({ quote }) => quote?.verificationRequired),
     list(({ terms }) => terms?.estimatedAvailability),
     rows.filter(({ faults, hasStoredDetails }) => faults !== undefined && hasStoredDetails).length,
+    list(({ quote }) => quote?.providerPrice?.text),
   ]);
   return priced.count === 1;
 }

@@ -75,9 +75,9 @@ async function isCurrent(
   nowMs: number,
 ): Promise<boolean> {
   if (batch.rates === undefined) return false;
-  const areSame = compareRates(services.rates(), batch.rates);
+  const areSame = compareRates(services, batch.rates);
   if (areSame === undefined) {
-    const detail = 'a currency of the batch has no fresh exchange rate';
+    const detail = 'a currency of the batch has no fresh exchange rate, or a payer no fresh price';
     throw new AppError('rates_unavailable', detail, { retryAfterSeconds: 60 });
   }
   return areSame && nowMs - batch.priced_at.getTime() <= pricedMsMax;

@@ -7,7 +7,7 @@ import { parseAmount } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
-import { type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
+import { lacksPrice, type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
 import { listMissingValues } from '../payouts/commit-refusal.ts';
 import { describeMissingAttributes } from '../payouts/obstacles.ts';
 import type { DeliveryType } from '../rails/contract/declarations.ts';
@@ -374,8 +374,7 @@ export function describeRefusal(
   side: 'source' | 'destination',
   { reason, detail }: { reason: RefusalReason; detail: string },
 ): RowFault {
-  const isRate = reason === 'rate_unknown' || reason === 'rate_stale';
-  return isRate
+  return lacksPrice(reason)
     ? { column: 'destination_currency_code', code: 'rates_unavailable', detail }
     : { column: `${side}_amount`, code: reason, detail };
 }

@@ -5,6 +5,7 @@ import { formatRate } from '../core/rate.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
 import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import { describeTerms, findFreshPrice } from '../destinations/provider-pricing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { listWallets } from './row-context.sql.ts';
 
@@ -20,7 +21,10 @@ export type RowTerms = {
   readonly estimatedAvailability: Date;
 };
 
-/** The mid rates by pair that rows are priced with, as text: equal texts mean equal prices. */
+/**
+ * The mid rates by pair that rows are priced with, and the prices of providers by destination token and
+ * pair, as text: equal texts mean equal prices.
+ */
 export const ratesUsed = z.record(z.string(), z.string());
 export type RatesUsed = z.infer<typeof ratesUsed>;
 
@@ -80,6 +84,10 @@ function createTermsBook(
         const mid = findMid(rates, pair);
         if (mid !== undefined) used[pair] = mid;
       }
+      const price = findPrice(payer, [source.currency, destinationCurrency]);
+      if (price !== undefined) {
+        used[`${payer.destinationToken} ${source.currency}>${destinationCurrency}`] = price;
+      }
       const codes = [source.currency, destinationCurrency];
       const isCrypto = codes.some((code) => findCurrency(code)?.isCrypto === true);
       terms = {
@@ -89,7 +97,7 @@ function createTermsBook(
         destinationCurrency,
         needsAttributes: needsAttributes({ payer, currency: destinationCurrency }),
         lockSeconds: payer.rateLockSeconds ?? lockSeconds[isCrypto ? 'crypto' : 'national'],
-        estimatedAvailability: new Date(estimateAvailability(payer.availability, nowMs)),
+        estimatedAvailability: new Date(estimateAvailability(payer.arrival, nowMs)),
       };
       known.set(name, terms);
       return terms;
@@ -108,13 +116,34 @@ function findMid(rates: MidRates, pair: string): string | undefined {
   return found.ok ? formatRate(found.rate) : undefined;
 }
 
-/** Whether the pairs have the same rates now; undefined where a pair has no fresh rate. */
-export function compareRates(rates: MidRates, used: RatesUsed): boolean | undefined {
+/** What the provider asks now; undefined where it quotes none, or none that is fresh. */
+function findPrice({ name, offer }: Payer, [from = '', to = '']: readonly string[]) {
+  const [source, destination] = [findCurrency(from), findCurrency(to)];
+  if (offer === undefined || source === undefined || destination === undefined) return undefined;
+  const found = findFreshPrice(name, offer, { source, destination });
+  return found.ok ? describeTerms(found.price) : undefined;
+}
+
+/**
+ * Whether the pairs have the same rates and prices now; undefined where one has no fresh rate or its
+ * payer no fresh price.
+ */
+export function compareRates(
+  { rates, catalogue }: Pick<PricingServices, 'rates' | 'catalogue'>,
+  used: RatesUsed,
+): boolean | undefined {
+  const present = rates();
   let areSame = true;
-  for (const [pair, text] of Object.entries(used)) {
-    const mid = findMid(rates, pair);
-    if (mid === undefined) return undefined;
-    if (mid !== text) areSame = false;
+  for (const [name, text] of Object.entries(used)) {
+    const [pair = '', token] = name.split(' ').toReversed();
+    const payer = token === undefined ? undefined : catalogue.findPayer(token);
+    // A payer that is not offered any more is found when its rows are priced again.
+    if (token !== undefined && payer?.offer === undefined) areSame = false;
+    else {
+      const now = payer === undefined ? findMid(present, pair) : findPrice(payer, pair.split('>'));
+      if (now === undefined) return undefined;
+      if (now !== text) areSame = false;
+    }
   }
   return areSame;
 }

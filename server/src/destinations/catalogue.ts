@@ -11,8 +11,10 @@ import type {
   PayerDeclaration,
   Tariff,
 } from '../rails/contract/declarations.ts';
+import type { StoredPrice } from '../rails/host/prices.ts';
 import { checkPayer, checkRail } from './declaration-checks.ts';
 import { type Pricing, readFeeSteps, readUsdMinor } from './pricing.ts';
+import { compileOffers, findNextExpiry, type ProviderOffer } from './provider-pricing.ts';
 
 /** Never changed, because every destination token is derived from it. */
 const tokenNamespace = 'c73492ac-8804-4dbd-9c56-9ca1d8731170';
@@ -43,7 +45,12 @@ export type Payer = {
   /** The currencies that it pays out; the first is the default. */
   readonly currencies: readonly string[];
   readonly pricing: Pricing;
+  /** Of the declaration: when it works. */
   readonly availability: AvailabilityRule;
+  /** When money arrives: by the provider's estimate, or as in `availability`. */
+  readonly arrival: AvailabilityRule;
+  /** Where its provider quotes prices: those, and how they may be used. */
+  readonly offer: ProviderOffer | undefined;
   readonly numberOfLocations: number;
   readonly additionalDescription: string;
   readonly isDynamicToken: boolean;
@@ -61,7 +68,7 @@ export type ServedCountry = {
 
 export type Catalogue = {
   readonly payerCount: number;
-  /** When the next tariff takes effect, milliseconds; Infinity: never. */
+  /** When the next tariff takes effect or a price becomes too old, milliseconds; Infinity: never. */
   readonly untilMs: number;
   findPayer(destinationToken: string): Payer | undefined;
   /** The keys of a company's payers. */
@@ -78,15 +85,24 @@ export type Catalogue = {
 };
 
 /**
- * Checks and indexes the payers of all rails with the tariffs of an instant.
+ * Checks and indexes the payers of all rails with the tariffs and the providers' prices of an instant.
  *
  * @throws Error naming the payer if a declaration is invalid, which is a mistake of the operator.
  */
-export function compileCatalogue(rails: readonly Rail[], nowMs = 0): Catalogue {
+export function compileCatalogue(
+  rails: readonly Rail[],
+  nowMs = 0,
+  prices: readonly StoredPrice[] = [],
+): Catalogue {
+  return indexPayers(addOffers(compilePayers(rails, nowMs), { rails, prices, nowMs }));
+}
+
+type CompiledPayers = { readonly payers: readonly Payer[]; readonly untilMs: number };
+
+function compilePayers(rails: readonly Rail[], nowMs: number): CompiledPayers {
   let untilMs = Number.POSITIVE_INFINITY;
-  const payersByToken = new Map<string, Payer>();
-  const payersByCountry = new Map<string, Payer[]>();
-  const keysByCompany = new Map<string, string[]>();
+  const tokens = new Set<string>();
+  const payers: Payer[] = [];
   const share = createSharing();
   for (const rail of rails) {
     const companies = compileCompanies(rail);
@@ -97,18 +113,62 @@ export function compileCatalogue(rails: readonly Rail[], nowMs = 0): Catalogue {
       const tariff = findTariff(declaration, nowMs);
       untilMs = Math.min(untilMs, tariff.untilMs);
       const payer = compilePayer(declaration, company, share(tariff.tariff));
-      if (payersByToken.has(payer.destinationToken)) {
+      if (tokens.has(payer.destinationToken)) {
         throw new Error(`payer ${rail.name}/${declaration.key}: its key is already used`);
       }
-      payersByToken.set(payer.destinationToken, payer);
-      const companyName = `${rail.name}/${company.key}`;
-      const keys = keysByCompany.get(companyName);
-      if (keys === undefined) keysByCompany.set(companyName, [payer.key]);
-      else keys.push(payer.key);
-      const neighbours = payersByCountry.get(payer.country.code);
-      if (neighbours === undefined) payersByCountry.set(payer.country.code, [payer]);
-      else neighbours.push(payer);
+      tokens.add(payer.destinationToken);
+      payers.push(payer);
     }
+  }
+  return { payers, untilMs };
+}
+
+type OfferSources = {
+  readonly rails: readonly Rail[];
+  readonly prices: readonly StoredPrice[];
+  readonly nowMs: number;
+};
+
+/** The payers with the present prices of their providers; the others stay the same objects. */
+function addOffers(
+  compiled: CompiledPayers,
+  { rails, prices, nowMs }: OfferSources,
+): CompiledPayers {
+  const offers = compileOffers(rails, prices, nowMs);
+  if (offers.size === 0) return compiled;
+  let { untilMs } = compiled;
+  const payers = compiled.payers.map((payer): Payer => {
+    const offer = offers.get(payer.railName)?.get(payer.key);
+    if (offer === undefined) return payer;
+    untilMs = Math.min(untilMs, findNextExpiry(offer));
+    const { deliverySeconds } = offer;
+    const arrival = deliverySeconds === undefined ? payer.availability : arriveIn(deliverySeconds);
+    return { ...payer, offer, arrival };
+  });
+  return { payers, untilMs };
+}
+
+const secondsOfMinute = 60;
+
+/** By the provider's estimate, which takes its own days and hours into account. */
+function arriveIn(seconds: number): AvailabilityRule {
+  const minutes = Math.ceil(seconds / secondsOfMinute);
+  return { timeZone: 'UTC', calendar: null, weekend: [], cutOff: null, delay: { minutes } };
+}
+
+function indexPayers({ payers, untilMs }: CompiledPayers): Catalogue {
+  const payersByToken = new Map<string, Payer>();
+  const payersByCountry = new Map<string, Payer[]>();
+  const keysByCompany = new Map<string, string[]>();
+  for (const payer of payers) {
+    payersByToken.set(payer.destinationToken, payer);
+    const companyName = `${payer.railName}/${payer.company.key}`;
+    const keys = keysByCompany.get(companyName);
+    if (keys === undefined) keysByCompany.set(companyName, [payer.key]);
+    else keys.push(payer.key);
+    const neighbours = payersByCountry.get(payer.country.code);
+    if (neighbours === undefined) payersByCountry.set(payer.country.code, [payer]);
+    else neighbours.push(payer);
   }
   const served = [...payersByCountry.values()].map(describeCountry);
   served.sort((a, b) => (a.country.code < b.country.code ? -1 : 1));
@@ -161,18 +221,35 @@ function findTariff(
   return { tariff, untilMs: begins === null ? Number.POSITIVE_INFINITY : Date.parse(begins) };
 }
 
-/** A catalogue that is compiled again when the next tariff takes effect. */
+/**
+ * A catalogue that is compiled again when the next tariff takes effect, and indexed again when a price
+ * changes or becomes too old. `listPrices` answers another object after each change.
+ */
 export function createCurrentCatalogue(
   rails: readonly Rail[],
   clock: { nowMs(): number },
+  listPrices: () => readonly StoredPrice[] = () => noPrices,
 ): () => Catalogue {
-  let current = compileCatalogue(rails, clock.nowMs());
+  const index = (compiled: CompiledPayers, nowMs: number) => {
+    const prices = listPrices();
+    return {
+      prices,
+      compiled,
+      catalogue: indexPayers(addOffers(compiled, { rails, prices, nowMs })),
+    };
+  };
+  let current = index(compilePayers(rails, clock.nowMs()), clock.nowMs());
   return () => {
     const nowMs = clock.nowMs();
-    if (nowMs >= current.untilMs) current = compileCatalogue(rails, nowMs);
-    return current;
+    if (nowMs >= current.compiled.untilMs) current = index(compilePayers(rails, nowMs), nowMs);
+    else if (nowMs >= current.catalogue.untilMs || listPrices() !== current.prices) {
+      current = index(current.compiled, nowMs);
+    }
+    return current.catalogue;
   };
 }
+
+const noPrices: readonly StoredPrice[] = [];
 
 type Share = (tariff: Tariff) => Pricing;
 
@@ -225,6 +302,8 @@ function compilePayer(declaration: PayerDeclaration, company: Company, pricing: 
     currencies: declaration.currencies,
     pricing,
     availability: declaration.availability,
+    arrival: declaration.availability,
+    offer: undefined,
     numberOfLocations: declaration.numberOfLocations,
     additionalDescription: declaration.additionalDescription,
     isDynamicToken: declaration.isDynamicToken,

@@ -7,7 +7,7 @@ import type { DeliveryType } from '../rails/contract/declarations.ts';
 import { findAvailability } from './availability.ts';
 import type { Catalogue, Company, Payer } from './catalogue.ts';
 import { findLargestSource, fitsLimits, getFeeMinor, type Terms, usd } from './pricing.ts';
-import { findOfferedRate, findTerms, getCostMinor, type QuoteRefusal } from './quote.ts';
+import { getCostMinor, pricePair, type QuoteRefusal } from './quote.ts';
 
 export type LookUpQuery = {
   catalogue: Catalogue;
@@ -76,7 +76,7 @@ export type LookUp = {
 /** `country_unknown`: not an ISO 3166-1 code. A country that is not served has no companies. */
 export type LookUpRefusal = {
   ok: false;
-  reason: 'country_unknown' | 'currency_unknown' | 'rate_unknown' | 'rate_stale';
+  reason: 'country_unknown' | 'currency_unknown' | 'rate_unknown' | 'rate_stale' | 'price_stale';
   detail: string;
 };
 
@@ -86,7 +86,7 @@ export type LookUpRefusal = {
  *
  * With `cheapestOnly`, of the payers with the same delivery type, destination currency and payer
  * name only the cheapest is returned, and none whose limits the amount exceeds. Currencies without
- * a usable rate are left out; if no offer remains for that reason, the look-up is refused.
+ * a usable rate, or without a fresh price of the payer's provider, are left out; if no offer remains for that reason, the look-up is refused.
  */
 export function lookUpCountry(query: LookUpQuery): LookUp | LookUpRefusal {
   const { catalogue, rates, countryCode, sourceCurrency } = query;
@@ -105,8 +105,7 @@ export function lookUpCountry(query: LookUpQuery): LookUp | LookUpRefusal {
   const kept = query.cheapestOnly ? keepCheapest(priced.candidates) : priced.candidates;
   kept.sort(compareCandidates);
   const untilMs = payers.reduce(
-    (earliest, payer) =>
-      Math.min(earliest, findAvailability(payer.availability, query.nowMs).untilMs),
+    (earliest, payer) => Math.min(earliest, findAvailability(payer.arrival, query.nowMs).untilMs),
     Math.min(query.nowMs + lookUpHoldsMsMax, catalogue.untilMs),
   );
   return { ok: true, source, companies: groupByCompany(kept, query.nowMs), untilMs };
@@ -186,21 +185,20 @@ function pricePayers(payers: readonly Payer[], sizing: Sizing, query: LookUpQuer
   const candidates: Candidate[] = [];
   let refusal: LookUpRefusal | undefined;
   for (const payer of payers) {
-    const priced = findTerms(payer, query.sourceCurrency, query.rates);
-    if (!priced.ok) return { candidates: [], refusal: toLookUpRefusal(priced) };
-    const { terms, source } = priced;
-    const sourceMinor = sizeFor(terms, sizing);
-    const feeMinor = getFeeMinor(terms, sourceMinor);
-    const isInside = sourceMinor > 0n && fitsLimits(terms, sourceMinor);
     for (const code of payer.currencies) {
       if (query.destinationCurrency !== undefined && code !== query.destinationCurrency) continue;
-      const to = findCurrency(code);
-      assert(to !== undefined, 'the currencies of the catalogue are checked');
-      const offered = findOfferedRate(payer, { from: source, to }, query.rates);
-      if (!offered.ok) {
-        refusal ??= toLookUpRefusal(offered);
+      const destination = findCurrency(code);
+      assert(destination !== undefined, 'the currencies of the catalogue are checked');
+      const pair = { sourceCurrency: query.sourceCurrency, destination };
+      const priced = pricePair(payer, pair, query.rates);
+      if (!priced.ok) {
+        refusal ??= toLookUpRefusal(priced);
         continue;
       }
+      const { terms, offered } = priced;
+      const sourceMinor = sizeFor(terms, sizing);
+      const feeMinor = getFeeMinor(terms, sourceMinor);
+      const isInside = sourceMinor > 0n && fitsLimits(terms, sourceMinor);
       const destinationMinor = convert(sourceMinor, offered.allIn, 'floor');
       candidates.push({
         payer,
@@ -217,7 +215,8 @@ function pricePayers(payers: readonly Payer[], sizing: Sizing, query: LookUpQuer
 }
 
 function toLookUpRefusal({ reason, detail }: QuoteRefusal): LookUpRefusal {
-  return { ok: false, reason: reason === 'rate_stale' ? 'rate_stale' : 'rate_unknown', detail };
+  const isStale = reason === 'rate_stale' || reason === 'price_stale';
+  return { ok: false, reason: isStale ? reason : 'rate_unknown', detail };
 }
 
 function keepCheapest(candidates: readonly Candidate[]): Candidate[] {
@@ -295,6 +294,6 @@ function createOffer(first: Candidate, more: readonly Candidate[], nowMs: number
     maxLimitMinor: terms.maxLimitMinor,
     costMinor: first.costMinor,
     fits: first.fits,
-    availableAtMs: findAvailability(payer.availability, nowMs).availableAtMs,
+    availableAtMs: findAvailability(payer.arrival, nowMs).availableAtMs,
   };
 }

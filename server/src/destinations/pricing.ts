@@ -94,11 +94,14 @@ function computeTerms(pricing: Pricing, conversion: Conversion): Terms {
   };
 }
 
+/** The step that an amount falls into; undefined where it exceeds the last bound. */
+export function findFeeTerm(steps: readonly FeeTerm[], minor: bigint): FeeTerm | undefined {
+  return steps.find(({ upToMinor }) => upToMinor === null || minor <= upToMinor);
+}
+
 /** The fee of an amount, both in minor units of the source; a percentage is rounded up. */
 export function getFeeMinor(terms: Terms, sourceMinor: bigint): bigint {
-  const step = terms.steps.find(
-    ({ upToMinor }) => upToMinor === null || sourceMinor <= upToMinor,
-  ) as FeeTerm;
+  const step = findFeeTerm(terms.steps, sourceMinor) as FeeTerm;
   return step.fixedMinor + divideRounded(sourceMinor * step.basisPoints, basisPointsOfOne, 'ceil');
 }
 

@@ -13,15 +13,24 @@ import {
 import type { MidRates } from '../fx/rate-book.ts';
 import type { Payer } from './catalogue.ts';
 import { fitsLimits, getFeeMinor, getTerms, type Terms, usd } from './pricing.ts';
+import { findFreshPrice, getProviderTerms, type ProviderPrice } from './provider-pricing.ts';
 
 export type RefusalReason =
   | 'rate_unknown'
   | 'rate_stale'
+  | 'price_stale'
   | 'below_minimum'
   | 'above_maximum'
   | 'currency_not_delivered'
   | 'amount_too_small'
   | 'amount_too_large';
+
+/** Refusals that end when rates or prices are read again. */
+type PriceRefusal = 'rate_unknown' | 'rate_stale' | 'price_stale';
+
+export function lacksPrice(reason: RefusalReason): reason is PriceRefusal {
+  return reason === 'rate_unknown' || reason === 'rate_stale' || reason === 'price_stale';
+}
 
 /** Why there is no quote; `detail` is for the client. */
 export type QuoteRefusal = { ok: false; reason: RefusalReason; detail: string };
@@ -45,6 +54,8 @@ export type Quote = {
   costMinor: bigint;
   /** Whether the recipient must be verified for this amount. */
   verificationRequired: boolean;
+  /** What the payer's provider asked, where it quotes prices. */
+  providerPrice: ProviderPrice | undefined;
 };
 
 export type QuoteResult = Quote | QuoteRefusal;
@@ -70,10 +81,9 @@ export function quotePayer(query: QuoteQuery): QuoteResult {
     const detail = `${payer.name} does not pay out ${destinationCurrency}`;
     return { ok: false, reason: 'currency_not_delivered', detail };
   }
-  const priced = findTerms(payer, query.sourceCurrency, rates);
+  const priced = pricePair(payer, { sourceCurrency: query.sourceCurrency, destination }, rates);
   if (!priced.ok) return priced;
-  const offered = findOfferedRate(payer, { from: priced.source, to: destination }, rates);
-  if (!offered.ok) return offered;
+  const { offered } = priced;
   const sourceMinor =
     amount.side === 'source' ? amount.minor : convertBack(amount.minor, offered.allIn, 'ceil');
   const destinationMinor =
@@ -96,7 +106,48 @@ export function quotePayer(query: QuoteQuery): QuoteResult {
     maxLimitMinor: terms.maxLimitMinor,
     costMinor: getCostMinor({ sourceMinor, destinationMinor, feeMinor }, offered.mid),
     verificationRequired: requiresVerification(payer, priced, sourceMinor),
+    providerPrice: priced.providerPrice,
   };
+}
+
+export type PricedPair = PricedSource & {
+  offered: OfferedRate;
+  providerPrice: ProviderPrice | undefined;
+};
+
+/**
+ * Fees, limits and rate of a payer for a pair of currencies: from its tariff and the mid rates, or, where
+ * its provider quotes prices, from the provider's price with the tariff on top.
+ */
+export function pricePair(
+  payer: Payer,
+  { sourceCurrency, destination }: { sourceCurrency: string; destination: Currency },
+  rates: MidRates,
+): PricedPair | QuoteRefusal {
+  const priced = findTerms(payer, sourceCurrency, rates);
+  if (!priced.ok) return priced;
+  const pair = { from: priced.source, to: destination };
+  const { offer, pricing } = payer;
+  if (offer === undefined) {
+    const offered = findOfferedRate(payer, pair, rates);
+    return offered.ok ? { ...priced, offered, providerPrice: undefined } : offered;
+  }
+  const found = findFreshPrice(payer.name, offer, { source: priced.source, destination });
+  if (!found.ok) return found;
+  const { price } = found;
+  const mid = findMidRate({ from: priced.source, to: price.source }, rates);
+  if (!mid.ok) return mid;
+  const toProvider = { from: priced.source, to: price.source, rate: mid.rate };
+  const { terms, rate } = getProviderTerms(price, { own: priced.terms, pricing, toProvider });
+  const agreed = pricing.rates.get(`${pair.from.code}/${pair.to.code}`);
+  const allIn = { ...pair, rate: agreed ?? rate };
+  const market = findMidRate(pair, rates);
+  const offered = {
+    ok: true,
+    mid: market.ok ? { ...pair, rate: market.rate } : allIn,
+    allIn,
+  } as const;
+  return { ...priced, terms, offered, providerPrice: price };
 }
 
 export type PricedSource = { ok: true; source: Currency; usdToSource: Rate; terms: Terms };

@@ -8,6 +8,8 @@ export const exclusionRules = [
   'rail_down',
   'rate_unknown',
   'rate_stale',
+  'price_stale',
+  'price_worse',
   'below_minimum',
   'above_maximum',
   'currency_not_delivered',
@@ -18,6 +20,16 @@ export const exclusionRules = [
   'named_another',
 ] as const;
 export type ExclusionRule = (typeof exclusionRules)[number];
+
+const providerPriceSchema = z
+  .object({
+    source_currency: z.string().describe('Of the balance at the provider'),
+    exchange_rate: z.string().describe('Decimal, all-in, without the margin of this service'),
+    fee: z.string().describe('Decimal, in source_currency; "" where it covers no such amount'),
+    as_of: z.string().describe('RFC 3339, UTC: when it was read'),
+    age_seconds: z.int().describe('Its age at the decision'),
+  })
+  .meta({ id: 'ProviderPrice' });
 
 /** As stored, and as a client reads it. Amounts and rates are decimal texts. */
 export const candidateSchema = z
@@ -34,6 +46,9 @@ export const candidateSchema = z
     availability_percent: z.number().nullable().describe('Measured; null with too few payouts'),
     rating: z.number().nullable().describe('Measured, 0 to 5; null with too few payouts'),
     score: z.number().nullable(),
+    provider_price: providerPriceSchema
+      .nullable()
+      .describe('What its provider asks, where it quotes prices; the latest one, even if too old'),
     is_chosen: z.boolean(),
     excluded_by: z
       .enum(['', ...exclusionRules])

@@ -6,6 +6,12 @@ import { createBatcher, held } from '../db/batcher.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
+import { getDestinationToken } from '../destinations/catalogue.ts';
+import {
+  describeWorsePrice,
+  findLatestPrice,
+  readProviderPrice,
+} from '../destinations/provider-pricing.ts';
 import { type ApprovalHold, holdForApproval } from '../payouts/approval-hold.ts';
 import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
 import { type DispatchRow, listTriedPayers, passChecks, postponeDispatch } from './dispatch.sql.ts';
@@ -34,12 +40,14 @@ export type DispatchServices = {
   clock: EnvironmentClock;
   rails: ReadonlyMap<string, Rail>;
   /** What finding another payer and evaluating the present one depend on. */
-  router: Omit<RouterServices, 'healthOf' | 'hasIndependentPayers'>;
+  router: Omit<RouterServices, 'healthOf' | 'hasIndependentPayers' | 'nowMs'>;
   measurements: Measurements;
   /** Checks before a payout is sent first; undefined: none. */
   rules: Rules | undefined;
   /** Advanced before anything is sent. */
   marker?: Pick<SendMarker, 'advance'>;
+  /** A rail refused a payment at the price that it had quoted: makes it quote again. */
+  requestPrices?: (rail: string) => Promise<void>;
   onAnswer: (rail: string, outcome: string) => void;
   onError: (error: unknown) => void;
   times: DispatchTimes;
@@ -167,7 +175,8 @@ async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
     await recordStep(parts, row, { ...step, isAnswered: false });
     return;
   }
-  const answer = await callThrough(parts, runtime, row);
+  const worse = findWorsePrice(parts, runtime, row);
+  const answer = worse === undefined ? await callThrough(parts, runtime, row) : priceWorse;
   parts.onAnswer(row.rail, answer.outcome);
   if (parts.holdFor !== undefined && answer.outcome === 'rejected') {
     const hold = park({ detail: parts.holdFor.detail }, 'review', parts.holdFor.exception);
@@ -185,9 +194,12 @@ async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
     sendsNotifications: runtime?.sendsNotifications === true,
   });
   const isApplied = await recordStep(parts, row, {
-    ...(await failOverRefused(parts, row, step)),
+    ...(await failOverRefused(parts, row, { step, worse })),
     isAnswered: true,
   });
+  if (worse === undefined && step.reason === 'price_worse') {
+    await parts.requestPrices?.(row.rail).catch(parts.onError);
+  }
   if (!isApplied) return;
   parts.measurements.count(
     { rail: row.rail, payerKey: row.payer_key },
@@ -213,6 +225,29 @@ async function findRecovered(
   const payout = { accountId: row.account_id, payoutId: row.payout_id, rail: row.rail };
   const twin = await findRecoveredTwin(db, payout, instruction);
   return twin === undefined ? undefined : `the rail listed a payment to the same address: ${twin}`;
+}
+
+const priceWorse: RailAnswer = { outcome: 'rejected', reason: 'price_worse' };
+
+/**
+ * Why the payer's price is too much worse than the one that the payout was quoted with. Nothing was sent
+ * then, which is what a rejection by the rail states. A rail compares once more when it orders.
+ */
+function findWorsePrice(
+  { fullRouter, isCancelling }: Parts,
+  runtime: RailRuntime | undefined,
+  row: DispatchRow,
+): string | undefined {
+  const { mode, provider_price: text, destination_amount: destinationMinor } = row;
+  if (isCancelling || mode !== 'send' || text === null) return undefined;
+  if (runtime?.rail.readPrices === undefined) return undefined;
+  const token = getDestinationToken(row.rail, row.payer_key);
+  const offer = fullRouter.catalogue().findPayer(token)?.offer;
+  if (offer === undefined) return undefined;
+  const quoted = readProviderPrice(text);
+  const present = findLatestPrice(offer, quoted);
+  const { bearBasisPoints } = offer.rules;
+  return present && describeWorsePrice(present, quoted, { destinationMinor, bearBasisPoints });
 }
 
 async function callThrough(
@@ -243,12 +278,20 @@ async function callThrough(
   return answer;
 }
 
-/** A rejection by a payer of a dynamic destination moves the payout to the next payer. */
-async function failOverRefused(parts: Parts, row: DispatchRow, step: NextStep): Promise<NextStep> {
+/**
+ * A rejection by a payer of a dynamic destination moves the payout to the next payer. `worse`: why its
+ * price was refused before it was called.
+ */
+async function failOverRefused(
+  parts: Parts,
+  row: DispatchRow,
+  { step, worse }: { step: NextStep; worse: string | undefined },
+): Promise<NextStep> {
   if (step.outcome !== 'rejected' || parts.isCancelling) return step;
   const routed = await failOver(parts.fullRouter, {
     row,
     reason: step.reason,
+    detail: worse ?? step.details?.detail,
     listTried: () =>
       listTriedPayers(parts.db.system, { accountId: row.account_id, payoutId: row.payout_id }),
   });

@@ -23,6 +23,11 @@ export const termColumns = {
   destination_currency: column.text,
   destination_amount: column.bigint,
   is_verified: column.boolean,
+  /** Of its present route. */
+  rail: column.text,
+  payer_key: column.text,
+  /** What the payer's provider had asked; null where it quotes no prices. */
+  provider_price: nullable(column.text),
 } as const;
 
 export type TermsRow = RowOf<typeof termColumns>;
@@ -44,8 +49,6 @@ const claimColumns = {
   first_tried_at: nullable(column.instant),
   /** The environment's time, which another process may just have moved. */
   now: column.instant,
-  rail: column.text,
-  payer_key: column.text,
   country: column.text,
   delivery_type: column.oneOf(...deliveryTypes),
   pickup_code: column.text,

@@ -70,7 +70,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
   const { db, clock, rules } = services;
   const { leaseMs } = services.times;
   const runtimes = openRailRuntimes(services.rails, clock.steadyMs);
-  const fullRouter = completeRouter(services.router, runtimes);
+  const fullRouter = completeRouter({ ...services.router, nowMs: clock.nowMs }, runtimes);
   const parts: Omit<Parts, 'endMs'> = {
     ...services,
     runtimes,
@@ -182,7 +182,7 @@ async function isLeft(
 }
 
 function completeRouter(
-  router: DispatchServices['router'],
+  router: Omit<RouterServices, 'healthOf' | 'hasIndependentPayers'>,
   runtimes: ReadonlyMap<string, RailRuntime>,
 ): RouterServices {
   return {

@@ -22,7 +22,7 @@ const chosenTerms = defineQuery({
   name: 'find_chosen_terms',
   text: `
     select id, status, destination_token, source_currency, source_amount, fee,
-      destination_currency, exchange_rate
+      destination_currency, destination_amount, exchange_rate, provider_price, created_at
     from payouts
     where account_id = $1 and id = $2 and ($3::uuid is null or user_id = $3)`,
   columns: {
@@ -33,7 +33,10 @@ const chosenTerms = defineQuery({
     source_amount: column.bigint,
     fee: column.bigint,
     destination_currency: column.text,
+    destination_amount: column.bigint,
     exchange_rate: column.text,
+    provider_price: nullable(column.text),
+    created_at: column.instant,
   },
 });
 

@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { describeProviderPrice, readProviderPrice } from '../destinations/provider-pricing.ts';
 import type { RouteCandidate, Standing } from '../destinations/route-candidate.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import {
@@ -69,10 +70,11 @@ function describeOnlyChoice(
   attempt: AttemptRow | undefined,
 ) {
   const standing = findStanding(router, row, attempt);
+  const decidedAt = attempt?.started_at ?? row.created_at;
   return {
     decided_at: attempt === undefined ? '' : formatSeconds(attempt.started_at),
     refused_because: '',
-    candidates: standing === undefined ? [] : [describeChosen(row, standing)],
+    candidates: standing === undefined ? [] : [describeChosen(row, standing, decidedAt)],
   };
 }
 
@@ -87,8 +89,9 @@ function findStanding(
 }
 
 export function describeChosen(
-  row: Omit<ChosenTermsRow, 'id' | 'status' | 'destination_token'>,
+  row: Omit<ChosenTermsRow, 'id' | 'status' | 'destination_token' | 'created_at'>,
   standing: Standing,
+  decidedAt: Date,
 ): RouteCandidate {
   const source = getCurrency(row.source_currency);
   const { margin_basis_points: marginBasisPoints, ...shown } = standing;
@@ -102,8 +105,21 @@ export function describeChosen(
       sourceMinor: row.source_amount,
       marginBasisPoints: row.source_currency === row.destination_currency ? 0 : marginBasisPoints,
     }),
+    provider_price: describeQuotedPrice(row, decidedAt),
     is_chosen: true,
     excluded_by: '',
     detail: '',
   };
+}
+
+/** Of its quote, with its age when it was sent. */
+function describeQuotedPrice(
+  row: Pick<ChosenTermsRow, 'provider_price' | 'destination_amount'>,
+  decidedAt: Date,
+): RouteCandidate['provider_price'] {
+  if (row.provider_price === null) return null;
+  return describeProviderPrice(readProviderPrice(row.provider_price), {
+    destinationMinor: row.destination_amount,
+    nowMs: decidedAt.getTime(),
+  });
 }

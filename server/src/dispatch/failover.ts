@@ -6,6 +6,8 @@ import { findNextPayer, type RouterServices, type RouteTerms } from './routing.t
 type Refusal = {
   row: TermsRow;
   reason: Reason | '';
+  /** For operators. */
+  detail?: string | undefined;
   listTried: () => Promise<{ rail: string; payer_key: string }[]>;
 };
 
@@ -21,20 +23,37 @@ export function describeTerms(row: TermsRow): RouteTerms {
   };
 }
 
-/** The next payer of a refused payout, or that none is left; undefined if it must not fail over. */
+/**
+ * The next payer of a refused payout, or that none is left; undefined if it must not fail over. A payout
+ * whose payer asks more than quoted is never cancelled by itself: without another payer a person decides
+ * whether it is sent at the higher price.
+ */
 export async function failOver(
   router: RouterServices,
-  { row, reason, listTried }: Refusal,
+  { row, reason, detail, listTried }: Refusal,
 ): Promise<Pick<NextStep, 'outcome' | 'details'> | undefined> {
   if (reason === '' || !allowsFailover(reason)) return undefined;
+  const isPrice = reason === 'price_worse';
   const named = router.catalogue().findPayer(row.destination_token);
-  if (named?.isDynamicToken !== true) return undefined;
-  const route = findNextPayer(router, describeTerms(row), await listTried());
+  if (named?.isDynamicToken !== true && !isPrice) return undefined;
+  const refused = { rail: row.rail, payerKey: row.payer_key, reason, detail };
+  const terms = describeTerms(row);
+  const route = findNextPayer(router, terms, { tried: await listTried(), refused });
   const routing = JSON.stringify({ refused_because: reason, candidates: route.candidates });
+  const told = detail === undefined ? {} : { detail };
   if (route.next === undefined) {
-    const exception = 'routes_exhausted';
-    return { outcome: 'rejected', details: { routing, is_exhausted: true, exception } };
+    const exception = isPrice ? 'price_worse' : 'routes_exhausted';
+    return { outcome: 'rejected', details: { ...told, routing, is_exhausted: true, exception } };
   }
   const { railName, key } = route.next;
-  return { outcome: 'rejected', details: { routing, next_rail: railName, next_payer: key } };
+  return {
+    outcome: 'rejected',
+    details: {
+      ...told,
+      routing,
+      next_rail: railName,
+      next_payer: key,
+      ...(route.nextPrice !== undefined && { next_price: route.nextPrice }),
+    },
+  };
 }

@@ -66,7 +66,7 @@ const notifiedPayouts = defineQuery({
     select distinct on (r.rail, r.reference) r.rail as reported_by, r.reference, p.account_id,
       p.id as payout_id, p.rail, p.payer_key,
       p.destination_token, p.source_currency, p.source_amount, p.fee, p.destination_currency,
-      p.destination_amount, p.estimated_availability, u.kyc_status = 'approved' as is_verified
+      p.destination_amount, p.provider_price, p.estimated_availability, u.kyc_status = 'approved' as is_verified
     from unnest($1::text[], $2::text[]) r (rail, reference)
     join attempts a on a.reference = r.reference and a.rail = r.rail
     join payouts p on p.account_id = a.account_id and p.id = a.payout_id
@@ -75,8 +75,6 @@ const notifiedPayouts = defineQuery({
     reported_by: column.text,
     account_id: column.uuid,
     payout_id: column.uuid,
-    rail: column.text,
-    payer_key: column.text,
     reference: column.text,
     estimated_availability: column.instant,
     ...termColumns,

@@ -35,6 +35,8 @@ export type ObservationDetails = {
   routing?: string;
   next_rail?: string;
   next_payer?: string;
+  /** JSON: what the provider of the next payer asks, where it quotes prices. */
+  next_price?: string;
   is_exhausted?: boolean;
   exception?: string;
   detail?: string;

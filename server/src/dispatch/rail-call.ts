@@ -1,10 +1,13 @@
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import { assert } from '../core/errors.ts';
 import { openPickupCode } from '../core/pickup-code.ts';
+import { formatRate } from '../core/rate.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
+import { getProviderCost, readProviderPrice } from '../destinations/provider-pricing.ts';
 import { describeBeneficiary } from '../payouts/recipient-check.ts';
-import type { Instruction, Rail, RailAnswer } from '../rails/contract/contract.ts';
+import type { Instruction, QuotedPrice, Rail, RailAnswer } from '../rails/contract/contract.ts';
+import { defaultPriceRules } from '../rails/contract/price-rules.ts';
 import { reasonTexts } from '../rails/contract/reasons.ts';
 import {
   decodeReference,
@@ -74,6 +77,8 @@ export async function callRail(
   let instruction: Instruction;
   try {
     instruction = readInstruction(services.keys, row, target.encoding);
+    const quoted = readQuoted(rail, row);
+    if (quoted !== undefined) instruction = { ...instruction, quoted };
   } catch (error) {
     services.onError(error);
     return notCalled({ outcome: 'unknown', reason: 'not_readable' });
@@ -101,6 +106,24 @@ export async function callRail(
     services.onError(error);
     return { outcome: 'unknown', reason: 'payer_error' };
   }
+}
+
+/** The provider's price of the quote: stored with the payout, so that each call has the same one. */
+function readQuoted(
+  { readPrices, priceRules = defaultPriceRules }: Rail,
+  { provider_price: text, destination_amount: destinationMinor }: DispatchRow,
+): QuotedPrice | undefined {
+  if (readPrices === undefined || text === null) return undefined;
+  const price = readProviderPrice(text);
+  const cost = getProviderCost(price, destinationMinor);
+  if (cost === undefined) return undefined;
+  return {
+    sourceCurrency: price.source.code,
+    rate: formatRate(price.rate),
+    feeMinor: cost.feeMinor,
+    asOfMs: price.asOfMs,
+    bearBasisPoints: priceRules.bearBasisPoints,
+  };
 }
 
 async function readScreening(

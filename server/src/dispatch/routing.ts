@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { findCurrency } from '../core/currency.ts';
 import { assert } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
-import { formatRate } from '../core/rate.ts';
+import { formatMargin, formatRate } from '../core/rate.ts';
 import { type Catalogue, getDestinationToken, type Payer } from '../destinations/catalogue.ts';
 import { usd } from '../destinations/pricing.ts';
-import { quotePayer } from '../destinations/quote.ts';
+import { describeProviderPrice, findLatestPrice } from '../destinations/provider-pricing.ts';
+import { type Quote, quotePayer } from '../destinations/quote.ts';
 import {
   candidateSchema,
   type ExclusionRule,
@@ -13,6 +14,7 @@ import {
   type Standing,
 } from '../destinations/route-candidate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import type { Reason } from '../rails/contract/reasons.ts';
 import type { Health } from './gate.ts';
 
 /**
@@ -33,6 +35,14 @@ export type RouteTerms = {
   isVerified: boolean;
 };
 
+/** The payer that refused a payout last, and why. */
+export type RefusedPayer = {
+  rail: string;
+  payerKey: string;
+  reason: Reason;
+  detail?: string | undefined;
+};
+
 /** Measured results of a payer; undefined while it has too few payouts. */
 export type Measured = {
   /** The share of payouts with a definite outcome, percent. */
@@ -46,6 +56,8 @@ export type RouterServices = {
   rates(): MidRates;
   healthOf(rail: string): Health;
   measure(payer: Payer): Measured;
+  /** The environment's time. */
+  nowMs(): number;
   /** Whether the rail accepts the same reference again for another of its payers. */
   hasIndependentPayers(rail: string): boolean;
 };
@@ -59,6 +71,8 @@ export const routingSchema = z.object({
 export type Route = {
   /** Undefined: no payer is left. */
   next: Payer | undefined;
+  /** JSON: what its provider asks, where it quotes prices. */
+  nextPrice: string | undefined;
   candidates: readonly RouteCandidate[];
 };
 
@@ -78,27 +92,32 @@ function listPayers(catalogue: Catalogue, terms: RouteTerms): readonly Payer[] {
 export function findNextPayer(
   services: RouterServices,
   terms: RouteTerms,
-  tried: readonly TriedPayer[],
+  { tried, refused }: { tried: readonly TriedPayer[]; refused?: RefusedPayer | undefined },
 ): Route {
-  const evaluated = listPayers(services.catalogue(), terms).map((payer) => ({
+  const [named, ...others] = listPayers(services.catalogue(), terms);
+  if (named === undefined) return { next: undefined, nextPrice: undefined, candidates: [] };
+  // A destination of one payer stays with it.
+  const payers = named.isDynamicToken ? [named, ...others] : [named];
+  const evaluated = payers.map((payer) => ({
     payer,
-    candidate: evaluatePayer(services, { payer, terms, tried }),
+    ...evaluatePayer(services, { payer, terms, tried, refused }),
   }));
-  const findBest = (rule: RouteCandidate['excluded_by']): Payer | undefined =>
+  const findBest = (rule: RouteCandidate['excluded_by']) =>
     evaluated
       .filter(({ candidate }) => candidate.excluded_by === rule)
       .toSorted(
         (a, b) =>
           (b.candidate.score ?? 0) - (a.candidate.score ?? 0) ||
           (a.payer.destinationToken < b.payer.destinationToken ? -1 : 1),
-      )[0]?.payer;
+      )[0];
   // A rail that is down may come back.
   const next = findBest('') ?? findBest('rail_down');
   return {
-    next,
+    next: next?.payer,
+    nextPrice: next?.providerPrice,
     candidates: evaluated.map(({ payer, candidate }) => ({
       ...candidate,
-      is_chosen: payer === next,
+      is_chosen: payer === next?.payer,
     })),
   };
 }
@@ -131,7 +150,7 @@ export function evaluateRoute(
 function evaluateFirst(services: RouterServices, terms: RouteTerms): RouteCandidate[] {
   const [named, ...others] = listPayers(services.catalogue(), terms);
   if (named?.isDynamicToken !== true || others.length === 0) return [];
-  const evaluate = (payer: Payer) => evaluatePayer(services, { payer, terms, tried: [] });
+  const evaluate = (payer: Payer) => evaluatePayer(services, { payer, terms, tried: [] }).candidate;
   return [
     { ...evaluate(named), is_chosen: true, excluded_by: '', detail: '' },
     ...others.map((payer): RouteCandidate => {
@@ -146,12 +165,17 @@ function evaluateFirst(services: RouterServices, terms: RouteTerms): RouteCandid
   ];
 }
 
-type Evaluation = { payer: Payer; terms: RouteTerms; tried: readonly TriedPayer[] };
+type Evaluation = {
+  payer: Payer;
+  terms: RouteTerms;
+  tried: readonly TriedPayer[];
+  refused?: RefusedPayer | undefined;
+};
 
-function evaluatePayer(
-  services: RouterServices,
-  { payer, terms, tried }: Evaluation,
-): RouteCandidate {
+type Evaluated = { candidate: RouteCandidate; providerPrice: string | undefined };
+
+function evaluatePayer(services: RouterServices, evaluation: Evaluation): Evaluated {
+  const { payer, terms } = evaluation;
   const source = findCurrency(terms.sourceCurrency);
   assert(source !== undefined, 'a payout is in a known currency');
   const standing = describeStanding(services, payer);
@@ -162,18 +186,19 @@ function evaluatePayer(
     amount: { side: 'destination', minor: terms.destinationMinor },
     rates: services.rates(),
   });
-  const { margin_basis_points: marginBasisPoints, ...shown } = standing;
+  const { margin_basis_points: _margin, ...described } = standing;
+  const shown = { ...described, provider_price: describePrice(services, payer, terms) };
   if (!quote.ok) {
     const prices = { fee: '', exchange_rate: '', cost: '', score: null, is_chosen: false };
-    return { ...shown, ...prices, excluded_by: quote.reason, detail: quote.detail };
+    const candidate = { ...shown, ...prices, excluded_by: quote.reason, detail: quote.detail };
+    return { candidate, providerPrice: undefined };
   }
   const costMinor = quote.sourceMinor + quote.feeMinor;
-  const excluded = findExclusion(
-    services,
-    { payer, terms, tried },
-    { costMinor, needsVerification: quote.verificationRequired },
-  );
-  return {
+  const excluded = findExclusion(services, evaluation, {
+    costMinor,
+    needsVerification: quote.verificationRequired,
+  });
+  const candidate: RouteCandidate = {
     ...shown,
     fee: formatAmount(quote.feeMinor, source),
     exchange_rate: formatRate(quote.rate),
@@ -181,12 +206,34 @@ function evaluatePayer(
     score: score(standing, {
       feeMinor: quote.feeMinor,
       sourceMinor: quote.sourceMinor,
-      marginBasisPoints: terms.sourceCurrency === terms.destinationCurrency ? 0 : marginBasisPoints,
+      marginBasisPoints: getMargin(quote, { payer, terms }),
     }),
     is_chosen: false,
     excluded_by: excluded?.rule ?? '',
     detail: excluded?.detail ?? '',
   };
+  return { candidate, providerPrice: quote.providerPrice?.text };
+}
+
+/** The latest price of the payer's provider, even if it is too old to be used. */
+function describePrice(
+  { nowMs }: RouterServices,
+  { offer }: Payer,
+  terms: RouteTerms,
+): RouteCandidate['provider_price'] {
+  const source = findCurrency(terms.sourceCurrency);
+  const destination = findCurrency(terms.destinationCurrency);
+  if (offer === undefined || source === undefined || destination === undefined) return null;
+  const price = findLatestPrice(offer, { source, destination });
+  if (price === undefined) return null;
+  return describeProviderPrice(price, { destinationMinor: terms.destinationMinor, nowMs: nowMs() });
+}
+
+/** The margin of the tariff, or, with a provider's price, all that the rate leaves out of the mid rate. */
+function getMargin(quote: Quote, { payer, terms }: Pick<Evaluation, 'payer' | 'terms'>): number {
+  if (terms.sourceCurrency === terms.destinationCurrency) return 0;
+  if (quote.providerPrice === undefined) return payer.pricing.marginBasisPoints;
+  return Math.round(Number(formatMargin(quote.rate, quote.midRate)) * 10_000);
 }
 
 export function describeStanding(services: RouterServices, payer: Payer): Standing {
@@ -220,10 +267,14 @@ export function score(
 
 function findExclusion(
   services: RouterServices,
-  { payer, terms, tried }: Evaluation,
+  { payer, terms, tried, refused }: Evaluation,
   offer: { costMinor: bigint; needsVerification: boolean },
 ): { rule: ExclusionRule; detail: string } | undefined {
   const { railName, key } = payer;
+  if (refused?.reason === 'price_worse' && refused.rail === railName && refused.payerKey === key) {
+    const detail = refused.detail ?? 'its provider asked more than it had quoted';
+    return { rule: 'price_worse', detail };
+  }
   if (tried.some((one) => one.rail === railName && one.payer_key === key)) {
     return { rule: 'tried_before', detail: 'it refused this payout' };
   }

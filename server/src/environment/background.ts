@@ -83,17 +83,22 @@ const partitionsIdleMs = 10 * 60_000;
 const reviewIdleMs = 60_000;
 /** How old the numbers of the overview are at most, but for the time of counting. */
 const countingIdleMs = 60_000;
+/** How soon a reading of prices that is due begins, and other processes use it. */
+const pricesIdleMs = 5_000;
 const recoveryStateIdleMs = 1_000;
 const recoveryIdleMs = 5_000;
 
 type Repeat = (name: string, idleMs: number, run: () => Promise<unknown>) => void;
 
-/** Keeps rates, limits and measurements up to date. Every process needs it, `serve` included. */
+/** Keeps rates, prices, limits and measurements up to date. Every process needs it, `serve` included. */
 export function startRefreshLoops(loops: Loops, parts: BackgroundParts): void {
   const { rates, recovery, payments } = parts;
-  const { limits, measurements } = payments;
+  const { limits, measurements, prices } = payments;
   loops.start('refresh rates', { idleMs: refreshIdleMs, run: () => rates.refresh() });
   loops.start('refresh limits', { idleMs: refreshIdleMs, run: async () => limits.refresh() });
+  if (prices.railNames.length > 0) {
+    loops.start('refresh prices', { idleMs: pricesIdleMs, run: prices.refresh });
+  }
   loops.start('refresh recovery', {
     idleMs: recoveryStateIdleMs,
     errorWaitMaxMs: recoveryStateIdleMs,
@@ -175,6 +180,11 @@ function startChores(
   };
   for (const rail of payments.funds.railNames) {
     repeat(`funds ${rail}`, fundsIdleMs, () => payments.funds.refresh(rail, signal));
+  }
+  for (const rail of payments.prices.railNames) {
+    repeat(`prices ${rail}`, pricesIdleMs, async () => {
+      await payments.prices.read(rail, signal);
+    });
   }
   repeat('webhooks', webhooksIdleMs, deliverer.startDue);
   const { readNext, askNext } = identityChecks;

@@ -13,6 +13,7 @@ import type { Rail } from '../rails/contract/contract.ts';
 import type { PayerDeclaration } from '../rails/contract/declarations.ts';
 import { createFundsReadings } from '../rails/host/funds.ts';
 import { openConfiguredRails } from '../rails/host/open.ts';
+import { openQuotedPrices } from '../rails/host/prices.ts';
 import { describeRailFaults } from '../rails/host/rail-config.ts';
 import { createSandboxRail } from '../rails/sandbox/rail.ts';
 import { createPreview } from '../rules/preview.ts';
@@ -44,7 +45,12 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
   await using parts = new AsyncDisposableStack();
   const configured = parts.adopt(await openRails(base, options), (opened) => opened.close());
   const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails];
-  const catalogue = createCurrentCatalogue(rails, clock);
+  const prices = await openQuotedPrices({
+    db,
+    rails: configured.rails,
+    log: (level, message, fields) => log[level](fields, message),
+  });
+  const catalogue = createCurrentCatalogue(rails, clock, prices.list);
   const measurements = createMeasurements(db.system);
   parts.defer(() => measurements.exchange().catch(onError));
   const limits = openLimitsFile({ config, toleratesFaults }, log);
@@ -78,6 +84,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     measurements,
     rules: createRules(rules),
     times: dispatchTimes[name],
+    requestPrices: prices.request,
     onAnswer: options.onRailAnswer,
   });
   parts.defer(() => dispatcher.settle());
@@ -93,6 +100,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     dispatcher,
     limits,
     funds,
+    prices,
     preview,
     recovery: { db, rails: configured.rails, marker, onError },
     rescreen,

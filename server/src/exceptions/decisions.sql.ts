@@ -5,7 +5,7 @@ import type { PayoutName } from '../payouts/payout-name.ts';
 
 const decide = defineQuery({
   name: 'decide_payout',
-  text: `select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9) as result`,
+  text: `select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as result`,
   columns: { result: column.oneOf('done', 'waiting', 'illegal', 'not_found') },
 });
 
@@ -20,14 +20,18 @@ const decidedPayout = defineQuery({
   name: 'find_decided_payout',
   text: `
     select p.account_id, p.id as payout_id, p.user_id, p.destination_token, p.source_currency,
-      p.source_amount, p.fee, p.destination_currency, p.destination_amount, p.status,
+      p.source_amount, p.fee, p.destination_currency, p.destination_amount, p.status, p.rail,
+      p.payer_key, p.provider_price,
       u.kyc_status = 'approved' as is_verified, exists (
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'screening'
           and e.closed_at is null) as has_open_screening, exists (
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'approval'
-          and e.closed_at is null) as has_open_approval,
+          and e.closed_at is null) as has_open_approval, exists (
+        select from exceptions e
+        where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'price_worse'
+          and e.closed_at is null) as has_open_price,
       q.created_by, s.committed_by
     from payout_quotes q
     join payouts p on p.account_id = q.account_id and p.id = q.id
@@ -44,6 +48,8 @@ const decidedPayout = defineQuery({
     has_open_approval: column.boolean,
     created_by: nullable(column.uuid),
     committed_by: nullable(column.uuid),
+    /** Its payer asks more than quoted, and a person decides. */
+    has_open_price: column.boolean,
   },
 });
 
@@ -84,7 +90,7 @@ export async function decidePayoutRow(
     decidedBy: string;
     reason: string;
     personsNeeded: number;
-    next: { rail: string; payerKey: string } | undefined;
+    next: { rail: string; payerKey: string; providerPrice: string | undefined } | undefined;
   },
 ): Promise<DecideResult> {
   const { result } = await one(session, decide, [
@@ -97,6 +103,7 @@ export async function decidePayoutRow(
     decision.personsNeeded,
     decision.next?.rail ?? null,
     decision.next?.payerKey ?? null,
+    decision.next?.providerPrice ?? null,
   ]);
   return result;
 }

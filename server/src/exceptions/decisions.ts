@@ -1,7 +1,10 @@
+import { getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
+import { getDestinationToken } from '../destinations/catalogue.ts';
+import { findFreshPrice, getProviderCost } from '../destinations/provider-pricing.ts';
 import { listTriedPayers } from '../dispatch/dispatch.ts';
 import { describeTerms } from '../dispatch/failover.ts';
 import { findNextPayer, type RouterServices } from '../dispatch/routing.ts';
@@ -115,16 +118,44 @@ async function clearRecipient(
   );
 }
 
-async function findRetry(services: DecisionServices, payout: DecidedPayoutRow) {
-  const tried = await listTriedPayers(services.db.system, {
+/**
+ * Another payer within the quoted cost; or, where the exception is that the payer asks more than quoted,
+ * the same payer at what it asks now.
+ */
+async function findRetry({ db, router }: DecisionServices, payout: DecidedPayoutRow) {
+  const tried = await listTriedPayers(db.system, {
     accountId: payout.account_id,
     payoutId: payout.payout_id,
   });
-  const { next } = findNextPayer(services.router, describeTerms(payout), tried);
-  if (next === undefined) {
+  const { next, nextPrice } = findNextPayer(router, describeTerms(payout), { tried });
+  if (next !== undefined) {
+    return { rail: next.railName, payerKey: next.key, providerPrice: nextPrice };
+  }
+  if (!payout.has_open_price) {
     throw new AppError('illegal_move', 'no other payer can pay it within the quoted cost');
   }
-  return { rail: next.railName, payerKey: next.key };
+  const { rail, payer_key: payerKey } = payout;
+  const price = findAcceptedPrice(router, payout);
+  if (price === undefined) {
+    const detail =
+      'no other payer can pay it within the quoted cost, and its payer has no fresh price';
+    throw new AppError('illegal_move', detail);
+  }
+  return { rail, payerKey, providerPrice: price.text };
+}
+
+/** What the provider of the present payer asks now, if that is known and covers the amount. */
+function findAcceptedPrice(router: RouterServices, payout: DecidedPayoutRow) {
+  const { rail, payer_key: payerKey, destination_amount: destinationMinor } = payout;
+  const payer = router.catalogue().findPayer(getDestinationToken(rail, payerKey));
+  const pair = {
+    source: getCurrency(payout.source_currency),
+    destination: getCurrency(payout.destination_currency),
+  };
+  if (payer?.offer === undefined) return undefined;
+  const found = findFreshPrice(payer.name, payer.offer, pair);
+  if (!found.ok || getProviderCost(found.price, destinationMinor) === undefined) return undefined;
+  return found.price;
 }
 
 /** The newest first; of all accounts if none is named. */

@@ -34,6 +34,7 @@ export const exceptionKinds = [
   'not_sent',
   'parked',
   'routes_exhausted',
+  'price_worse',
   'screening',
   'velocity',
   'rail_missing',

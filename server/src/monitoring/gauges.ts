@@ -17,6 +17,7 @@ import {
   type OpenExceptionsRow,
   type UnfinishedRow,
 } from './gauges.sql.ts';
+import { measurePrices } from './price-ages.ts';
 import { listPairs, type ReadinessParts } from './readiness.ts';
 
 /**
@@ -129,6 +130,16 @@ function createPayoutGauges(gauge: NewGauge) {
       'Age of outlay_rail_funds, where the rail knows it by a statement only',
       'rail',
       'currency',
+    ),
+    priceAge: gauge(
+      'rail_price_age_seconds',
+      'Age of the newest price that the provider of a rail quoted',
+      'rail',
+    ),
+    unpriced: gauge(
+      'rail_payers_unpriced',
+      "Payers and currencies that are not offered, because their provider's price is too old",
+      'rail',
     ),
     unsigned: gauge(
       'ledger_unsigned_seconds',
@@ -273,6 +284,11 @@ function showProcess(
       gauges.funds.set(labels, Number(amount));
       if (asOfMs !== undefined) gauges.fundsAge.set(labels, (clock.nowMs() - asOfMs) / 1000);
     }
+  }
+  for (const { rail, ageMs, unpriced } of measurePrices(catalogue, clock.nowMs())) {
+    const labels = { environment: name, rail };
+    if (ageMs !== undefined) gauges.priceAge.set(labels, ageMs / 1000);
+    gauges.unpriced.set(labels, unpriced);
   }
   const book = environment.rates();
   const unusable = listPairs(catalogue).filter(({ code }) => !book.find('USD', code).ok);

@@ -25,7 +25,8 @@ test('the overview counts what the payouts say, of one account and of all', asyn
   const second = await money.createOwner({ USD: 1_000_000n });
   assert.deepEqual((await look()).payouts_by_day, []);
   const payouts = [];
-  for (const owner of [first, first, first, second]) payouts.push(await money.quoteAndCommit(owner));
+  for (const owner of [first, first, first, second])
+    payouts.push(await money.quoteAndCommit(owner));
   await money.advance(2 * 86_400_000);
   payouts.push(await money.quoteAndCommit(first));
   for (const accountId of [first.accountId, second.accountId, undefined]) {

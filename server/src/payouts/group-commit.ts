@@ -18,16 +18,16 @@ import {
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { commitPayoutRows } from './group-commit.sql.ts';
+import { type PayoutRow } from './payouts.sql.ts';
+import type { QuoteStore } from './payouts.ts';
 import {
   findQuoteContexts,
   insertPayouts,
   type NewPayout,
-  type PayoutRow,
   type QuoteContextQuery,
   type QuoteContextRow,
   quoteRefused,
-} from './payouts.sql.ts';
-import type { QuoteStore } from './payouts.ts';
+} from './quotes.sql.ts';
 import { findRecipientOfQuote } from './recipient-check.sql.ts';
 import type { FindRecipient } from './recipient-check.ts';
 

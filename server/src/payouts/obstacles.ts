@@ -1,5 +1,5 @@
 import type { MissingCode, MissingDetail } from '../attributes/missing.ts';
-import type { RefusalReason } from '../destinations/quote.ts';
+import { lacksPrice, type RefusalReason } from '../destinations/quote.ts';
 import type { RecipientFault } from '../rails/contract/contract.ts';
 
 /**
@@ -162,6 +162,5 @@ export function describeRecipientFaults(
 
 export function describeQuoteRefusal(refusal: { reason: RefusalReason; detail: string }): Obstacle {
   const { reason, detail } = refusal;
-  const isRate = reason === 'rate_unknown' || reason === 'rate_stale';
-  return { code: isRate ? 'rates_unavailable' : reason, detail };
+  return { code: lacksPrice(reason) ? 'rates_unavailable' : reason, detail };
 }

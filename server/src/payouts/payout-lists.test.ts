@@ -5,7 +5,7 @@ import { readRows } from '../../testing/setups/read-rows.ts';
 import { newId } from '../core/ids.ts';
 import { listPayoutRows, type PayoutFilter, payoutLists } from './payout-lists.sql.ts';
 import { describePayoutReason } from './payout-reason.ts';
-import { insertPayouts } from './payouts.sql.ts';
+import { insertPayouts } from './quotes.sql.ts';
 
 let money: MoneyTest;
 before(async () => {

@@ -23,7 +23,11 @@ const openReasons = [
   'rail_frozen',
   'needs_approval',
 ] as const;
-type OpenReason = (typeof openReasons)[number] | 'account_frozen' | 'user_not_active';
+type OpenReason =
+  | (typeof openReasons)[number]
+  | 'account_frozen'
+  | 'user_not_active'
+  | 'price_worse';
 
 const endReasons = Object.keys(reasonTexts) as Reason[];
 export const payoutReasonCodes = [
@@ -49,6 +53,7 @@ const reasonsOfExceptions: readonly [kind: string, reason: OpenReason][] = [
   ['unknown_outcome', 'outcome_unknown'],
   ['approval', 'needs_approval'],
   ['routes_exhausted', 'routes_exhausted'],
+  ['price_worse', 'price_worse'],
   ['not_sent', 'not_sent'],
   ['rail_missing', 'payer_not_configured'],
   ['overdue', 'overdue'],

@@ -9,20 +9,20 @@ import { formatRate } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
 import type { Catalogue, Payer } from '../destinations/catalogue.ts';
-import { type Quote, quotePayer } from '../destinations/quote.ts';
+import { lacksPrice, type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type CommitRow, commitPayoutRow } from './commit.sql.ts';
 import { stopTexts } from './obstacles.ts';
 import { valueInUsd } from './open-quotes.ts';
 import { sealMetadata } from './payout-metadata.ts';
+import { type PayoutRow } from './payouts.sql.ts';
 import {
   findQuoteContexts,
   insertPayout,
   type NewPayout,
-  type PayoutRow,
   type QuoteContextQuery,
   type QuoteContextRow,
-} from './payouts.sql.ts';
+} from './quotes.sql.ts';
 import { findRecipientOfQuote } from './recipient-check.sql.ts';
 import {
   type FindRecipient,
@@ -152,10 +152,11 @@ export async function createPayout(
     notifyUser: request.notifyUser,
     metadata: sealMetadata(services.keys, sealed, request.metadata),
     lockSeconds: payer.rateLockSeconds ?? getLockSeconds(services, [wallet.currency, currency]),
-    estimatedAvailability: new Date(estimateAvailability(payer.availability, startsAtMs)),
+    estimatedAvailability: new Date(estimateAvailability(payer.arrival, startsAtMs)),
     metadataHashes: keyHashes(services.keys, accountId, request.metadataHashes),
     schedule,
     createdBy: owner.maker,
+    providerPrice: quote.providerPrice?.text,
   });
 }
 
@@ -344,7 +345,7 @@ function getQuote({ payer, source, amount, request, rates }: QuoteRequest): Quot
     rates,
   });
   if (quote.ok) return quote;
-  if (quote.reason === 'rate_unknown' || quote.reason === 'rate_stale') {
+  if (lacksPrice(quote.reason)) {
     throw new AppError('rates_unavailable', quote.detail, { retryAfterSeconds: 60 });
   }
   throw refuse(`/${amount.side}_amount`, quote.reason, quote.detail);

@@ -21,7 +21,7 @@ import {
   type Obstacle,
   stopTexts,
 } from './obstacles.ts';
-import { findQuoteContexts, type QuoteContextRow } from './payouts.sql.ts';
+import { findQuoteContexts, type QuoteContextRow } from './quotes.sql.ts';
 import { findRecipientOfQuote, type QuotedRecipientRow } from './recipient-check.sql.ts';
 import {
   checkQuotedRecipient,

@@ -10,6 +10,7 @@ import {
   usdMxn,
 } from '../../testing/setups/schedules.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { readProviderPrice } from '../destinations/provider-pricing.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { getPayoutBefore } from './payout-history.ts';
 import { claimSchedules, type NewSchedule } from './schedules.sql.ts';
@@ -55,6 +56,37 @@ test('a payout runs at the price of its time, and shows the quoted one before th
   await dispatcher.runDue();
   assert.equal((await read(owner, id)).status, 'COMPLETED');
   assert.equal(await money.balance(owner.accountId, 'MXN', 'settlement:first'), 289_000n);
+});
+
+test("a payout runs at the provider's price of its time, which is stored with it", async () => {
+  const owner = await money.createOwner({ USD: 100_000n });
+  const id = await schedule(owner);
+  await money.advance(hourMs);
+  const quoting = { ...rail, readPrices: async () => [] };
+  const price = {
+    rail: rail.name,
+    payer_key: 'first',
+    source_currency: 'USD',
+    destination_currency: 'MXN',
+    rate: '19',
+    fee: [{ upTo: null, fixed: '0.5', basisPoints: 0 }],
+    read_at: new Date(money.clock.nowMs()),
+    holds_until: null,
+    delivery_seconds: null,
+  };
+  const tooOld = { ...price, read_at: new Date(0) };
+  await open({ rail: quoting, prices: [tooOld] }).drain();
+  assert.equal((await read(owner, id)).status, 'SCHEDULED');
+  await money.rows('update payout_schedules set retry_at = now() where retry_at is not null');
+  await open({ rail: quoting, prices: [price] }).drain();
+  const ran = await read(owner, id);
+  // 19 less the margin of one percent; 0.50 to the provider and 1.00 of the tariff.
+  assert.deepEqual([ran.status, ran.exchange_rate, ran.fee], ['PROCESSING', '18.81', 150n]);
+  const [row] = await money.rows<{ provider_price: string }>(
+    'select provider_price from payouts where id = $1',
+    [id],
+  );
+  assert.equal(readProviderPrice(row?.provider_price ?? '').asOfMs, price.read_at.getTime());
 });
 
 test('the earliest payouts that the balance covers run first, and those that it does not let others pass', async () => {

@@ -108,7 +108,7 @@ async function judge(services: SchedulerServices, row: ClaimedSchedule): Promise
     rates: services.rates(),
   });
   if (!quote.ok) return { ...named, obstacle: obstaclesOfRefusals[quote.reason] };
-  const availableAtMs = estimateAvailability(payer.availability, services.nowMs());
+  const availableAtMs = estimateAvailability(payer.arrival, services.nowMs());
   return {
     ...named,
     source_amount: quote.sourceMinor.toString(),
@@ -117,6 +117,7 @@ async function judge(services: SchedulerServices, row: ClaimedSchedule): Promise
     exchange_rate: formatRate(quote.rate),
     mid_rate: formatRate(quote.midRate),
     rounding_nano: quote.roundingNano.toString(),
+    provider_price: quote.providerPrice?.text ?? null,
     estimated_availability: new Date(availableAtMs),
     needs_verification: quote.verificationRequired,
     obstacle: isOutOfBounds(row, quote)
@@ -128,6 +129,7 @@ async function judge(services: SchedulerServices, row: ClaimedSchedule): Promise
 const obstaclesOfRefusals = {
   rate_unknown: 'rates_unavailable',
   rate_stale: 'rates_unavailable',
+  price_stale: 'rates_unavailable',
   below_minimum: 'amount_refused',
   above_maximum: 'amount_refused',
   amount_too_small: 'amount_refused',

@@ -12,8 +12,6 @@ const previewColumns = {
   payout_id: column.uuid,
   user_id: column.uuid,
   exchange_rate: column.text,
-  rail: column.text,
-  payer_key: column.text,
   country: column.text,
   delivery_type: column.oneOf(...deliveryTypes),
   attr_set_id: nullable(column.uuid),
@@ -30,6 +28,7 @@ const selectPreview = defineQuery({
     select p.account_id, p.id as payout_id, p.user_id, p.rail, p.payer_key, p.country,
       p.delivery_type, p.attr_set_id, p.destination_token, p.source_currency, p.source_amount,
       p.fee, p.destination_currency, p.destination_amount, p.exchange_rate,
+      p.provider_price,
       u.kyc_status = 'approved' as is_verified,
       with_version(v.version, v.sealed) as attributes, u.data_key,
       with_version(u.version, u.sealed) as person, u.country as user_country

@@ -59,5 +59,6 @@ function describeRoute(router: RouterServices, row: PreviewRow): RouteCandidate[
   );
   if (route === undefined) return [];
   const { candidates, standing } = route;
-  return candidates.length > 0 ? [...candidates] : [describeChosen(row, standing)];
+  if (candidates.length > 0) return [...candidates];
+  return [describeChosen(row, standing, new Date(router.nowMs()))];
 }

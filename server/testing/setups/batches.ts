@@ -45,6 +45,22 @@ export async function createBatchTest() {
     setRate: (rate: string): void => {
       mid = rate;
     },
+    /** From now on the payer's provider quotes prices, and asks this fee in dollars at a rate of 17. */
+    setPrice: (fee: string, ageMs = 0): void => {
+      const price = {
+        rail: rail.name,
+        payer_key: payer.key,
+        source_currency: 'USD',
+        destination_currency: 'MXN',
+        rate: '17',
+        fee: [{ upTo: null, fixed: fee, basisPoints: 0 }],
+        read_at: new Date(nowMs() - ageMs),
+        holds_until: null,
+        delivery_seconds: null,
+      };
+      const quoting = { ...rail, readPrices: async () => [] };
+      services.catalogue = compileCatalogue([quoting], nowMs(), [price]);
+    },
     /** An account with this much money in cents and a user whose attributes are complete. */
     createOwner: async (usdMinor: bigint): Promise<Owner> => {
       const owner = await money.createOwner({ USD: usdMinor });

@@ -10,7 +10,7 @@ import {
   findSqlState,
   type Session,
 } from '../../src/db/postgres/pool.ts';
-import { compileCatalogue } from '../../src/destinations/catalogue.ts';
+import { type Catalogue, compileCatalogue } from '../../src/destinations/catalogue.ts';
 import { createDispatcher, dispatchTimes, type Rules } from '../../src/dispatch/dispatch.ts';
 import {
   type ApplyResult,
@@ -23,7 +23,8 @@ import type { MidRates } from '../../src/fx/rate-book.ts';
 import { verifyChains } from '../../src/ledger/chain-source.ts';
 import { fundBalance, verifyLedger } from '../../src/ledger/ledger.ts';
 import { commitPayoutRow } from '../../src/payouts/commit.sql.ts';
-import { insertPayout, type NewPayout, type PayoutRow } from '../../src/payouts/payouts.sql.ts';
+import { type PayoutRow } from '../../src/payouts/payouts.sql.ts';
+import { insertPayout, type NewPayout } from '../../src/payouts/quotes.sql.ts';
 import type { Rail, RailAnswer } from '../../src/rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../../src/rails/contract/references.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
@@ -34,7 +35,14 @@ import { readRows } from './read-rows.ts';
 /** An empty environment, with helpers that create accounts, users and payouts. */
 
 export type Owner = { accountId: string; userId: string };
-type DispatcherOptions = { through?: Database; rates?: MidRates; rules?: Rules };
+type DispatcherOptions = {
+  through?: Database;
+  rates?: MidRates;
+  rules?: Rules;
+  /** Instead of one compiled from the rails alone. */
+  catalogue?: () => Catalogue;
+  requestPrices?: (rail: string) => Promise<void>;
+};
 
 /** A router and measurements; without rates it finds no other payers. */
 export function createRouting(db: Database, rails: readonly Rail[], rates = noRates) {
@@ -177,6 +185,8 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         clock,
         rails: new Map(rails.map((rail) => [rail.name, rail])),
         ...routing,
+        router: { ...routing.router, ...(more.catalogue && { catalogue: more.catalogue }) },
+        ...(more.requestPrices && { requestPrices: more.requestPrices }),
         rules: more.rules,
         onAnswer: () => undefined,
         onError: (error) => errors.push(error),

@@ -6,11 +6,13 @@ import { getRate } from '../../src/core/rate.ts';
 import type { Database } from '../../src/db/postgres/pool.ts';
 import { compileCatalogue, getDestinationToken } from '../../src/destinations/catalogue.ts';
 import type { MidRates } from '../../src/fx/rate-book.ts';
-import { findPayoutRow, type NewPayout } from '../../src/payouts/payouts.sql.ts';
+import { findPayoutRow } from '../../src/payouts/payouts.sql.ts';
+import { type NewPayout } from '../../src/payouts/quotes.sql.ts';
 import { cancelledByClient } from '../../src/payouts/schedule-reasons.ts';
 import { createScheduler } from '../../src/payouts/scheduler.ts';
 import { cancelScheduleRow, type NewSchedule } from '../../src/payouts/schedules.sql.ts';
 import type { Rail } from '../../src/rails/contract/contract.ts';
+import type { StoredPrice } from '../../src/rails/host/prices.ts';
 import { createRates } from './destinations.ts';
 import { createMoneyTest, type Owner } from './money.ts';
 import { first, pay } from './routes.ts';
@@ -23,7 +25,13 @@ export const hourMs = 3_600_000;
 
 export type ScheduleTest = Awaited<ReturnType<typeof createScheduleTest>>;
 
-export type OpenOptions = { rates?: MidRates; through?: Database; rail?: Rail; leaseMs?: number };
+export type OpenOptions = {
+  rates?: MidRates;
+  through?: Database;
+  rail?: Rail;
+  leaseMs?: number;
+  prices?: readonly StoredPrice[];
+};
 
 export async function createScheduleTest() {
   const money = await createMoneyTest();
@@ -32,7 +40,7 @@ export async function createScheduleTest() {
   function open({ rates = usdMxn('20'), through = money.db, ...options }: OpenOptions = {}) {
     const errors: unknown[] = [];
     const used = options.rail ?? rail;
-    const catalogue = compileCatalogue([used]);
+    const catalogue = compileCatalogue([used], money.clock.nowMs(), options.prices);
     const scheduler = createScheduler({
       db: through,
       keys: money.keys,

@@ -159,13 +159,14 @@ begin
       source_currency, source_amount, fee, destination_token, destination_currency,
       destination_amount, exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name,
       attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
-      notify_user, metadata, created_at, expires_at, estimated_availability, created_by)
+      notify_user, metadata, created_at, expires_at, estimated_availability, created_by,
+      provider_price)
     select account_id, payout_id, user_id, client_transfer_id, source_token, source_currency,
       source_amount, fee, destination_token, destination_currency, destination_amount,
       exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, attr_set_id,
       attr_version, delivery_type, country, needs_attributes, needs_verification, notify_user,
       coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability,
-      b.created_by
+      b.created_by, provider_price
     from chosen
   ), indexed as (
     insert into payout_metadata (account_id, entry_hash, payout_id)

@@ -141,6 +141,8 @@ create table batch_rows (
   rounding_nano bigint check (rounding_nano >= 0),
   rail text,
   payer_key text,
+  -- As in payout_quotes.
+  provider_price text,
   payer_name text,
   delivery_type text,
   country text,

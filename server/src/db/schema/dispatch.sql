@@ -292,7 +292,7 @@ create function claim_dispatches(
   destination_amount bigint, pickup_code text, committed_at timestamptz,
   estimated_availability timestamptz, user_id uuid, attr_set_id uuid, attributes bytea,
   data_key bytea, person bytea, user_country text, is_verified boolean, account_name text,
-  reference text
+  reference text, provider_price text
 )
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -338,7 +338,7 @@ begin
     p.destination_amount, p.pickup_code, coalesce(p.ran_at, p.committed_at),
     p.estimated_availability, p.user_id, p.attr_set_id, with_version(v.version, v.sealed),
     u.data_key, with_version(u.version, u.sealed), u.country, u.kyc_status = 'approved', a.name,
-    j.reference
+    j.reference, p.provider_price
   from planned j
   join payouts p on p.account_id = j.account_id and p.id = j.payout_id
   join users u on u.account_id = j.account_id and u.id = p.user_id

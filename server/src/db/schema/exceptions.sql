@@ -8,7 +8,7 @@ create table exceptions (
     'paid_after_refusal', 'accepted_after_refusal', 'paid_after_return', 'refused_after_payment',
     'return_of_unpaid', 'excess_return', 'amount_differs', 'unknown_outcome', 'not_sent', 'parked',
     'routes_exhausted', 'screening', 'velocity', 'rail_missing', 'overdue', 'unscheduled',
-    'report_changed', 'recovered', 'approval')),
+    'report_changed', 'recovered', 'approval', 'price_worse')),
   -- References, codes and our own words; no personal data.
   detail text not null default '',
   currency text,
@@ -137,9 +137,10 @@ create function is_decision_legal(
       where kind in ('paid_after_refusal', 'accepted_after_refusal', 'amount_differs')));
 $$;
 
--- Sends a payout on hold or in ERROR again; with a next payer, through that one.
+-- Sends a payout on hold or in ERROR again; with a next payer, through that one, at the price of its
+-- provider. That may be the present payer, at a price that was too high before a person accepted it.
 create function resume_payout(
-  payout payouts, p_next_rail text, p_next_payer text, p_at timestamptz
+  payout payouts, p_next_rail text, p_next_payer text, p_next_price text, p_at timestamptz
 ) returns void
   language plpgsql as $$
 begin
@@ -162,8 +163,11 @@ begin
     is_checked = payout_dispatches.is_checked or excluded.is_checked, lease_until = null,
     fence = payout_dispatches.fence + 1, tries = 0, faults = 0, frozen_by = null;
   payout := move_payout(payout, 'PROCESSING', '', p_at);
-  if p_next_rail is not null then
-    perform reroute_payout(payout, p_next_rail, p_next_payer, p_at);
+  if p_next_rail = payout.rail and p_next_payer = payout.payer_key then
+    update payout_states set provider_price = p_next_price
+    where account_id = payout.account_id and payout_id = payout.id;
+  elsif p_next_rail is not null then
+    perform reroute_payout(payout, p_next_rail, p_next_payer, p_next_price, p_at);
   end if;
 end
 $$;
@@ -185,7 +189,7 @@ begin
       perform reroute_payout(payout, p_asked.rail, coalesce((
         select payer_key from attempts
         where account_id = payout.account_id and payout_id = payout.id and rail = p_asked.rail
-        order by number desc limit 1), payout.payer_key), p_at);
+        order by number desc limit 1), payout.payer_key), null, p_at);
     end if;
   end if;
   v_result := apply_observation(payout.account_id, payout.id, p_id, 'person',
@@ -201,13 +205,13 @@ $$;
 -- - release: continue a payout on hold
 -- - refund: cancel it where no attempt is in flight
 -- - paid, not_paid, returned: supply the outcome that the rail does not report
--- - retry: send a payout in ERROR through the named payer
+-- - retry: send a payout in ERROR through the named payer, at the named price of its provider
 -- - write_off: post what was paid for a payout that has ended, and refund what is still reserved
 -- - dismiss: close exceptions that leave nothing open
 -- Returns done, waiting (for another person), illegal or not_found.
 create function decide_payout(
   p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text,
-  p_needed integer, p_next_rail text, p_next_payer text
+  p_needed integer, p_next_rail text, p_next_payer text, p_next_price text default null
 ) returns text
   language plpgsql as $$
 declare
@@ -257,7 +261,7 @@ begin
   if p_action in ('paid', 'not_paid', 'returned') then
     perform supply_outcome(v_payout, p_id, p_action, v_alive, v_asked, v_now);
   elsif p_action in ('release', 'retry') then
-    perform resume_payout(v_payout, p_next_rail, p_next_payer, v_now);
+    perform resume_payout(v_payout, p_next_rail, p_next_payer, p_next_price, v_now);
   elsif p_action in ('refund', 'write_off') then
     if v_payout.status not in ('CANCELLED', 'COMPLETED') then
       perform move_payout(v_payout, 'CANCELLED', 'decided by a person', v_now);

@@ -49,7 +49,9 @@ create function payout_as_of(
           and e.type = 'payout.returned' and e.created_at <= p_at
         order by e.sequence desc limit 1
       ), s.returned_amount) end,
-    0, 0, coalesce(x.quoted_mid_rate, q.mid_rate)
+    0, 0, coalesce(x.quoted_mid_rate, q.mid_rate),
+    case when s.rail is null then coalesce(s.provider_price, q.provider_price)
+      else s.provider_price end
   from payout_quotes q
   left join payout_states s
     on s.account_id = q.account_id and s.payout_id = q.id and s.committed_at <= p_at

@@ -51,8 +51,8 @@ begin
     join payout_statuses s on s.status = m.to_status
     where (m.from_status in ('HOLD', 'ERROR') or s.has_ended)
       and e.account_id = m.account_id and e.payout_id = m.payout_id and e.closed_at is null
-      and e.kind in ('unknown_outcome', 'not_sent', 'parked', 'routes_exhausted', 'rail_missing',
-        'screening', 'velocity', 'approval', 'overdue', 'unscheduled', 'recovered')
+      and e.kind in ('unknown_outcome', 'not_sent', 'parked', 'routes_exhausted', 'price_worse',
+        'rail_missing', 'screening', 'velocity', 'approval', 'overdue', 'unscheduled', 'recovered')
   ), voided as (
     update velocity_entries v set is_void = true
     from move m

@@ -86,7 +86,8 @@ begin
         describe_observation(o), v_payout.destination_currency, v_payout.destination_amount, p_at);
     end if;
     if o.is_rerouted then
-      perform reroute_payout(v_payout, o.details ->> 'next_rail', o.details ->> 'next_payer', p_at);
+      perform reroute_payout(v_payout, o.details ->> 'next_rail', o.details ->> 'next_payer',
+        o.details ->> 'next_price', p_at);
     end if;
   end loop;
 end

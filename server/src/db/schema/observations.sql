@@ -68,6 +68,7 @@ create type observation_details as (
   -- Where a rejected payout continues.
   next_rail text,
   next_payer text,
+  next_price text,
   -- No payer is left.
   is_exhausted boolean,
   -- The kind of exception to open with HOLD or ERROR.

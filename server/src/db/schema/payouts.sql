@@ -22,6 +22,8 @@ create table payout_quotes (
   rounding_nano bigint not null check (rounding_nano >= 0),
   rail text not null,
   payer_key text not null,
+  -- JSON, where the payer's provider quotes prices: the price from which this one was computed.
+  provider_price text,
   payer_name text not null,
   delivery_type text not null,
   country text not null,
@@ -165,6 +167,9 @@ create table payout_states (
   -- The present route; null: as quoted.
   rail text,
   payer_key text,
+  -- The provider's price at which it was given to the present route, or a person accepted it; null: as
+  -- quoted, or its payer's provider quotes none.
+  provider_price text,
   -- In the destination's minor units; never more than was paid.
   returned_amount bigint not null default 0 check (returned_amount >= 0),
   -- A rail's answers give the total that came back, its notifications the parts. Both report the same
@@ -255,7 +260,9 @@ select q.account_id, q.id, q.user_id, coalesce(s.status, 'PENDING') as status,
   coalesce(s.updated_at, q.created_at) as updated_at,
   coalesce(s.returned_amount, 0) as returned_amount,
   coalesce(s.returned_by_query, 0) as returned_by_query,
-  coalesce(s.returned_by_notification, 0) as returned_by_notification, q.mid_rate
+  coalesce(s.returned_by_notification, 0) as returned_by_notification, q.mid_rate,
+  case when s.rail is null then coalesce(s.provider_price, q.provider_price)
+    else s.provider_price end as provider_price
 from payout_quotes q
 left join payout_states s on s.account_id = q.account_id and s.payout_id = q.id;
 grant select on payouts to outlay_tenant;
@@ -334,8 +341,8 @@ create function create_payouts(
   p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[],
   p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[],
   p_metadata text[], p_lock_seconds integer[], p_availabilities timestamptz[],
-  p_runs timestamptz[], p_usd_amounts bigint[], p_makers uuid[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[],
-  p_may_wait boolean
+  p_runs timestamptz[], p_usd_amounts bigint[], p_makers uuid[], p_provider_prices text[],
+  p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean
 ) returns table (
   id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
   sealed bytea, data_key bytea, is_refused boolean
@@ -359,12 +366,12 @@ begin
       p_destination_amounts, p_rates, p_mid_rates, p_rounding_nanos, p_rails, p_payer_keys,
       p_payer_names, p_sets, p_delivery_types, p_countries, p_needs_attributes,
       p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities, p_runs,
-      p_usd_amounts, p_makers)
+      p_usd_amounts, p_makers, p_provider_prices)
       as r (account_id, id, user_id, client_transfer_id, source_token, source_currency,
         source_amount, fee, destination_token, destination_currency, destination_amount,
         exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type,
         country, needs_attributes, needs_verification, notify_user, metadata, seconds, available, runs_at,
-        usd_amount, maker)
+        usd_amount, maker, provider_price)
     join users u on u.account_id = r.account_id and u.id = r.user_id
     left join lateral find_attribute_set(r.account_id, r.user_id, r.destination_token,
       r.destination_currency, r.set_id) pinned on true
@@ -375,13 +382,13 @@ begin
       destination_amount, exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name,
       attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
       notify_user, metadata, created_at, expires_at, estimated_availability, runs_at, usd_amount,
-      created_by)
+      created_by, provider_price)
     select account_id, id, user_id, client_transfer_id, source_token, source_currency, source_amount,
       fee, destination_token, destination_currency, destination_amount, exchange_rate, mid_rate,
       rounding_nano, rail, payer_key, payer_name, attr_set_id, attr_version, delivery_type, country,
       needs_attributes, needs_verification, notify_user, metadata, at,
       date_trunc('second', at + seconds * interval '1 second'), available, runs_at,
-      case when runs_at is null then usd_amount else 0 end, maker
+      case when runs_at is null then usd_amount else 0 end, maker, provider_price
     from request where not is_refused
   ), new_metadata as (
     insert into payout_metadata (account_id, entry_hash, payout_id)

@@ -242,6 +242,67 @@ create table rail_passes (
 );
 alter table rail_passes enable row level security;
 
+-- The reading of a rail's prices: which process reads them, under a lease by real time, and when they
+-- were last read. Each reading raises the revision, so that a process learns from these rows whether its
+-- prices are current.
+create table rail_price_readings (
+  rail text collate "C" primary key,
+  revision bigint not null default 0,
+  -- The environment's time at which the last reading began.
+  read_at timestamptz,
+  holder uuid,
+  lease_until timestamptz
+);
+alter table rail_price_readings enable row level security;
+
+-- What counterparties ask now: the newest price of each payer and pair of currencies. They are market
+-- data of the operator's contracts and belong to no account.
+create table rail_prices (
+  rail text collate "C" not null,
+  payer_key text collate "C" not null,
+  source_currency text not null,
+  destination_currency text not null,
+  -- In the order in which the rail listed it: its preferred source currency comes first.
+  place integer not null check (place > 0),
+  -- Decimal text: units of the destination for one of the source.
+  rate text not null,
+  -- JSON array of { upTo, fixed, basisPoints }, in units of the source.
+  fee text not null,
+  read_at timestamptz not null,
+  holds_until timestamptz,
+  delivery_seconds integer check (delivery_seconds >= 0),
+  primary key (rail, payer_key, source_currency, destination_currency)
+);
+alter table rail_prices enable row level security;
+
+-- Stores a reading and ends its lease; false, and nothing stored, where another process has taken it over.
+-- A price that the rail did not list again stays until it is too old to be used.
+create function store_rail_prices(
+  p_rail text, p_holder uuid, p_read_at timestamptz, p_payer_keys text[], p_sources text[],
+  p_destinations text[], p_rates text[], p_fees text[], p_holds_until timestamptz[],
+  p_delivery_seconds integer[]
+) returns boolean
+  language plpgsql as $$
+begin
+  update rail_price_readings set revision = revision + 1, read_at = p_read_at, holder = null,
+    lease_until = null
+  where rail = p_rail and holder = p_holder;
+  if not found then return false; end if;
+  insert into rail_prices (rail, payer_key, source_currency, destination_currency, place, rate, fee,
+    read_at, holds_until, delivery_seconds)
+  select p_rail, payer_key, source, destination, place, rate, fee, p_read_at, holds_until, seconds
+  from unnest(p_payer_keys, p_sources, p_destinations, p_rates, p_fees, p_holds_until,
+    p_delivery_seconds) with ordinality
+    as r (payer_key, source, destination, rate, fee, holds_until, seconds, place)
+  on conflict (rail, payer_key, source_currency, destination_currency) do update
+    set place = excluded.place, rate = excluded.rate, fee = excluded.fee,
+      read_at = excluded.read_at, holds_until = excluded.holds_until,
+      delivery_seconds = excluded.delivery_seconds;
+  delete from rail_prices where rail = p_rail and read_at < p_read_at - interval '7 days';
+  return true;
+end
+$$;
+
 -- Amounts sent through a rail on a day (UTC), for its daily limit. A reference counts once.
 create table rail_day_amounts (
   rail text collate "C" not null,

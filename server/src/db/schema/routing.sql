@@ -36,14 +36,15 @@ create function record_routings(
   where r.body is not null;
 $$;
 
--- Assigns another payer. The caller holds the lock of the account's row, and no attempt is in
--- flight.
+-- Assigns another payer. `p_price`: of its provider, at which it takes over; null where that quotes
+-- none. The caller holds the lock of the account's row, and no attempt is in flight.
 create function reroute_payout(
-  payout payouts, p_rail text, p_payer_key text, p_at timestamptz
+  payout payouts, p_rail text, p_payer_key text, p_price text, p_at timestamptz
 ) returns void
   language plpgsql as $$
 begin
-  update payout_states set rail = p_rail, payer_key = p_payer_key, updated_at = p_at
+  update payout_states set rail = p_rail, payer_key = p_payer_key, provider_price = p_price,
+    updated_at = p_at
   where account_id = payout.account_id and payout_id = payout.id;
   if p_rail <> payout.rail then
     perform post_amount(payout, 'unroute', payout.rail, payout.destination_currency,

@@ -203,7 +203,8 @@ create type schedule_try as (
   source_currency text,
   rail text,
   -- What the balance lacks, where the obstacle is the funds.
-  shortfall bigint
+  shortfall bigint,
+  provider_price text
 );
 
 -- Judges tries of one account as `judge_commits` judges commits: recipients first, then whether each
@@ -220,6 +221,7 @@ begin
   for t in
     select r.payout_id, r.fence, r.source_amount, r.fee, r.destination_amount, r.exchange_rate,
       r.mid_rate, r.rounding_nano, r.estimated_availability, r.needs_verification, q.source_currency, q.rail,
+      r.provider_price,
       coalesce(w.balance, 0) as balance,
       case
         when exists (
@@ -250,7 +252,7 @@ begin
     end if;
     v_try := (t.payout_id, t.fence, t.source_amount, t.fee, t.destination_amount, t.exchange_rate,
       t.mid_rate, t.rounding_nano, t.estimated_availability, t.needs_verification, t.obstacle,
-      t.source_currency, t.rail, null);
+      t.source_currency, t.rail, null, t.provider_price);
     if t.obstacle is null and t.source_amount + t.fee > v_balance then
       v_try.obstacle := 'insufficient_funds';
       v_try.shortfall := t.source_amount + t.fee - v_balance;
@@ -278,7 +280,7 @@ begin
   update payout_quotes q set source_amount = t.source_amount, fee = t.fee,
     destination_amount = t.destination_amount, exchange_rate = t.exchange_rate,
     mid_rate = t.mid_rate, rounding_nano = t.rounding_nano, estimated_availability = t.estimated_availability,
-    needs_verification = t.needs_verification, ran_at = p_at
+    needs_verification = t.needs_verification, provider_price = t.provider_price, ran_at = p_at
   from unnest(p_tries) t
   where q.account_id = p_account and q.id = t.payout_id;
   insert into payout_dispatches (account_id, payout_id, rail, due_at)

@@ -54,6 +54,11 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     cause: 'Every payer of the destination refused, or costs more than quoted.',
     remedy: 'Wait: the operator retries the payout or refunds it.',
   },
+  price_worse: {
+    status: 'ERROR',
+    cause: 'The payer asks more than it had quoted, and no other payer can take over.',
+    remedy: 'Wait: the operator sends the payout all the same or refunds it.',
+  },
   account_frozen: {
     status: 'PROCESSING',
     cause: 'The operator has frozen the account. The payout has not been sent.',
@@ -214,12 +219,6 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     status: 'CANCELLED',
     cause: 'The payer refused without a more exact reason.',
     remedy: otherPayer,
-  },
-  price_worse: {
-    status: 'CANCELLED',
-    cause:
-      'The payer asked more for the payment than when it was quoted, and no other payer could take it.',
-    remedy: 'Create a new payout: it gets the present price.',
   },
   payer_error: {
     status: 'CANCELLED',

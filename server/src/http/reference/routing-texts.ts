@@ -15,6 +15,14 @@ export const exclusionTexts: Readonly<Record<string, RoutingText>> = {
     remedy: 'Retry later, or use another currency.',
   },
   rate_stale: { cause: 'The exchange rate is too old for a quote.', remedy: 'Retry later.' },
+  price_stale: {
+    cause: "The latest price of the payer's provider is too old for a quote.",
+    remedy: 'Retry later: prices are read every minute.',
+  },
+  price_worse: {
+    cause: "The payer's provider asks more than the payout was quoted with.",
+    remedy: none,
+  },
   below_minimum: {
     cause: "The source amount is below the payer's `min_limit`.",
     remedy: none,
@@ -55,6 +63,10 @@ export const exceptionTexts: Readonly<Record<string, RoutingText>> = {
   routes_exhausted: {
     cause: 'Every payer of a dynamic destination refused, or costs more than quoted.',
     remedy: operator,
+  },
+  price_worse: {
+    cause: "The payer's provider asks more than quoted, and no other payer can take over.",
+    remedy: `${operator} The price of the payout does not change.`,
   },
   refused_after_payment: {
     cause: 'A rail reports as rejected what it had reported as paid.',

@@ -4,6 +4,7 @@ import type { RailHost } from './host.ts';
 import type { CallbackMessage, CallbackReading } from './inbound.ts';
 import type { Instruction, RecipientDraft, RecipientFault, ReferenceRule } from './instruction.ts';
 import type { RailAnswer, RecoveredPayment } from './outcomes.ts';
+import type { PriceRules } from './price-rules.ts';
 
 export type * from './host.ts';
 export type * from './inbound.ts';
@@ -153,6 +154,8 @@ export type Rail = RailCalls & {
   readonly dailyLimits: Readonly<Record<string, bigint>>;
   readonly companies: readonly CompanyDeclaration[];
   readonly payers: readonly PayerDeclaration[];
+  /** With `readPrices`; `defaultPriceRules` where absent. */
+  readonly priceRules?: PriceRules;
   /** Whether another payer of this rail may use a reference that one payer refused. */
   readonly hasIndependentPayers?: boolean;
 };

@@ -71,6 +71,20 @@ describe("the operator's file of rails", () => {
     assert.deepEqual(config?.payers[0]?.verification, { kind: 'never' });
   });
 
+  it('says how prices of a provider are used', () => {
+    const read = (prices: object) => readFile([rail({ prices })]);
+    assert.deepEqual(read({ bearBasisPoints: 0 }).configs[0]?.prices, {
+      everySeconds: 60,
+      maxAgeSeconds: 900,
+      bearBasisPoints: 0,
+    });
+    assert.match(read({ everySeconds: 1 }).faults[0]?.text ?? '', /prices\.everySeconds: /);
+    assert.match(
+      read({ everySeconds: 600, maxAgeSeconds: 60 }).faults[0]?.text ?? '',
+      /prices: everySeconds must be at most maxAgeSeconds/,
+    );
+  });
+
   it('names every fault, and no value', () => {
     const wrong = rail({ name: 'Cash', dailyLimits: { EUR: 'secret' }, colour: 'red' });
     assert.throws(
@@ -184,6 +198,13 @@ describe('opening rails', () => {
 
   it('refuses a kind that there is not', async () => {
     await assert.rejects(open([rail({ kind: 'pigeon' })]), /kind must be one of .*, not pigeon/);
+  });
+
+  it('refuses rules for prices of a rail that quotes none', async () => {
+    await assert.rejects(
+      open([rail({ config: partnerConfig, prices: {} })]),
+      /rail cash_mx: prices must be absent, because this rail quotes none/,
+    );
   });
 
   it('refuses a corridor that the kind does not have', async () => {

@@ -11,6 +11,7 @@ import {
   timePattern,
 } from '../contract/declaration-values.ts';
 import { deliveryTypes } from '../contract/declarations.ts';
+import { defaultPriceRules } from '../contract/price-rules.ts';
 
 /** The operator's file of rails, with their payers and tariffs. */
 
@@ -106,6 +107,21 @@ const dailyLimits = z.record(z.string(), z.string()).transform((limits, context)
   return read;
 });
 
+/** Only of a rail whose kind quotes prices. */
+const prices = z.strictObject({
+  everySeconds: z
+    .int()
+    .min(5)
+    .max(3600)
+    .default(defaultPriceRules.readEveryMs / 1000),
+  maxAgeSeconds: z
+    .int()
+    .min(10)
+    .max(86_400)
+    .default(defaultPriceRules.ageMsMax / 1000),
+  bearBasisPoints: z.int().min(0).max(10_000).default(defaultPriceRules.bearBasisPoints),
+});
+
 const railName = z.string().regex(/^[a-z0-9_]{1,40}$/, 'must be 1 to 40 of a to z, digits and _');
 
 const rail = z.strictObject({
@@ -115,6 +131,12 @@ const rail = z.strictObject({
   companies: z.array(company),
   payers: z.array(payer),
   dailyLimits: dailyLimits.default({}),
+  prices: prices
+    .refine(
+      ({ everySeconds, maxAgeSeconds }) => everySeconds <= maxAgeSeconds,
+      'everySeconds must be at most maxAgeSeconds',
+    )
+    .optional(),
   pace: z
     .strictObject({
       concurrencyMax: z.int().min(1).max(1000).optional(),

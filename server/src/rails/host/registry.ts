@@ -9,6 +9,7 @@ import type {
   RailModule,
 } from '../contract/contract.ts';
 import type { CorridorDeclaration, PayerDeclaration } from '../contract/declarations.ts';
+import { defaultPriceRules, type PriceRules } from '../contract/price-rules.ts';
 import { chooseEncoding } from '../contract/references.ts';
 import { listFaults, type RailConfig, RailConfigError, type RailFault } from './rail-config.ts';
 
@@ -124,6 +125,10 @@ async function openRail(
     const message = error instanceof Error ? error.message : 'it cannot be opened';
     return { fault: `rail ${name}: ${message}` };
   }
+  if (config.prices !== undefined && calls.readPrices === undefined) {
+    await calls.close?.();
+    return { fault: `rail ${name}: prices must be absent, because this rail quotes none` };
+  }
   const concurrencyMax = config.pace.concurrencyMax ?? module.pace.concurrencyMax;
   const { perSecondMax = module.pace.perSecondMax } = config.pace;
   const { failuresMax } = module.pace;
@@ -136,8 +141,18 @@ async function openRail(
     dailyLimits,
     companies,
     payers,
+    ...(calls.readPrices && { priceRules: readPriceRules(config) }),
   };
   return { rail };
+}
+
+function readPriceRules({ prices }: RailConfig): PriceRules {
+  if (prices === undefined) return defaultPriceRules;
+  return {
+    readEveryMs: prices.everySeconds * 1000,
+    ageMsMax: prices.maxAgeSeconds * 1000,
+    bearBasisPoints: prices.bearBasisPoints,
+  };
 }
 
 /** A rail may be an object of a class, so its calls are bound to it. */
@@ -154,6 +169,7 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.checkRecipient && { checkRecipient: calls.checkRecipient.bind(calls) }),
     ...(calls.check && { check: calls.check.bind(calls) }),
     ...(calls.readFunds && { readFunds: calls.readFunds.bind(calls) }),
+    ...(calls.readPrices && { readPrices: calls.readPrices.bind(calls) }),
     ...(calls.findNextCutOff && { findNextCutOff: calls.findNextCutOff.bind(calls) }),
     ...(calls.recover && { recover: calls.recover.bind(calls) }),
     ...(calls.findUnknownPayments && {

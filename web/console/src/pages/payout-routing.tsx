@@ -84,6 +84,7 @@ function Candidates({
                 ) : (
                   <Amount value={candidate.cost} currency={currency} />
                 )}
+                <ProviderPrice price={candidate.provider_price} />
               </td>
               <td className="right num">{formatRate(candidate.exchange_rate)}</td>
               <td className="right num">
@@ -94,6 +95,17 @@ function Candidates({
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** What the payer's provider asked, where it quotes prices. */
+function ProviderPrice({ price }: { price: Candidate['provider_price'] }): ReactNode {
+  if (price === null) return null;
+  const fee = price.fee === '' ? 'no price' : `${price.fee} ${price.source_currency}`;
+  return (
+    <span className="small faint">
+      provider {fee} at {formatRate(price.exchange_rate)}, {price.age_seconds} s old
+    </span>
   );
 }
 

@@ -20,7 +20,7 @@ import { startService } from './subjects/service.ts';
 const payouts = Number(process.env['BENCH_PAYOUTS'] ?? 1_000_000);
 const recipients = Number(process.env['BENCH_RECIPIENTS'] ?? 100_000);
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 7);
-const usersAtOnce = 256;
+const usersAtOnce = 16;
 
 /** Lists by each of their filters, besides the ones without parameters. */
 const filtered = [

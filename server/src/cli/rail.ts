@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { openRailReports } from '../monitoring/rail-reports.ts';
 import { checkRails } from '../rails/host/check.ts';
 import { readMessage } from '../rails/host/messages.ts';
 import { secretContext } from '../rails/host/open.ts';
@@ -13,7 +14,31 @@ const messageId = option(
   z.string().min(1).max(500),
 );
 
+/** How long a counterparty may take to say what is left. */
+const fundsMsMax = 10_000;
+
 export const railCommands = [
+  defineCommand({
+    name: 'rail list',
+    permission: 'read',
+    about: 'show prefunding, prices, contacts, cut-off and results of each rail',
+    options: {},
+    run: async (context) => {
+      await using opened = await openRails(context);
+      const { funds, rails } = opened;
+      const signal = AbortSignal.timeout(fundsMsMax);
+      // What a counterparty does not say now is shown as unknown.
+      await Promise.allSettled(funds.railNames.map((name) => funds.refresh(name, signal)));
+      const describe = await openRailReports({
+        db: context.db,
+        clock: context.clock,
+        catalogue: opened.catalogue(),
+        rails,
+        railFunds: funds.list,
+      });
+      return rails.map(({ name, kind }) => ({ rail: name, kind, ...describe(name) }));
+    },
+  }),
   defineCommand({
     name: 'rail check',
     permission: 'read',

@@ -200,7 +200,8 @@ async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
   if (worse === undefined && step.reason === 'price_worse') {
     await parts.requestPrices?.(row.rail).catch(parts.onError);
   }
-  if (!isApplied) return;
+  // A price that was refused here says nothing about the payer's answers.
+  if (!isApplied || worse !== undefined) return;
   parts.measurements.count(
     { rail: row.rail, payerKey: row.payer_key },
     {

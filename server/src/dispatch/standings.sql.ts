@@ -46,6 +46,15 @@ const sumCounts = defineQuery({
   },
 });
 
+const storeContacts: Statement = {
+  name: 'store_rail_contacts',
+  text: `
+    insert into rail_contacts as c (rail, heard_at)
+    select rail, heard_at from unnest($1::text[], $2::timestamptz[]) r (rail, heard_at)
+    order by rail
+    on conflict (rail) do update set heard_at = greatest(c.heard_at, excluded.heard_at)`,
+};
+
 const store: Statement = {
   name: 'store_payer_standing',
   text: `
@@ -55,6 +64,15 @@ const store: Statement = {
 
 export type PayerCountsRow = RowOf<typeof sumCounts.columns>;
 export type PayerCounts = Omit<PayerCountsRow, 'rail' | 'payer_key'>;
+
+/** When each rail was last heard. */
+export async function addContacts(
+  session: Session,
+  contacts: ReadonlyMap<string, number>,
+): Promise<void> {
+  const times = [...contacts.values()].map((ms) => new Date(ms));
+  await exec(session, storeContacts, [[...contacts.keys()], times]);
+}
 
 export async function addPayerCounts(
   session: Session,

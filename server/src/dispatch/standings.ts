@@ -5,6 +5,7 @@ import type { Standing } from '../destinations/route-candidate.ts';
 import { recipientReasons } from '../rails/contract/reasons.ts';
 import type { Measured } from './routing.ts';
 import {
+  addContacts,
   addPayerCounts,
   insertStanding,
   type PayerCounts,
@@ -24,7 +25,7 @@ export type Measurements = {
   rateCompany(railName: string, payerKeys: readonly string[]): number | undefined;
   /** Stores the standing that a decision used, once, and returns its identifier. */
   storeStanding(payer: Payer, standing: Standing): Promise<string>;
-  /** Writes the counts of this process and reads those of all processes. */
+  /** Writes the counts and contacts of this process, and reads the counts of all processes. */
   exchange(): Promise<void>;
 };
 
@@ -47,6 +48,8 @@ const ownReasons: ReadonlySet<unknown> = new Set([
   'not_readable',
   'cancelled',
 ]);
+/** Outcomes with which a rail may not have answered at all. */
+const vagueOutcomes: ReadonlySet<unknown> = new Set(['unknown', 'retry', 'hold', 'park']);
 const standingsKept = 10_000;
 
 const noCounts: PayerCounts = {
@@ -62,6 +65,7 @@ const noCounts: PayerCounts = {
 export function createMeasurements(session: Session): Measurements {
   let known = new Map<string, PayerCounts>();
   let pending = new Map<string, PayerCountsRow>();
+  let contacts = new Map<string, number>();
   const stored = new Set<string>();
   // Most payouts meet the same standing: this saves hashing it each time.
   const newest = new WeakMap<Payer, { standing: Standing; id: string }>();
@@ -70,6 +74,9 @@ export function createMeasurements(session: Session): Measurements {
     known.get(nameOf(rail, payerKey)) ?? noCounts;
   return {
     count: ({ rail, payerKey }, reported) => {
+      if (!vagueOutcomes.has(reported.outcome)) {
+        contacts.set(rail, Math.max(contacts.get(rail) ?? 0, reported.nowMs));
+      }
       if (ownReasons.has(reported.reason)) return;
       const name = nameOf(rail, payerKey);
       const counts = pending.get(name) ?? { rail, payer_key: payerKey, ...noCounts };
@@ -99,6 +106,9 @@ export function createMeasurements(session: Session): Measurements {
       const rows = [...pending.values()];
       pending = new Map();
       if (rows.length > 0) await addPayerCounts(session, rows);
+      const heard = contacts;
+      contacts = new Map();
+      if (heard.size > 0) await addContacts(session, heard);
       const sums = await sumPayerCounts(session);
       known = new Map(sums.map((row) => [nameOf(row.rail, row.payer_key), row]));
     },

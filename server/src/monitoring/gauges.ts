@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { type ExpiryMeasureRow, measureExpiries } from '../accounts/expiry-warnings.ts';
 import { freezeScopes } from '../controls/freezes.ts';
+import { formatAmount } from '../core/money.ts';
 import type { Health } from '../dispatch/gate.ts';
 import { measureUnsigned } from '../ledger/checkpoints.ts';
 import { measureNotices, type NoticeMeasureRow } from '../notices/notices.ts';
@@ -17,7 +18,9 @@ import {
   type OpenExceptionsRow,
   type UnfinishedRow,
 } from './gauges.sql.ts';
+import { getLeftMinor, listPrefunding } from './prefunding.ts';
 import { measurePrices } from './price-ages.ts';
+import { listRailNeeds, type RailNeedRow } from './rail-states.sql.ts';
 import { listPairs, type ReadinessParts } from './readiness.ts';
 
 /**
@@ -141,6 +144,12 @@ function createPayoutGauges(gauge: NewGauge) {
       "Payers and currencies that are not offered, because their provider's price is too old",
       'rail',
     ),
+    fundsLeft: gauge(
+      'rail_funds_left',
+      'Of outlay_rail_funds, what is left after the payouts that are committed or scheduled for a day',
+      'rail',
+      'currency',
+    ),
     unsigned: gauge(
       'ledger_unsigned_seconds',
       'How long the oldest change that no signed checkpoint covers has waited',
@@ -201,6 +210,7 @@ type Snapshot = {
   readonly notices: readonly NoticeMeasureRow[];
   readonly unsignedSeconds: number;
   readonly expiries: readonly ExpiryMeasureRow[];
+  readonly needs: readonly RailNeedRow[];
   readonly lists: readonly { list: string; checkedAtMs: number }[];
   readonly readAtMs: number;
 };
@@ -252,8 +262,9 @@ async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot,
     const notices = await measureNotices(session);
     const unsignedSeconds = await measureUnsigned(session);
     const expiries = await measureExpiries(session);
+    const needs = await listRailNeeds(session);
     const measured = { unfinished, exceptions, freezes, webhooks, notices, unsignedSeconds };
-    return { ...measured, expiries, lists: versions };
+    return { ...measured, expiries, needs, lists: versions };
   });
 }
 
@@ -301,11 +312,29 @@ function showProcess(
   }
 }
 
+/** Only in processes that read funds. */
+function showFundsLeft(
+  gauges: AllGauges,
+  { name: environment, railFunds, catalogue }: MeasuredEnvironment,
+  needs: readonly RailNeedRow[],
+): void {
+  for (const [rail, rows] of listPrefunding({ needs, funds: railFunds(), catalogue })) {
+    for (const row of rows) {
+      const leftMinor = getLeftMinor(row);
+      if (leftMinor === undefined) continue;
+      const labels = { environment, rail, currency: row.currency.code };
+      gauges.fundsLeft.set(labels, Number(formatAmount(leftMinor, row.currency)));
+    }
+  }
+}
+
 function showSnapshot(
   gauges: AllGauges,
-  { name: environment, railNames }: MeasuredEnvironment,
+  measured: MeasuredEnvironment,
   { snapshot, steadyMs, realNowMs }: GaugesOptions & { snapshot: Snapshot },
 ): void {
+  const { name: environment, railNames } = measured;
+  showFundsLeft(gauges, measured, snapshot.needs);
   const ageSeconds = (steadyMs() - snapshot.readAtMs) / 1000;
   gauges.readAge.set({ environment }, ageSeconds);
   // 0 instead of absent, so that alert rules can compare it.

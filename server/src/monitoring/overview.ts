@@ -1,7 +1,12 @@
 import { findCurrency } from '../core/currency.ts';
 import { formatAmount } from '../core/money.ts';
-import type { Database } from '../db/postgres/pool.ts';
-import { type OverviewFilter, type PerformanceRow, selectOverview } from './overview.sql.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import {
+  type OverviewFilter,
+  type PerformanceRow,
+  selectOverview,
+  selectRailPerformance,
+} from './overview.sql.ts';
 import { countNewest } from './payout-days.ts';
 
 export type { OverviewFilter } from './overview.sql.ts';
@@ -25,6 +30,15 @@ export async function readOverview(db: Database, filter: OverviewFilter) {
     rails: found.rails.map(describePerformance),
     needs: found.needs,
   };
+}
+
+/** How each rail did in the last days, by its name. */
+export async function readRailPerformance(
+  session: Session,
+  days: number,
+): Promise<ReadonlyMap<string, ReturnType<typeof describePerformance>>> {
+  const rows = await selectRailPerformance(session, { accountId: undefined, days });
+  return new Map(rows.map((row) => [row.key, describePerformance(row)]));
 }
 
 function formatMinor(minor: bigint, code: string): string {

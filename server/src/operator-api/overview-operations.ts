@@ -4,6 +4,7 @@ import { isUuid } from '../core/ids.ts';
 import type { Health } from '../dispatch/gate.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { readOverview } from '../monitoring/overview.ts';
+import { openRailReports, type RailReportServices } from '../monitoring/rail-reports.ts';
 import type { RailFunds } from '../rails/contract/contract.ts';
 import { count, type OperatorServices, text } from './operation.ts';
 
@@ -13,7 +14,7 @@ export type OverviewServices = OperatorServices & {
   readonly railNames: readonly string[];
   healthOf(rail: string): Health;
   railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
-};
+} & RailReportServices;
 
 const share = (about: string) => z.number().nullable().describe(about);
 
@@ -99,6 +100,16 @@ const overviewRoute = (): Route<OperatorServices> =>
     },
   });
 
+const prefunding = z
+  .object({
+    currency: text('Of the balance from which the rail pays'),
+    funds: text('As last read by this process, decimal; "" where it is not known'),
+    committed: text('For payouts that are committed and not handed over, decimal'),
+    scheduled: text('For payouts that are scheduled for the next 24 hours, decimal'),
+    left: text('What remains after both, decimal, negative where it is short; "" if not known'),
+  })
+  .meta({ id: 'RailPrefunding' });
+
 const rail = z
   .object({
     rail: text('The name of the rail'),
@@ -110,6 +121,22 @@ const rail = z
     funds: z
       .array(z.object({ currency: text('The currency'), amount: text('Decimal') }))
       .describe('What is left at the counterparty, where it says so'),
+    prefunding: z
+      .array(prefunding)
+      .describe('What it has to pay from and what it will need, by currency'),
+    prices: z
+      .object({
+        age_seconds: z.number().nullable().describe('Of the newest price; null: none was read'),
+        unpriced: count('Payers and currencies that are not offered for want of a fresh price'),
+      })
+      .nullable()
+      .describe('The prices that its provider quotes; null where tariffs are the price'),
+    heard_at: text('When it last reported something definite, RFC 3339; "" if never'),
+    oldest_unanswered_at: text('When the oldest attempt without an outcome began; "": none'),
+    unresolved_inbound: count('Open exceptions about inbound messages: unmatched or unreadable'),
+    next_cut_off_at: text('When its next file or window closes; "": it has none'),
+    last_day: performance.nullable().describe('Payouts quoted yesterday or today (UTC)'),
+    last_30_days: performance.nullable().describe('Payouts quoted in the last 30 days'),
   })
   .meta({ id: 'OperatorRail' });
 
@@ -124,17 +151,20 @@ const railsRoute = (): Route<OverviewServices> =>
     isVersioned: true,
     operationId: 'listRails',
     tag: 'Operators',
-    summary: 'See the rails: health, payouts in flight, funds',
-    description: 'Any operator may read it.',
+    summary: 'See the rails: health, payouts in flight, prefunding, prices, how they did',
+    description:
+      'Any operator may read it. Health and funds are those of the process that answers. Without health: `outlay admin rail list`.',
     access: 'operator',
     response: railList,
     handle: async ({ env }) => ({ data: await describeRails(env) }),
   });
 
-async function describeRails({ db, railNames, healthOf, railFunds }: OverviewServices) {
+async function describeRails(env: OverviewServices) {
+  const { db, railNames, healthOf, railFunds } = env;
   const sending = await describeSending(db.system);
   const frozen = (await listFreezes(db.system, { withLifted: false })).map((row) => row.rail);
   const names = new Set([...railNames, ...sending.map((row) => row.rail)]);
+  const describe = await openRailReports(env);
   return [...names].toSorted().map((name) => {
     const row = sending.find((one) => one.rail === name);
     return {
@@ -145,6 +175,7 @@ async function describeRails({ db, railNames, healthOf, railFunds }: OverviewSer
       handed_over: row?.handed_over ?? 0,
       waiting: row?.waiting ?? 0,
       funds: railFunds().get(name) ?? [],
+      ...describe(name),
     };
   });
 }

@@ -111,6 +111,13 @@ left join lateral (
   from payout_charges c where c.account_id = p.account_id and c.payout_id = p.id
 ) c on true;
 
+-- When a rail last reported something definite: an answer or a notification.
+create table rail_contacts (
+  rail text primary key,
+  heard_at timestamptz not null
+);
+alter table rail_contacts enable row level security;
+
 -- Results of a payer on a day (UTC), from our own attempts. Ratings are computed from them.
 create table payer_days (
   rail text not null,

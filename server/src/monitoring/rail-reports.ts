@@ -1,0 +1,89 @@
+import { formatSecondsZ } from '../core/clock.ts';
+import { formatAmount } from '../core/money.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import type { Catalogue } from '../destinations/catalogue.ts';
+import type { Rail, RailFunds } from '../rails/contract/contract.ts';
+import { findNextCutOff } from './cut-offs.ts';
+import { readRailPerformance } from './overview.ts';
+import { countNewest } from './payout-days.ts';
+import { getLeftMinor, listPrefunding, type Prefunding } from './prefunding.ts';
+import { measurePrices } from './price-ages.ts';
+import { listRailNeeds, listRailStates } from './rail-states.sql.ts';
+
+/** One look at the rails: contacts, prefunding, prices and how they did. */
+
+export type RailReportServices = {
+  readonly db: Database;
+  readonly clock: { nowMs(): number };
+  readonly catalogue: Catalogue;
+  readonly rails: readonly Pick<Rail, 'name' | 'payers' | 'findNextCutOff'>[];
+  railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
+};
+
+/** Reads what all rails have in common once; the answer describes one by its name. */
+export async function openRailReports(services: RailReportServices) {
+  const { db, clock, catalogue, railFunds } = services;
+  const nowMs = clock.nowMs();
+  const states = await listRailStates(db.system);
+  const needs = await listRailNeeds(db.system);
+  const { lastDay, lastMonth } = await readPerformance(db, nowMs);
+  const prefunding = listPrefunding({ needs, funds: railFunds(), catalogue });
+  const prices = new Map(measurePrices(catalogue, nowMs).map((one) => [one.rail, one]));
+  return (name: string) => {
+    const state = states.find(({ rail }) => rail === name);
+    const rail = services.rails.find((one) => one.name === name);
+    const cutOffMs = rail === undefined ? undefined : findNextCutOff(rail, nowMs);
+    const price = prices.get(name);
+    return {
+      prefunding: (prefunding.get(name) ?? []).map(describePrefunding),
+      prices: price === undefined ? null : describePrice(price),
+      heard_at: write(state?.heard_at),
+      oldest_unanswered_at: write(state?.oldest_unanswered_at),
+      unresolved_inbound: state?.unresolved_inbound ?? 0,
+      next_cut_off_at: cutOffMs === undefined ? '' : write(new Date(cutOffMs)),
+      last_day: lastDay.get(name) ?? null,
+      last_30_days: lastMonth.get(name) ?? null,
+    };
+  };
+}
+
+type Performance = Awaited<ReturnType<typeof readRailPerformance>>;
+type KnownPerformance = { readAtMs: number; lastDay: Performance; lastMonth: Performance };
+
+const performances = new WeakMap<Database, KnownPerformance>();
+/** It reads all payouts of a month, and a page that shows it asks every few seconds. */
+const performanceMsMax = 60_000;
+
+async function readPerformance(db: Database, nowMs: number): Promise<KnownPerformance> {
+  const known = performances.get(db);
+  if (known !== undefined && nowMs - known.readAtMs < performanceMsMax) return known;
+  await countNewest(db);
+  // Counted by days (UTC): those of yesterday and today.
+  const lastDay = await readRailPerformance(db.system, 2);
+  const lastMonth = await readRailPerformance(db.system, 30);
+  const read = { readAtMs: nowMs, lastDay, lastMonth };
+  performances.set(db, read);
+  return read;
+}
+
+function write(time: Date | null | undefined): string {
+  return time === null || time === undefined ? '' : formatSecondsZ(time);
+}
+
+function describePrice({ ageMs, unpriced }: { ageMs: number | undefined; unpriced: number }) {
+  return { age_seconds: ageMs === undefined ? null : Math.floor(ageMs / 1000), unpriced };
+}
+
+function describePrefunding(prefunding: Prefunding) {
+  const { currency, fundsMinor, committedMinor, scheduledMinor } = prefunding;
+  const leftMinor = getLeftMinor(prefunding);
+  const format = (minor: bigint | undefined): string =>
+    minor === undefined ? '' : formatAmount(minor, currency);
+  return {
+    currency: currency.code,
+    funds: format(fundsMinor),
+    committed: format(committedMinor),
+    scheduled: format(scheduledMinor),
+    left: format(leftMinor),
+  };
+}

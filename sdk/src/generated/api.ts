@@ -3605,7 +3605,7 @@ export interface components {
             rating: Decimal | null;
             /** @description What the router compares, the highest wins; null where excluded */
             score: Decimal | null;
-            /** @description What its provider asks, where it quotes prices; the latest one, even if too old */
+            /** @description For operators: what its provider asks, where it quotes prices; the latest one, even if too old */
             provider_price: components["schemas"]["ProviderPrice"] | null;
             /** @description Whether the payout goes through it */
             is_chosen: boolean;

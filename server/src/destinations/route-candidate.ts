@@ -48,7 +48,9 @@ export const candidateSchema = z
     score: z.number().nullable(),
     provider_price: providerPriceSchema
       .nullable()
-      .describe('What its provider asks, where it quotes prices; the latest one, even if too old'),
+      .describe(
+        'For operators: what its provider asks, where it quotes prices; the latest one, even if too old',
+      ),
     is_chosen: z.boolean(),
     excluded_by: z
       .enum(['', ...exclusionRules])
@@ -57,6 +59,12 @@ export const candidateSchema = z
   })
   .meta({ id: 'RouteCandidate' });
 export type RouteCandidate = z.infer<typeof candidateSchema>;
+
+/** As clients see it: what a provider asks is the operator's affair. */
+export const hideProviderPrice = (candidate: RouteCandidate): RouteCandidate => ({
+  ...candidate,
+  provider_price: null,
+});
 
 /** A payer at an instant, whatever the amount. */
 export const standingSchema = candidateSchema

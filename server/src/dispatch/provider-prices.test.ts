@@ -16,8 +16,10 @@ import { quotePayer } from '../destinations/quote.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import { findMargin } from '../payouts/margin.ts';
 import type { Instruction, QuotedPrice, Rail, RailAnswer } from '../rails/contract/contract.ts';
+import { createHost } from '../rails/host/host.ts';
 import type { StoredPrice } from '../rails/host/prices.ts';
 import { explainPayout } from './explain.ts';
+import { applyNotifications } from './notifications.ts';
 
 /** Providers that reach the same bank in Mexico, with prices that move between quote and sending. */
 
@@ -238,6 +240,45 @@ describe('a payout through a provider that quotes prices', () => {
     await market.decide(payout, 'retry');
     assert.equal((await market.run(payout)).status, 'COMPLETED');
     assert.notEqual(sent[0]?.reference, sent[1]?.reference);
+  });
+
+  it('waits too when a notification refuses the price', async () => {
+    const { rail, sent } = createProvider('first', () => ({ outcome: 'accepted' }));
+    const market = openMarket([rail], createPrice('first', '1'));
+    const payout = await market.commit('single');
+    await market.run(payout);
+    const host = createHost({
+      name: 'first',
+      payers: [],
+      db: money.db,
+      keys: money.keys,
+      nowMs: money.clock.nowMs,
+      realNowMs: Date.now,
+      fetch,
+      callbackUrl: '',
+      wake: () => undefined,
+      onInboundMessage: () => undefined,
+      log: () => undefined,
+    });
+    const { reference } = payout;
+    const refused = { outcome: 'rejected', reason: 'price_worse', reference } as const;
+    const observations = [{ ...refused, id: 'refused', atMs: money.clock.nowMs() }];
+    await host.receive({ id: 'message', channel: 'callback', raw: Buffer.of(1), observations });
+    await applyNotifications({
+      db: money.db,
+      router: market.dispatcher.router,
+      measurements: market.dispatcher.measurements,
+      nowMs: money.clock.nowMs,
+      onNotification: () => undefined,
+      onError: (error) => assert.fail(String(error)),
+    });
+    const explained = await market.run(payout);
+    assert.deepEqual([explained.status, sent.length], ['ERROR', 1]);
+    assert.deepEqual(
+      explained.exceptions.map(({ kind }) => kind),
+      ['price_worse'],
+    );
+    assert.equal(await market.decide(payout, 'refund'), 'done');
   });
 
   it('goes to another provider within the quoted cost, at the price of that one', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { candidateSchema } from '../destinations/route-candidate.ts';
+import { candidateSchema, hideProviderPrice } from '../destinations/route-candidate.ts';
 import { explainPayout } from '../dispatch/explain.ts';
 import type { RouterServices } from '../dispatch/routing.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -68,22 +68,32 @@ export function decisionRoutes(): Route<DecisionRouteServices>[] {
       params: z.object({ user_token: z.string(), payout_token: z.string() }),
       response: decisionAnswer,
       refusals: [404],
-      handle: async ({ env, accountId }: Context, { params }) =>
-        hideReview(
-          await explainPayout(
-            { session: env.db.tenant(accountId), router: env.router },
-            {
-              accountId,
-              userId: readUserToken(params.user_token),
-              payoutId: readPayoutToken(params.payout_token),
-            },
-          ),
-        ),
+      handle: async ({ env, accountId, principal }: Context, { params }) => {
+        const services = { session: env.db.tenant(accountId), router: env.router };
+        const explained = await explainPayout(services, {
+          accountId,
+          userId: readUserToken(params.user_token),
+          payoutId: readPayoutToken(params.payout_token),
+        });
+        const shown = hideReview(explained);
+        return principal.operator === undefined ? hidePrices(shown) : shown;
+      },
     }),
   ];
 }
 
 type Explained = Awaited<ReturnType<typeof explainPayout>>;
+
+/** Beside what a client pays, a provider's price is the operator's margin. */
+function hidePrices(explained: Explained): Explained {
+  return {
+    ...explained,
+    decisions: explained.decisions.map((decision) => ({
+      ...decision,
+      candidates: decision.candidates.map(hideProviderPrice),
+    })),
+  };
+}
 
 /** Hides from clients why a payout is under review, which could warn a suspect, and who decided. */
 function hideReview(explained: Explained): Explained {

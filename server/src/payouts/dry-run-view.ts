@@ -4,7 +4,7 @@ import { getCurrency } from '../core/currency.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { candidateSchema } from '../destinations/route-candidate.ts';
+import { candidateSchema, hideProviderPrice } from '../destinations/route-candidate.ts';
 import { amountAnswer } from '../http/schema.ts';
 import { readPostings } from '../ledger/ledger.ts';
 
@@ -104,7 +104,7 @@ export async function viewPostings(
 
 export function writePreview({ route, holds, limits }: SendingPreview) {
   return {
-    route,
+    route: route.map(hideProviderPrice),
     holds,
     limits: limits.map(({ name, count, usdMinor }) => ({
       name,

@@ -72,15 +72,15 @@ describe("the operator's file of rails", () => {
   });
 
   it('says how prices of a provider are used', () => {
-    const read = (prices: object) => readFile([rail({ prices })]);
-    assert.deepEqual(read({ bearBasisPoints: 0 }).configs[0]?.prices, {
+    const readPrices = (prices: object) => readFile([rail({ prices })]);
+    assert.deepEqual(readPrices({ bearBasisPoints: 0 }).configs[0]?.prices, {
       everySeconds: 60,
       maxAgeSeconds: 900,
       bearBasisPoints: 0,
     });
-    assert.match(read({ everySeconds: 1 }).faults[0]?.text ?? '', /prices\.everySeconds: /);
+    assert.match(readPrices({ everySeconds: 1 }).faults[0]?.text ?? '', /prices\.everySeconds: /);
     assert.match(
-      read({ everySeconds: 600, maxAgeSeconds: 60 }).faults[0]?.text ?? '',
+      readPrices({ everySeconds: 600, maxAgeSeconds: 60 }).faults[0]?.text ?? '',
       /prices: everySeconds must be at most maxAgeSeconds/,
     );
   });

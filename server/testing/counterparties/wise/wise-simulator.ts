@@ -65,6 +65,8 @@ export type WiseSimulator = {
   readonly transfers: readonly Transfer[];
   readonly recipientCount: number;
   readonly pendingWebhooks: number;
+  /** No transfer will change by itself. */
+  readonly isSettled: boolean;
   find(reference: string): Transfer | undefined;
   balance(currency: string): bigint;
   subscribe(url: string): void;
@@ -171,6 +173,11 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     get recipientCount() {
       return books.recipients.size;
     },
+    get isSettled() {
+      return [...books.transfers.values()].every(
+        (transfer) => findNext(desk, transfer) === undefined,
+      );
+    },
     get pendingWebhooks() {
       return webhooks.pending;
     },
@@ -208,15 +215,18 @@ const nextStatus: Readonly<Record<string, string>> = {
   bounced_back: 'cancelled',
 };
 
+/** The next status by itself; undefined where there is none. */
+function findNext({ books }: Desk, transfer: Transfer): string | undefined {
+  const { status, fundings, targetAccount } = transfer;
+  const details = books.recipients.get(targetAccount)?.details ?? {};
+  if (status === 'cancelled' && fundings > 0) return 'funds_refunded';
+  if (status === 'outgoing_payment_sent' && isBouncing(details)) return 'bounced_back';
+  return nextStatus[status];
+}
+
 function settle(desk: Desk, transfer: Transfer): void {
-  const recipient = desk.books.recipients.get(transfer.targetAccount);
-  const next = nextStatus[transfer.status];
+  const next = findNext(desk, transfer);
   if (next !== undefined) desk.move(transfer, next);
-  else if (transfer.status === 'cancelled' && transfer.fundings > 0)
-    desk.move(transfer, 'funds_refunded');
-  else if (transfer.status === 'outgoing_payment_sent' && isBouncing(recipient?.details ?? {})) {
-    desk.move(transfer, 'bounced_back');
-  }
 }
 
 /** Returns how to end it. */

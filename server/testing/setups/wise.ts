@@ -62,7 +62,7 @@ export type WiseRail = {
   readonly host: TestHost;
   readonly rail: Awaited<ReturnType<typeof railModule.create>>;
   /** Another instance on the same store, or on the same Wise. */
-  again(changes?: object): Promise<WiseRail['rail']>;
+  again(changes?: object, payer?: Partial<PayerDeclaration>): Promise<WiseRail['rail']>;
   close(): Promise<void>;
 };
 
@@ -77,7 +77,10 @@ export async function openWiseRail(
   opened += 1;
   const named = { name: `wise_${opened}`, payers: [wisePayer, usPayer], ...options.host };
   const host = await openTestHost(named, ground);
-  const again = (changes: object = {}) => railModule.create(configureWise(wise, changes), host);
+  const again: WiseRail['again'] = (changes = {}, payer = {}) => {
+    const payers = host.payers.map((one) => ({ ...one, ...payer }));
+    return railModule.create(configureWise(wise, changes), { ...host, payers });
+  };
   const rail = await again();
   return {
     wise,

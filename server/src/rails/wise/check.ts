@@ -1,5 +1,17 @@
+import { getCurrency } from '../../core/currency.ts';
+import { getAmountMinor } from '../../core/money.ts';
 import type { CallContext, RailFunds } from '../contract/contract.ts';
-import { balancesSchema, stateChange, subscriptionsSchema } from './protocol.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
+import {
+  balancesSchema,
+  type RequirementForm,
+  requirementFormsSchema,
+  stateChange,
+  subscriptionsSchema,
+} from './protocol.ts';
+import { requestQuote } from './quotes.ts';
+import { isKnownKey } from './recipient-fields.ts';
+import { listFields, minorVersion } from './requirements.ts';
 import type { Setup } from './setup.ts';
 
 /** What a look at the account shows: funds, and faults of the setup. */
@@ -38,14 +50,57 @@ export async function check(
     context,
   );
   // Personal tokens may not read subscriptions.
-  if (subscriptions.kind !== 'answered') return faults;
-  const isSubscribed = subscriptions.value.some(
-    (one) => one.trigger_on === stateChange && one.delivery.url === host.callbackUrl,
-  );
+  const isSubscribed =
+    subscriptions.kind !== 'answered' ||
+    subscriptions.value.some(
+      (one) => one.trigger_on === stateChange && one.delivery.url === host.callbackUrl,
+    );
   if (!isSubscribed) {
     faults.push(
       `Wise has no webhook subscription of ${stateChange} to ${host.callbackUrl}: create one (README.md)`,
     );
   }
+  for (const payer of host.payers) {
+    for (const currency of payer.currencies) {
+      const found = await checkRequirements({ api, config }, { payer, currency }, context);
+      faults.push(...found.map((fault) => `payer ${payer.key} (${currency}): ${fault}`));
+    }
+  }
   return faults;
+}
+
+/** Whether Wise serves the route, and asks for nothing there that the rail has no source of. */
+async function checkRequirements(
+  setup: Pick<Setup, 'api' | 'config'>,
+  { payer, currency }: { payer: PayerDeclaration; currency: string },
+  context: CallContext,
+): Promise<readonly string[]> {
+  const { priceAmounts, sourceCurrency } = setup.config;
+  const sourceMinor = getAmountMinor(priceAmounts[0] ?? '100', getCurrency(sourceCurrency));
+  const quote = await requestQuote(setup, { payer, currency, amount: { sourceMinor } }, context);
+  if (quote.kind === 'refused')
+    return [`Wise gives no quote from ${sourceCurrency}: ${quote.code}`];
+  if (quote.kind !== 'answered') return ['Wise gives no quote now'];
+  const forms = await setup.api(
+    {
+      method: 'GET',
+      path: `/v1/quotes/${quote.value.id}/account-requirements`,
+      headers: minorVersion,
+    },
+    requirementFormsSchema,
+    context,
+  );
+  if (forms.kind !== 'answered') return ['Wise gives no account requirements now'];
+  const named = payer.options['recipientType'];
+  const usable = forms.value.filter(({ type }) => named === undefined || type === named);
+  if (usable.length === 0) return ['Wise has no such type of recipient account here'];
+  const lacks = usable.map((form) => listUnknownKeys(form, payer));
+  const [least = []] = lacks.toSorted((a, b) => a.length - b.length);
+  return least.map((key) => `Wise requires ${key}: set options["field.${key}"], or another type`);
+}
+
+function listUnknownKeys(form: RequirementForm, payer: PayerDeclaration): readonly string[] {
+  return listFields(form)
+    .filter(({ key, required }) => required && !isKnownKey(key, payer))
+    .map(({ key }) => key);
 }

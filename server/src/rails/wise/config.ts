@@ -69,7 +69,7 @@ export const configSchema = z.strictObject({
     .max(4),
   /** Time-out of a request. */
   timeoutSeconds: z.number().min(0.1).max(120).default(20),
-  /** How often transfers are listed, for lost webhooks. */
+  /** How often refunds are listed, for lost webhooks. */
   pollSeconds: z.number().min(0.1).max(86_400).default(300),
   /** How long a funding request without an answer may be on its way before it is repeated. */
   fundingSeconds: z.number().min(0).max(3600).default(60),

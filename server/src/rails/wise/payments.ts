@@ -47,7 +47,7 @@ export type Payment = TypedRecord<PaymentState, PaymentValue>;
 export type Payments = PaymentBook<PaymentState, PaymentValue>;
 
 /** Whose payment a transfer is, by the transfer's ID, and what the poll has reported of it. */
-export const transferStates = ['known', 'paid', 'returned'] as const;
+export const transferStates = ['known', 'returned'] as const;
 const transferSchema = z.object({ reference: z.string() });
 
 export function openTransfers(store: RailHost['store']) {

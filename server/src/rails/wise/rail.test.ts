@@ -365,4 +365,6 @@ test('funds and the check show the balances, the subscription and a wrong token'
   assert.match((await stranger.check?.(context))?.join() ?? '', /refuses the credentials/);
   const other = await subject.again({ sourceCurrency: 'JPY' });
   assert.match((await other.check?.(context))?.join() ?? '', /no JPY balance/);
+  const swift = await subject.again({}, { options: { recipientType: 'swift_code' } });
+  assert.match((await swift.check?.(context))?.join() ?? '', /no such type/);
 });

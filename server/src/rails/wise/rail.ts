@@ -17,10 +17,10 @@ import { configSchema, readPublicKey, type WiseConfig } from './config.ts';
 import { cancel, query, send } from './pay.ts';
 import { openPayments } from './payments.ts';
 import { readPrices } from './prices.ts';
-import { accountKeys, listRecipientFaults, readField } from './recipient-fields.ts';
+import { accountKeys, listRecipientFaults, nobody, readField } from './recipient-fields.ts';
 import { createRequirements } from './requirements.ts';
 import { readRecipient, type Setup } from './setup.ts';
-import { findUnknownTransfers, pollTransfers, recoverTransfers } from './transfer-list.ts';
+import { findUnknownTransfers, pollRefunds, recoverTransfers } from './transfer-list.ts';
 
 /** Payments by transfers of the Wise Platform API, funded from a balance (README.md). */
 export const railModule: RailModule<WiseConfig> = {
@@ -52,7 +52,7 @@ function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
     checkRecipient: (draft) => checkRecipient(setup, draft),
     readCallback: (message) => readCallback(message, { host, payments, webhookKeys, profileId }),
     work: async (context) => {
-      await pollTransfers(setup, context);
+      await pollRefunds(setup, context);
       return undefined;
     },
     workIdleMs: config.pollSeconds * 1000,
@@ -106,19 +106,3 @@ function checkPayer(payer: PayerDeclaration, collected: CollectedAttributes): re
   const missing = keys.filter((key) => (readField(key, recipient)?.value ?? '') === '');
   return missing.map((key) => `clients are not asked for an attribute that fills Wise's ${key}`);
 }
-
-const nobody: Instruction['beneficiary'] = {
-  firstName: '',
-  middleName: '',
-  lastName: '',
-  businessName: '',
-  address1: '',
-  address2: '',
-  city: '',
-  stateProvince: '',
-  postalCode: '',
-  countryCode: '',
-  email: '',
-  mobileNumber: '',
-  dateOfBirth: '',
-};

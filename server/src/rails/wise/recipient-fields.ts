@@ -61,6 +61,29 @@ export function readField(key: string, recipient: Recipient): FieldSource | unde
   return readPerson(key, recipient);
 }
 
+/** Whether the rail has a source for the key, whatever its value. */
+export function isKnownKey(key: string, payer: PayerDeclaration): boolean {
+  const nowhere = { payer, countryCode: '', currency: '', attributes: {}, beneficiary: nobody };
+  return readField(key, nowhere) !== undefined;
+}
+
+/** A beneficiary of whom nothing is known. */
+export const nobody: Beneficiary = {
+  firstName: '',
+  middleName: '',
+  lastName: '',
+  businessName: '',
+  address1: '',
+  address2: '',
+  city: '',
+  stateProvince: '',
+  postalCode: '',
+  countryCode: '',
+  email: '',
+  mobileNumber: '',
+  dateOfBirth: '',
+};
+
 function readPerson(key: string, recipient: Recipient): FieldSource | undefined {
   const { beneficiary, attributes, countryCode } = recipient;
   const choose = (type: string, field: string, own: string): FieldSource =>

@@ -38,7 +38,7 @@ export type Requirements = {
 const roundsMax = 6;
 
 /** Version 1.1 has the name and e-mail of the recipient among the fields. */
-const minorVersion = { 'accept-minor-version': '1' };
+export const minorVersion = { 'accept-minor-version': '1' };
 
 type Cached = { readonly forms: readonly RequirementForm[]; readonly untilMs: number };
 
@@ -98,7 +98,7 @@ export function createRequirements(
 /** Forms in memory; more routes than this are read again. */
 const cacheMax = 1000;
 
-function listFields(form: RequirementForm): readonly RequirementField[] {
+export function listFields(form: RequirementForm): readonly RequirementField[] {
   return form.fields.flatMap(({ group }) => group);
 }
 

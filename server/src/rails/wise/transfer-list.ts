@@ -16,9 +16,14 @@ export type ListSetup = {
 
 const pageSize = 100;
 /** An endless list must not keep a pass from ending. */
-const pagesMax = 1000;
+const allPagesMax = 10_000;
 
-type Query = { readonly sinceMs: number; readonly status?: string };
+type Query = {
+  readonly sinceMs: number;
+  readonly status?: string;
+  /** Where fewer are enough, the rest of the list is left out. */
+  readonly pagesMax?: number;
+};
 
 /**
  * Transfers of the profile created since `sinceMs` (real time).
@@ -27,7 +32,7 @@ type Query = { readonly sinceMs: number; readonly status?: string };
  */
 async function* listTransfers(
   { api, config, host }: ListSetup,
-  { sinceMs, status }: Query,
+  { sinceMs, status, pagesMax = allPagesMax }: Query,
   context: CallContext,
 ): AsyncGenerator<Transfer, void> {
   for (let page = 0; page < pagesMax; page += 1) {
@@ -48,33 +53,28 @@ async function* listTransfers(
     }
     if (answer.value.length < pageSize) return;
   }
-  throw new Error('the list of transfers at Wise has no end');
+  if (pagesMax === allPagesMax) throw new Error('the list of transfers at Wise has no end');
 }
 
 /** Bounces come "up to several weeks" after the payment (guide "Tracking transfers"). */
 const refundsSinceMs = 60 * 86_400_000;
-/** Younger ones are queried by the service. */
-const paidSinceMs = 3 * 86_400_000;
 
-/** Reports what lost webhooks would have said, under the same ids. */
-export async function pollTransfers(setup: ListSetup, context: CallContext): Promise<void> {
-  const nowMs = setup.host.realNowMs();
-  const paid = { status: 'outgoing_payment_sent', sinceMs: nowMs - paidSinceMs };
-  const refunded = { status: 'funds_refunded', sinceMs: nowMs - refundsSinceMs };
-  for (const query of [paid, refunded]) {
-    for await (const transfer of listTransfers(setup, query, context)) {
-      await reportTransfer(setup, transfer);
-    }
+/**
+ * Reports the refunds whose webhooks were lost, under the same ids. The service does not query a payment
+ * that counts as paid; those that are under way it queries itself.
+ */
+export async function pollRefunds(setup: ListSetup, context: CallContext): Promise<void> {
+  const query = { status: 'funds_refunded', sinceMs: setup.host.realNowMs() - refundsSinceMs };
+  for await (const transfer of listTransfers(setup, query, context)) {
+    await reportRefund(setup, transfer);
   }
 }
 
-async function reportTransfer({ host, payments }: ListSetup, transfer: Transfer): Promise<void> {
+async function reportRefund({ host, payments }: ListSetup, transfer: Transfer): Promise<void> {
   const { id: transferId, status } = transfer;
   const records = openTransfers(host.store);
   const record = await records.find(transferId);
-  const isEnd = readStanding(status) === 'refunded';
   if (record === undefined || record.state === 'returned') return;
-  if (!isEnd && record.state === 'paid') return;
   const { reference } = record.value;
   const payment = await payments.find(reference);
   if (payment?.state === 'refused' || payment?.state === 'cancelled') return;
@@ -84,7 +84,7 @@ async function reportTransfer({ host, payments }: ListSetup, transfer: Transfer)
   const id = nameStatus(transferId, status);
   const raw = Buffer.from(JSON.stringify({ id: transferId, status, reference }));
   await host.receive({ id, channel: 'poll', raw, observations: [observation] });
-  await records.write(record, { state: isEnd ? 'returned' : 'paid', value: record.value });
+  await records.write(record, { state: 'returned', value: record.value });
 }
 
 const outcomes = {
@@ -149,7 +149,9 @@ async function keepRecovered(
   });
 }
 
-const startSinceMs = 7 * 86_400_000;
+/** What a backup lacks is the newest; a look at every start must be short. */
+const startSinceMs = 2 * 86_400_000;
+const startPagesMax = 50;
 
 /** Whether Wise has funded transfers under references of this service that have no record here. */
 export async function findUnknownTransfers(
@@ -158,7 +160,7 @@ export async function findUnknownTransfers(
 ): Promise<string | undefined> {
   const { host, payments } = setup;
   let count = 0;
-  const query = { sinceMs: host.realNowMs() - startSinceMs };
+  const query = { sinceMs: host.realNowMs() - startSinceMs, pagesMax: startPagesMax };
   for await (const transfer of listTransfers(setup, query, context)) {
     const reference = transfer.customerTransactionId ?? '';
     if (!ownReference.test(reference) || readStanding(transfer.status) === 'unfunded') continue;

@@ -44,6 +44,13 @@ export const usPayer: PayerDeclaration = {
   currencies: ['USD'],
 };
 
+export const germanPayer: PayerDeclaration = {
+  ...wisePayer,
+  key: 'wise-de',
+  countryCode: 'DEU',
+  currencies: ['EUR'],
+};
+
 export function configureWise(wise: WiseSimulator, changes: object = {}) {
   return railModule.configSchema.parse({
     baseUrl: wise.url,
@@ -75,7 +82,11 @@ export async function openWiseRail(
 ): Promise<WiseRail> {
   const wise = await openWise(options.wise);
   opened += 1;
-  const named = { name: `wise_${opened}`, payers: [wisePayer, usPayer], ...options.host };
+  const named = {
+    name: `wise_${opened}`,
+    payers: [wisePayer, usPayer, germanPayer],
+    ...options.host,
+  };
   const host = await openTestHost(named, ground);
   const again: WiseRail['again'] = (changes = {}, payer = {}) => {
     const payers = host.payers.map((one) => ({ ...one, ...payer }));
@@ -123,6 +134,19 @@ export function newInstruction(changes: Partial<Instruction> = {}): Instruction 
     committedAtMs: Date.now(),
     availableAtMs: Date.now() + 3_600_000,
     ...changes,
+  };
+}
+
+/** Within the currency of the balance. */
+export function toGermany(lastName = 'Byron'): Instruction {
+  const base = newInstruction();
+  return {
+    ...base,
+    payerKey: germanPayer.key,
+    countryCode: 'DEU',
+    currency: 'EUR',
+    attributes: { BankAccountNumber: 'DE89370400440532013000' },
+    beneficiary: { ...base.beneficiary, lastName },
   };
 }
 

@@ -11,6 +11,7 @@ import {
   newInstruction,
   openWiseRail,
   toAmerica,
+  toGermany,
   type WiseRail,
 } from '../../../testing/setups/wise.ts';
 
@@ -109,6 +110,7 @@ const operations = [
   'POST /v1/simulation/balance/topup',
   'POST /v1/transfer-requirements',
   'POST /v1/transfers',
+  'POST /v2/accounts/{accountId}/quotes/{quoteId}/compatibility',
   'POST /v3/profiles/{profileId}/quotes',
   'POST /v3/profiles/{profileId}/subscriptions',
   'POST /v3/profiles/{profileId}/transfers/{transferId}/payments',
@@ -153,6 +155,8 @@ async function walk(subject: WiseRail): Promise<void> {
   const topUp = { profileId: 30_000_001, balanceId: 200_001, currency: 'EUR', amount: 50_000 };
   assert.equal(await call('POST', '/v1/simulation/balance/topup', topUp), 200);
   assert.equal((await rail.send(large, context)).outcome, 'accepted');
+  assert.equal((await rail.send(toGermany(), context)).outcome, 'accepted');
+  assert.equal((await rail.send(toGermany('Mismatch'), context)).outcome, 'rejected');
   await repeatFunding(subject);
   const subscription = {
     name: 'Outlay',

@@ -5,13 +5,13 @@ import type { Reason } from '../contract/reasons.ts';
 import type { ApiResult } from './api.ts';
 import {
   quoteSchema,
-  recipientSchema,
   requirementFormsSchema,
   type Transfer,
   transferSchema,
   type WiseQuote,
 } from './protocol.ts';
 import { type Cost, isDearer, readCost, requestQuote } from './quotes.ts';
+import { createRecipient, verifyRecipient } from './recipient-account.ts';
 import { findUnfilledTransferField } from './requirements.ts';
 import { done, readRecipient, readStop, refuse, type Setup, type Step } from './setup.ts';
 
@@ -35,41 +35,24 @@ export async function prepareOrder(
   instruction: Instruction,
   context: CallContext,
 ): Promise<Step<Order>> {
-  const { api, config, host } = setup;
   const { currency, amountMinor } = instruction;
-  const recipient = readRecipient(host, instruction);
+  const { payer } = readRecipient(setup.host, instruction);
   const amount = { targetMinor: amountMinor };
-  const quoted = await requestQuote(setup, { payer: recipient.payer, currency, amount }, context);
+  const quoted = await requestQuote(setup, { payer, currency, amount }, context);
   if (quoted.kind !== 'answered') return readStop(quoted, nameRefusal(quoted));
   const first = readQuote(setup, instruction, quoted.value);
   if (first.kind === 'stopped') return first;
   const quoteId = quoted.value.id;
-  const { sourceCurrency, profileId } = config;
-  const route = { quoteId, sourceCurrency };
-  const filled = await setup.requirements.fillIn(route, recipient, context);
-  if (filled.kind === 'failed') return readStop(filled.result, 'payer_unavailable');
-  if (filled.kind === 'unfit') return refuse('invalid_details', `requirement:${filled.field}`);
-  const created = await api(
-    {
-      method: 'POST',
-      path: '/v1/accounts',
-      body: {
-        currency,
-        profile: new JsonNumber(profileId),
-        ownedByCustomer: false,
-        ...filled.details,
-      },
-    },
-    recipientSchema,
-    context,
-  );
-  if (created.kind !== 'answered') return readStop(created, 'invalid_details');
-  const recipientId = created.value.id;
+  const created = await createRecipient(setup, { instruction, quoteId }, context);
+  if (created.kind === 'stopped') return created;
+  const recipientId = created.value;
   // The price depends on where the recipient is, and is final only now.
   const updated = await addRecipient(setup, { quoteId, recipientId }, context);
   if (updated.kind !== 'answered') return readStop(updated, 'payer_unavailable');
   const reading = readQuote(setup, instruction, updated.value);
   if (reading.kind === 'stopped') return reading;
+  const verified = await verifyRecipient(setup, { recipientId, quoteId, currency }, context);
+  if (verified.kind === 'stopped') return verified;
   const { feeMinor, fixedUntilMs } = reading.value;
   return done({ recipientId, quoteId, feeMinor, fixedUntilMs });
 }

@@ -106,6 +106,17 @@ export const requirementFormsSchema = z.array(requirementFormSchema).max(50);
 
 export const recipientSchema = z.object({ id: identifier, currency: currencyCode });
 
+const outcomeSchema = z.object({
+  type: code,
+  outcome: code,
+  requiresCustomerAcceptance: z.boolean().default(false),
+});
+
+export const compatibilitySchema = z.object({
+  accountId: identifier,
+  confirmations: orAbsent(z.object({ outcomes: orAbsent(z.array(outcomeSchema).max(20)) })),
+});
+
 export const transferSchema = z.object({
   id: identifier,
   targetAccount: identifier,

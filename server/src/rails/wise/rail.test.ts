@@ -9,6 +9,7 @@ import {
   newInstruction,
   openWiseRail,
   toAmerica,
+  toGermany,
   type WiseRail,
 } from '../../../testing/setups/wise.ts';
 import type { QuotedPrice } from '../contract/contract.ts';
@@ -204,6 +205,24 @@ const unclear: readonly Fault['kind'][] = [
   'garbage',
 ];
 
+test('the bank is asked for name and account where Wise can', async () => {
+  const { rail, wise } = subject;
+  const instruction = toGermany();
+  const answer = await rail.send(instruction, context);
+  assert.equal(answer.outcome, 'accepted');
+  assert.equal(wise.find(instruction.reference)?.quote.rate, '1');
+  assert.deepEqual(await rail.send(toGermany('Mismatch'), context), {
+    outcome: 'rejected',
+    reason: 'name_mismatch',
+    code: 'NAME_MATCHING:PARTIAL_FAILURE',
+  });
+  assert.deepEqual(await rail.send(toGermany('Nobody'), context), {
+    outcome: 'rejected',
+    reason: 'account_not_found',
+    code: 'ACCOUNT_EXISTENCE:FAILURE',
+  });
+});
+
 for (const kind of unclear) {
   test(`a funding answered by ${kind} is unknown, and pays once`, async () => {
     const { rail, wise } = subject;
@@ -336,7 +355,7 @@ test('a user token is renewed by OAuth when it is refused', async () => {
 
 test('prices are never below a quoted fee', async () => {
   const prices = await subject.rail.readPrices?.(context);
-  assert.equal(prices?.length, 2);
+  assert.equal(prices?.length, 3);
   const [price] = prices;
   assert.equal(price?.payerKey, 'wise-gb');
   assert.equal(price.rate, '0.846153');

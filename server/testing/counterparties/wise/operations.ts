@@ -140,6 +140,30 @@ const createRecipient: Handler = ({ desk, body }) => {
   });
 };
 
+/** Recipients of this name do not have the name of their account; those of the other have no account. */
+const outcomes: Readonly<Record<string, object>> = {
+  Mismatch: { type: 'NAME_MATCHING', outcome: 'PARTIAL_FAILURE', requiresCustomerAcceptance: true },
+  Nobody: { type: 'ACCOUNT_EXISTENCE', outcome: 'FAILURE', requiresCustomerAcceptance: false },
+};
+
+const verify: Handler = ({ desk, params: [account = '', quoteId = ''] }) => {
+  const recipient = desk.books.recipients.get(account);
+  if (recipient === undefined || !desk.books.quotes.has(quoteId)) return missing;
+  const found = Object.keys(outcomes).find((name) => recipient.name.includes(name)) ?? '';
+  const outcome = outcomes[found] ?? {
+    type: 'NAME_MATCHING',
+    outcome: 'SUCCESS',
+    requiresCustomerAcceptance: false,
+  };
+  const confirmations = {
+    acceptedOutcomes: false,
+    acceptedAt: null,
+    quoteId,
+    outcomes: [{ ...outcome, fieldsChecked: ['name/fullName'], message: 'Checked with the bank' }],
+  };
+  return ok({ accountId: new JsonNumber(account), quoteId, confirmations });
+};
+
 const transferBody = z.object({
   targetAccount: z.number(),
   quoteUuid: z.guid(),
@@ -356,6 +380,7 @@ export const operations: readonly (readonly [string, RegExp, Handler])[] = [
   ['GET', `/v1/quotes/${id}/account-requirements`, readForms],
   ['POST', `/v1/quotes/${id}/account-requirements`, readForms],
   ['POST', '/v1/accounts', createRecipient],
+  ['POST', `/v2/accounts/${id}/quotes/${id}/compatibility`, verify],
   ['POST', '/v1/transfer-requirements', () => ok(transferForm)],
   ['POST', '/v1/transfers', createTransfer],
   ['GET', '/v1/transfers', listTransfers],

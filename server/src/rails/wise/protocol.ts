@@ -73,7 +73,13 @@ export const quoteSchema = z.object({
   rateType: z.enum(['FIXED', 'FLOATING']),
   rateExpirationTime: orAbsent(instant),
   expirationTime: instant,
-  paymentOptions: z.array(paymentOptionSchema).max(200),
+  // Options that are read in part only, such as disabled ones without amounts, are no options.
+  paymentOptions: z
+    .array(z.unknown())
+    .max(200)
+    .transform((options) =>
+      options.flatMap((option) => paymentOptionSchema.safeParse(option).data ?? []),
+    ),
   notices: z
     .array(z.object({ type: code }))
     .max(100)
@@ -104,7 +110,7 @@ const requirementFormSchema = z.object({
 export type RequirementForm = z.output<typeof requirementFormSchema>;
 export const requirementFormsSchema = z.array(requirementFormSchema).max(50);
 
-export const recipientSchema = z.object({ id: identifier, currency: currencyCode });
+export const recipientSchema = z.object({ id: identifier });
 
 const outcomeSchema = z.object({
   type: code,
@@ -122,10 +128,7 @@ export const transferSchema = z.object({
   targetAccount: identifier,
   quoteUuid: orAbsent(uuid),
   status: z.string().regex(/^[a-z_]{1,60}$/),
-  rate: orAbsent(decimalText),
   created: instant,
-  sourceCurrency: currencyCode,
-  sourceValue: decimalText,
   targetCurrency: currencyCode,
   targetValue: decimalText,
   /** The originator transfer of the description has none; this rail creates standard transfers. */

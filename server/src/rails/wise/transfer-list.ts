@@ -165,7 +165,9 @@ export async function findUnknownTransfers(
     const reference = transfer.customerTransactionId ?? '';
     if (!ownReference.test(reference) || readStanding(transfer.status) === 'unfunded') continue;
     if ((await openTransfers(host.store).find(transfer.id)) !== undefined) continue;
-    if ((await payments.find(reference)) === undefined) count += 1;
+    // A transfer is recorded before it is funded.
+    const payment = await payments.find(reference);
+    if (payment === undefined || payment.state === 'open') count += 1;
   }
   return count === 0
     ? undefined

@@ -83,3 +83,38 @@ test('recovery records what it lists, so that a send only asks', async () => {
     await restored.close();
   }
 });
+
+test('a list that cannot be read fails recovery, and not the pass', async () => {
+  const { rail, wise } = subject;
+  const faults = [{ on: /^GET \/v1\/transfers/, kind: 'maintenance' }] as const;
+  wise.setFaults(faults);
+  try {
+    await rail.work?.(context);
+    await assert.rejects(async () => rail.recover?.(0, context), /cannot be read/);
+    await assert.rejects(async () => rail.findUnknownPayments?.(context), /cannot be read/);
+  } finally {
+    wise.setFaults([]);
+  }
+});
+
+test('a funded transfer of a payment that is open here shows a restore', async () => {
+  const { wise } = subject;
+  const digits = randomUUID();
+  const reference = `${digits.slice(0, 14)}5${digits.slice(15)}`;
+  const instruction = newInstruction({ reference });
+  const restored = await openWiseRail(ground);
+  try {
+    const rail = await restored.again({ baseUrl: wise.url, credentials: { token: wise.token } });
+    // The backup was made between the record and the funding.
+    wise.setFaults([{ on: /\/quotes/, kind: 'maintenance', count: 1 }]);
+    assert.equal((await rail.send(instruction, context)).outcome, 'retry');
+    const before = await rail.findUnknownPayments?.(context);
+    await subject.rail.send(instruction, context);
+    assert.notEqual(await rail.findUnknownPayments?.(context), before);
+    await rail.recover?.(Date.now() - 60_000, context);
+    assert.equal((await rail.query(instruction, context)).outcome, 'accepted');
+    assert.equal(wise.find(reference)?.fundings, 1);
+  } finally {
+    await restored.close();
+  }
+});

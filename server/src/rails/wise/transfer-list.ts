@@ -25,10 +25,17 @@ type Query = {
   readonly pagesMax?: number;
 };
 
+class ListUnavailable extends Error {
+  constructor() {
+    super('the list of transfers at Wise cannot be read');
+    this.name = 'ListUnavailable';
+  }
+}
+
 /**
  * Transfers of the profile created since `sinceMs` (real time).
  *
- * @throws Error with a sentence for the operator where a page cannot be read.
+ * @throws ListUnavailable where a page cannot be read now.
  */
 async function* listTransfers(
   { api, config, host }: ListSetup,
@@ -45,7 +52,7 @@ async function* listTransfers(
     });
     const path = `/v1/transfers?${query.toString()}`;
     const answer = await api({ method: 'GET', path }, transferListSchema, context);
-    if (answer.kind !== 'answered') throw new Error('the list of transfers at Wise cannot be read');
+    if (answer.kind !== 'answered') throw new ListUnavailable();
     for (const entry of answer.value) {
       const transfer = transferSchema.safeParse(entry);
       if (transfer.success) yield transfer.data;
@@ -65,8 +72,13 @@ const refundsSinceMs = 60 * 86_400_000;
  */
 export async function pollRefunds(setup: ListSetup, context: CallContext): Promise<void> {
   const query = { status: 'funds_refunded', sinceMs: setup.host.realNowMs() - refundsSinceMs };
-  for await (const transfer of listTransfers(setup, query, context)) {
-    await reportRefund(setup, transfer);
+  try {
+    for await (const transfer of listTransfers(setup, query, context)) {
+      await reportRefund(setup, transfer);
+    }
+  } catch (error) {
+    // The next pass lists the same; the failed request is in the log.
+    if (!(error instanceof ListUnavailable)) throw error;
   }
 }
 

@@ -24,6 +24,7 @@ import { createSlots, openDemo, type Slot } from './service-slots.ts';
 import { settle } from './settle.ts';
 import { openSimulated } from './simulated.ts';
 import { openHub } from './wallets.ts';
+import { openWiseCounterpart, wiseName } from './wise.ts';
 
 /** The trial itself. `main.ts` runs it in a process group of its own, and removes its folder. */
 
@@ -45,6 +46,7 @@ const openers: Readonly<Record<string, (places: CounterpartPlaces) => Promise<Co
   bank_eu: openBank,
   bank_us: openAch,
   wallets: openHub,
+  [wiseName]: openWiseCounterpart,
   ethereum: openEthereum,
   litecoin: openLitecoin,
   ...Object.fromEntries(

@@ -97,13 +97,17 @@ function assertDelivered({ callbackServer, fileCourier }: TestRun): void {
 
 const earlyTriesMax = 10;
 
-/** Holds answers back until a callback has arrived, while the counterparty continues. */
+/**
+ * Holds answers back until a callback has arrived, while the counterparty continues. Where the booking
+ * request is known it holds that answer only: nothing is reported before it.
+ */
 async function receiveEarly(stage: TestStage, testRun: TestRun): Promise<number> {
   const actor = await start(testRun);
   const { callbackServer, counterparty } = testRun;
   let early = 0;
   const holdMsMax = stage.callMsMax / 2;
-  actor.proxy?.decide(() => {
+  actor.proxy?.decide(({ request }) => {
+    if (stage.booking?.test(request) === false) return { kind: 'none' };
     const before = callbackServer.delivered;
     const hold = async (): Promise<'go'> => {
       const endMs = performance.now() + holdMsMax;

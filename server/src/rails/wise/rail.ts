@@ -1,0 +1,108 @@
+import type {
+  CallContext,
+  CollectedAttributes,
+  Instruction,
+  RailAnswer,
+  RailCalls,
+  RailHost,
+  RailModule,
+  RecipientDraft,
+  RecipientFault,
+} from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
+import { createApi } from './api.ts';
+import { readCallback } from './callbacks.ts';
+import { check, readFunds } from './check.ts';
+import { configSchema, readPublicKey, type WiseConfig } from './config.ts';
+import { cancel, query, send } from './pay.ts';
+import { openPayments } from './payments.ts';
+import { readPrices } from './prices.ts';
+import { accountKeys, listRecipientFaults, nobody, readField } from './recipient-fields.ts';
+import { createRequirements } from './requirements.ts';
+import { readRecipient, type Setup } from './setup.ts';
+import { findUnknownTransfers, pollRefunds, recoverTransfers } from './transfer-list.ts';
+
+/** Payments by transfers of the Wise Platform API, funded from a balance (README.md). */
+export const railModule: RailModule<WiseConfig> = {
+  kind: 'wise',
+  about: 'Bank accounts by Wise: transfers from a balance held with Wise, quoted at its price.',
+  corridors: [{ countries: 'any', deliveryType: 'BANK_DEPOSIT', currencies: 'any' }],
+  // A customerTransactionId is a UUID, and the reference is it.
+  reference: {
+    lengthMax: 36,
+    charset: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+  },
+  pace: { concurrencyMax: 8, perSecondMax: 10 },
+  configSchema,
+  checkPayer,
+  create: async (config, host) => createWiseRail(config, host),
+};
+
+function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
+  const api = createApi(config, host);
+  const payments = openPayments(host);
+  const requirements = createRequirements({ api, host }, config.requirementsSeconds * 1000);
+  const setup: Setup = { config, host, api, payments, requirements };
+  const webhookKeys = config.webhookKeys.map(readPublicKey);
+  const { profileId } = config;
+  return {
+    send: guard(setup, send),
+    query: guard(setup, query),
+    cancel: guard(setup, cancel),
+    checkRecipient: (draft) => checkRecipient(setup, draft),
+    readCallback: (message) => readCallback(message, { host, payments, webhookKeys, profileId }),
+    work: async (context) => {
+      await pollRefunds(setup, context);
+      return undefined;
+    },
+    workIdleMs: config.pollSeconds * 1000,
+    readFunds: (context) => readFunds(setup, context),
+    readPrices: (context) => readPrices(setup, context),
+    check: (context) => check(setup, context),
+    recover: (sinceMs, context) => recoverTransfers(setup, sinceMs, context),
+    findUnknownPayments: (context) => findUnknownTransfers(setup, context),
+  };
+}
+
+type Call = (setup: Setup, instruction: Instruction, context: CallContext) => Promise<RailAnswer>;
+
+/** A failure on our own side, such as of the database, leaves the outcome unknown. */
+function guard(setup: Setup, call: Call): RailCalls['send'] {
+  return async (instruction, context) => {
+    try {
+      return await call(setup, instruction, context);
+    } catch (error) {
+      const name = error instanceof Error ? error.name : 'unknown';
+      const { reference } = instruction;
+      setup.host.log('error', 'a call of the rail failed', { reference, error: name });
+      return { outcome: 'unknown', reason: 'other' };
+    }
+  };
+}
+
+function checkRecipient(
+  { config, host }: Setup,
+  { attributes, ...draft }: RecipientDraft,
+): readonly RecipientFault[] {
+  const recipient = readRecipient(host, { ...draft, attributes: attributes ?? {} });
+  return listRecipientFaults(recipient, {
+    sourceCurrency: config.sourceCurrency,
+    hasAttributes: attributes !== undefined,
+  });
+}
+
+/** Refuses a payer whose accounts our attributes cannot describe to Wise. */
+function checkPayer(payer: PayerDeclaration, collected: CollectedAttributes): readonly string[] {
+  const { currency, sample } = collected;
+  const keys = accountKeys[currency];
+  if (keys === undefined) {
+    return payer.options['recipientType'] === undefined
+      ? ["set options.recipientType to Wise's type of recipient account for this currency"]
+      : [];
+  }
+  if (payer.options['recipientType'] !== undefined) return [];
+  const { countryCode } = payer;
+  const recipient = { payer, countryCode, currency, attributes: sample, beneficiary: nobody };
+  const missing = keys.filter((key) => (readField(key, recipient)?.value ?? '') === '');
+  return missing.map((key) => `clients are not asked for an attribute that fills Wise's ${key}`);
+}

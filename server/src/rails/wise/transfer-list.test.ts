@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { bouncingEnd } from '../../../testing/counterparties/wise/forms.ts';
+import { type HostGround, openHostGround } from '../../../testing/setups/rail.ts';
+import {
+  context,
+  newInstruction,
+  openWiseRail,
+  type WiseRail,
+} from '../../../testing/setups/wise.ts';
+
+let ground: HostGround;
+let subject: WiseRail;
+
+before(async () => {
+  ground = await openHostGround();
+  subject = await openWiseRail(ground);
+});
+after(async () => {
+  await subject.close();
+  await ground.close();
+});
+
+test('lost webhooks are made up for: of payments by the query, of returns by the list', async () => {
+  const { rail, wise, host } = subject;
+  const attributes = { BankRoutingNumber: '231470', BankAccountNumber: `2882${bouncingEnd}` };
+  const instruction = newInstruction({ attributes });
+  await rail.send(instruction, context);
+  const listOutcomes = () =>
+    host.observations
+      .filter(({ reference }) => reference === instruction.reference)
+      .map(({ outcome }) => outcome);
+  for (let step = 0; step < 2; step += 1) await wise.advance();
+  assert.equal((await rail.query(instruction, context)).outcome, 'paid');
+  await rail.work?.(context);
+  assert.deepEqual(listOutcomes(), []);
+  for (let step = 0; step < 3; step += 1) await wise.advance();
+  await rail.work?.(context);
+  await rail.work?.(context);
+  assert.deepEqual(listOutcomes(), ['returned']);
+  assert.equal((await rail.query(instruction, context)).outcome, 'returned');
+});
+
+test('after a restore Wise has the same transfer, and the list shows it', async () => {
+  const { wise } = subject;
+  const digits = randomUUID();
+  const reference = `${digits.slice(0, 14)}5${digits.slice(15)}`;
+  const instruction = newInstruction({ reference });
+  await subject.rail.send(instruction, context);
+  const restored = await openWiseRail(ground);
+  try {
+    const config = { baseUrl: wise.url, credentials: { token: wise.token } };
+    const rail = await restored.again(config);
+    assert.match((await rail.findUnknownPayments?.(context)) ?? '', /1 funded transfers/);
+    const again = await rail.send({ ...instruction }, context);
+    assert.equal(again.outcome, 'accepted');
+    const found = await rail.recover?.(Date.now() - 60_000, context);
+    const [payment] = found?.filter((one) => one.reference === reference) ?? [];
+    assert.equal(payment?.outcome, 'accepted');
+    assert.equal(payment.amountMinor, 10_010n);
+    assert.equal(wise.find(reference)?.fundings, 1);
+    assert.equal(await rail.findUnknownPayments?.(context), undefined);
+  } finally {
+    await restored.close();
+  }
+});
+
+test('recovery records what it lists, so that a send only asks', async () => {
+  const { wise } = subject;
+  const instruction = newInstruction();
+  await subject.rail.send(instruction, context);
+  const restored = await openWiseRail(ground);
+  try {
+    const rail = await restored.again({ baseUrl: wise.url, credentials: { token: wise.token } });
+    await rail.recover?.(Date.now() - 60_000, context);
+    const count = wise.recipientCount;
+    assert.equal((await rail.send(instruction, context)).outcome, 'accepted');
+    assert.equal(wise.recipientCount, count);
+    const other = { ...instruction, amountMinor: 1n };
+    assert.deepEqual(await rail.send(other, context), { outcome: 'unknown', reason: 'duplicate' });
+  } finally {
+    await restored.close();
+  }
+});
+
+test('a list that cannot be read fails recovery, and not the pass', async () => {
+  const { rail, wise } = subject;
+  const faults = [{ on: /^GET \/v1\/transfers/, kind: 'maintenance' }] as const;
+  wise.setFaults(faults);
+  try {
+    await rail.work?.(context);
+    await assert.rejects(async () => rail.recover?.(0, context), /cannot be read/);
+    await assert.rejects(async () => rail.findUnknownPayments?.(context), /cannot be read/);
+  } finally {
+    wise.setFaults([]);
+  }
+});
+
+test('a funded transfer of a payment that is open here shows a restore', async () => {
+  const { wise } = subject;
+  const digits = randomUUID();
+  const reference = `${digits.slice(0, 14)}5${digits.slice(15)}`;
+  const instruction = newInstruction({ reference });
+  const restored = await openWiseRail(ground);
+  try {
+    const rail = await restored.again({ baseUrl: wise.url, credentials: { token: wise.token } });
+    // The backup was made between the record and the funding.
+    wise.setFaults([{ on: /\/quotes/, kind: 'maintenance', count: 1 }]);
+    assert.equal((await rail.send(instruction, context)).outcome, 'retry');
+    const before = await rail.findUnknownPayments?.(context);
+    await subject.rail.send(instruction, context);
+    assert.notEqual(await rail.findUnknownPayments?.(context), before);
+    await rail.recover?.(Date.now() - 60_000, context);
+    assert.equal((await rail.query(instruction, context)).outcome, 'accepted');
+    assert.equal(wise.find(reference)?.fundings, 1);
+  } finally {
+    await restored.close();
+  }
+});

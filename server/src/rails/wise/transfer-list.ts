@@ -1,0 +1,187 @@
+import type { CallContext, RailHost, RecoveredPayment } from '../contract/contract.ts';
+import type { Api } from './api.ts';
+import type { WiseConfig } from './config.ts';
+import { openTransfers, type Payments } from './payments.ts';
+import { readMinor, type Transfer, transferListSchema, transferSchema } from './protocol.ts';
+import { nameStatus, observe, readStanding } from './states.ts';
+
+/** The list of transfers, for lost webhooks and after a restore. */
+
+export type ListSetup = {
+  readonly api: Api;
+  readonly config: WiseConfig;
+  readonly host: RailHost;
+  readonly payments: Payments;
+};
+
+const pageSize = 100;
+/** An endless list must not keep a pass from ending. */
+const allPagesMax = 10_000;
+
+type Query = {
+  readonly sinceMs: number;
+  readonly status?: string;
+  /** Where fewer are enough, the rest of the list is left out. */
+  readonly pagesMax?: number;
+};
+
+class ListUnavailable extends Error {
+  constructor() {
+    super('the list of transfers at Wise cannot be read');
+    this.name = 'ListUnavailable';
+  }
+}
+
+/**
+ * Transfers of the profile created since `sinceMs` (real time).
+ *
+ * @throws ListUnavailable where a page cannot be read now.
+ */
+async function* listTransfers(
+  { api, config, host }: ListSetup,
+  { sinceMs, status, pagesMax = allPagesMax }: Query,
+  context: CallContext,
+): AsyncGenerator<Transfer, void> {
+  for (let page = 0; page < pagesMax; page += 1) {
+    const query = new URLSearchParams({
+      profile: config.profileId,
+      createdDateStart: new Date(sinceMs).toISOString(),
+      limit: String(pageSize),
+      offset: String(page * pageSize),
+      ...(status === undefined ? {} : { status }),
+    });
+    const path = `/v1/transfers?${query.toString()}`;
+    const answer = await api({ method: 'GET', path }, transferListSchema, context);
+    if (answer.kind !== 'answered') throw new ListUnavailable();
+    for (const entry of answer.value) {
+      const transfer = transferSchema.safeParse(entry);
+      if (transfer.success) yield transfer.data;
+      else host.log('error', 'a listed transfer does not have the described form');
+    }
+    if (answer.value.length < pageSize) return;
+  }
+  if (pagesMax === allPagesMax) throw new Error('the list of transfers at Wise has no end');
+}
+
+/** Bounces come "up to several weeks" after the payment (guide "Tracking transfers"). */
+const refundsSinceMs = 60 * 86_400_000;
+
+/**
+ * Reports the refunds whose webhooks were lost, under the same ids. The service does not query a payment
+ * that counts as paid; those that are under way it queries itself.
+ */
+export async function pollRefunds(setup: ListSetup, context: CallContext): Promise<void> {
+  const query = { status: 'funds_refunded', sinceMs: setup.host.realNowMs() - refundsSinceMs };
+  try {
+    for await (const transfer of listTransfers(setup, query, context)) {
+      await reportRefund(setup, transfer);
+    }
+  } catch (error) {
+    // The next pass lists the same; the failed request is in the log.
+    if (!(error instanceof ListUnavailable)) throw error;
+  }
+}
+
+async function reportRefund({ host, payments }: ListSetup, transfer: Transfer): Promise<void> {
+  const { id: transferId, status } = transfer;
+  const records = openTransfers(host.store);
+  const record = await records.find(transferId);
+  if (record === undefined || record.state === 'returned') return;
+  const { reference } = record.value;
+  const payment = await payments.find(reference);
+  if (payment?.state === 'refused' || payment?.state === 'cancelled') return;
+  // The list does not say when the status changed.
+  const observation = observe(status, { transferId, reference, atMs: host.nowMs() });
+  if (observation === undefined) return;
+  const id = nameStatus(transferId, status);
+  const raw = Buffer.from(JSON.stringify({ id: transferId, status, reference }));
+  await host.receive({ id, channel: 'poll', raw, observations: [observation] });
+  await records.write(record, { state: 'returned', value: record.value });
+}
+
+const outcomes = {
+  under_way: 'accepted',
+  paid: 'paid',
+  // Perhaps never funded; a query of the payment finds out.
+  cancelled: 'unknown',
+  refunded: 'returned',
+} as const;
+
+/** References are UUIDs that the service derives (version 5); other programs use random ones. */
+const ownReference = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/**
+ * The transfers since `sinceMs` (the environment's milliseconds) that have or may have got money. They
+ * are recorded, so that a send of such a reference finds its transfer.
+ */
+export async function recoverTransfers(
+  setup: ListSetup,
+  sinceMs: number,
+  context: CallContext,
+): Promise<readonly RecoveredPayment[]> {
+  const { host } = setup;
+  const found: RecoveredPayment[] = [];
+  // Wise's clock is real time, and the environment's may be ahead.
+  const realSinceMs = sinceMs - (host.nowMs() - host.realNowMs());
+  for await (const transfer of listTransfers(setup, { sinceMs: realSinceMs }, context)) {
+    const { id, status, targetCurrency: currency, created } = transfer;
+    const reference = transfer.customerTransactionId ?? '';
+    const amountMinor = readMinor(transfer.targetValue, currency);
+    if (amountMinor === undefined || amountMinor === 0n) continue;
+    const standing = readStanding(status);
+    // Nothing was paid, and a send finds the transfer by its customerTransactionId.
+    if (standing === 'unfunded') continue;
+    if (reference !== '') await keepRecovered(setup, { reference, id, currency, amountMinor });
+    found.push({
+      reference,
+      currency,
+      amountMinor,
+      outcome: standing === undefined ? 'unknown' : outcomes[standing],
+      providerReference: id,
+      atMs: created,
+      detail: `transfer ${id}, ${status}`,
+    });
+  }
+  return found;
+}
+
+async function keepRecovered(
+  { payments }: ListSetup,
+  found: { reference: string; id: string; currency: string; amountMinor: bigint },
+): Promise<void> {
+  const { reference, id: transferId, currency, amountMinor } = found;
+  await payments.update(reference, (known) => {
+    if (known === undefined) {
+      const value = { amountMinor, currency, digest: '', transferId };
+      return { state: 'funded', value: { ...value, fundingCount: 0, fundedAtMs: 0, fence: 0 } };
+    }
+    return known.state === 'open'
+      ? { state: 'funded', value: { ...known.value, transferId } }
+      : undefined;
+  });
+}
+
+/** What a backup lacks is the newest; a look at every start must be short. */
+const startSinceMs = 2 * 86_400_000;
+const startPagesMax = 50;
+
+/** Whether Wise has funded transfers under references of this service that have no record here. */
+export async function findUnknownTransfers(
+  setup: ListSetup,
+  context: CallContext,
+): Promise<string | undefined> {
+  const { host, payments } = setup;
+  let count = 0;
+  const query = { sinceMs: host.realNowMs() - startSinceMs, pagesMax: startPagesMax };
+  for await (const transfer of listTransfers(setup, query, context)) {
+    const reference = transfer.customerTransactionId ?? '';
+    if (!ownReference.test(reference) || readStanding(transfer.status) === 'unfunded') continue;
+    if ((await openTransfers(host.store).find(transfer.id)) !== undefined) continue;
+    // A transfer is recorded before it is funded.
+    const payment = await payments.find(reference);
+    if (payment === undefined || payment.state === 'open') count += 1;
+  }
+  return count === 0
+    ? undefined
+    : `Wise lists ${count} funded transfers that this database has no record of`;
+}

@@ -154,9 +154,12 @@ function findFirstStatus(
   options: SimulatorOptions,
   expected: string | undefined,
 ): [ItemStatus, string?] {
-  const { failPattern, failCode, unclaimedPattern, holdPattern, blockPattern } = options;
+  const { failPattern, failCode, unclaimedPattern, abandonPattern } = options;
+  const { holdPattern, blockPattern } = options;
   if (expected === 'rejected' || matches(failPattern, item)) return ['FAILED', failCode];
-  if (matches(unclaimedPattern, item)) return ['UNCLAIMED', 'RECEIVER_UNREGISTERED'];
+  if (matches(unclaimedPattern, item) || matches(abandonPattern, item)) {
+    return ['UNCLAIMED', 'RECEIVER_UNREGISTERED'];
+  }
   if (matches(holdPattern, item)) return ['ONHOLD', 'RECEIVER_ACCOUNT_LIMITATION'];
   return matches(blockPattern, item) ? ['BLOCKED', 'REGULATORY_PENDING'] : ['SUCCESS'];
 }
@@ -168,9 +171,12 @@ function findNextStatus(
   const { options, expected, forMs } = at;
   const isDue = forMs >= options.stepMs;
   switch (item.status) {
-    case 'UNCLAIMED':
-      if (options.claimMs !== null && forMs >= options.claimMs) return 'SUCCESS';
+    case 'UNCLAIMED': {
+      const { claimMs } = options;
+      const isClaimed = claimMs !== null && !matches(options.abandonPattern, item);
+      if (isClaimed && forMs >= claimMs) return 'SUCCESS';
       return forMs >= options.returnMs ? 'RETURNED' : undefined;
+    }
     case 'ONHOLD':
       return isDue ? 'SUCCESS' : undefined;
     case 'SUCCESS': {

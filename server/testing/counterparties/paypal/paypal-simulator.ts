@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { z } from 'zod';
 import { createLifecycle } from './lifecycle.ts';
-import { openPaypalBooks, type PaypalBooks } from './paypal-books.ts';
+import { type BookedBatch, openPaypalBooks, type PaypalBooks } from './paypal-books.ts';
 import {
   answerRequest,
   listAmounts,
@@ -102,9 +102,7 @@ export async function openPaypalSimulator(opening: PaypalOpening): Promise<Paypa
     credentials,
     books,
     orders,
-    setOptions: (changes) => {
-      held.options = { ...held.options, ...pickGiven(changes) };
-    },
+    setOptions: (changes) => setOptions(state, changes),
     expect: lifecycle.expect,
     listAmounts: (reference) => listAmounts(state, reference),
     advance: async () => {
@@ -125,10 +123,29 @@ export async function openPaypalSimulator(opening: PaypalOpening): Promise<Paypa
 }
 
 /** Without the defaults of what was not given. */
-function pickGiven(changes: z.input<typeof simulatorOptionsSchema>): Partial<SimulatorOptions> {
+function setOptions(
+  state: Pick<PaypalState, 'options'>,
+  changes: z.input<typeof simulatorOptionsSchema>,
+): void {
   const parsed = simulatorOptionsSchema.parse(changes);
   const given = Object.entries(parsed).filter(([name]) => Object.hasOwn(changes, name));
-  return Object.fromEntries(given);
+  state.options = { ...state.options, ...Object.fromEntries(given) };
+}
+
+/** The simulator's books, for those who run it as a process. */
+export type PaypalRecords = {
+  readonly batches: readonly BookedBatch[];
+  /** Events that the webhook has not accepted yet. */
+  readonly pendingEvents: number;
+};
+
+/** `GET /control/records` and `POST /control/options`, without a token; for tests only. */
+function control(state: PaypalState, { method, body }: PaypalRequest): PaypalRecords {
+  if (method === 'POST') {
+    setOptions(state, JSON.parse(body) as z.input<typeof simulatorOptionsSchema>);
+  }
+  const { batches, pending } = state.books;
+  return { batches: [...batches.values()], pendingEvents: pending.size };
 }
 
 type Serving = {
@@ -145,6 +162,11 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   const received = await receive(request);
+  if (received.url.pathname.startsWith('/control/')) {
+    const json = control(serving.state, received);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(json));
+    return;
+  }
   const on = nameRequest(received);
   if (on === 'order') serving.orders.count += 1;
   const fault = takeFault(serving.state.options, on);

@@ -33,6 +33,8 @@ export const simulatorOptionsSchema = z.strictObject({
   /** Batches that are denied as a whole. */
   denyPattern: pattern,
   unclaimedPattern: pattern,
+  /** Unclaimed, and never claimed. */
+  abandonPattern: pattern,
   /** From unclaimed to claimed; null: never, so that it is returned after 30 days. */
   claimMs: milliseconds.nullable().default(null),
   holdPattern: pattern,

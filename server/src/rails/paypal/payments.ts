@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
 import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
-import { minorUnits, reasonSchema, type TypedRecord } from '../kit/records.ts';
+import { minorUnits, openRecords, reasonSchema, type TypedRecord } from '../kit/records.ts';
 import { listReceivers, type Receiver } from './order.ts';
 
 /**
@@ -29,10 +29,18 @@ const paymentSchema = z.object({
 });
 export type Payment = z.output<typeof paymentSchema>;
 export type PaymentRecord = TypedRecord<State, Payment>;
-export type Payments = PaymentBook<State, Payment>;
+export type Payments = PaymentBook<State, Payment> & {
+  /** Whether the payment has or had a record: those of a person are erased with the person. */
+  isKnown(reference: string): Promise<boolean>;
+};
 
 export function openPayments(host: RailHost): Payments {
-  return openPaymentBook(host, {
+  const known = openRecords(host.store, {
+    collection: 'known',
+    states: ['known'],
+    value: z.object({}),
+  });
+  const book = openPaymentBook(host, {
     collection: 'payments',
     states: [...states],
     value: paymentSchema,
@@ -42,7 +50,12 @@ export function openPayments(host: RailHost): Payments {
       (value.receiver === '' ||
         listReceivers(instruction).some(({ receiver }) => receiver === value.receiver)),
     answer: describeRecord,
+    changeCompanions: (before, { key }) =>
+      before === undefined
+        ? [known.change({ key, revision: 0 }, { state: 'known', value: {} })]
+        : [],
   });
+  return { ...book, isKnown: async (reference) => (await known.find(reference)) !== undefined };
 }
 
 /** `accepted` stands for: only PayPal knows. */

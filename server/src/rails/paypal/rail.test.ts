@@ -348,10 +348,18 @@ describe('after a restore to before a payment', () => {
     }
   });
 
-  test('nothing is unknown where every payment has a record', async () => {
-    const { rail } = await subject.restore();
+  test('nothing is unknown where every payment has or had a record', async () => {
+    const { host, rail } = await subject.restore();
     subject.clock.aheadMs += 60 * dayMs;
-    await rail.work?.(context);
+    const instruction = instruct('paid');
+    await rail.send(instruction, context);
+    await subject.turn(2);
+    assert.equal(await rail.findUnknownPayments?.(context), undefined);
+    // As the erasure of its recipient does.
+    const record = await host.store.get('payments', instruction.reference);
+    assert.ok(record !== undefined);
+    const { key, revision } = record;
+    await host.store.write([{ collection: 'payments', key, revision, next: undefined }]);
     assert.equal(await rail.findUnknownPayments?.(context), undefined);
   });
 });

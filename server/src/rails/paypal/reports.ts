@@ -128,7 +128,7 @@ async function enterRecovered(
   payment: { reference: string; atMs: number; currency: string; amountMinor: bigint },
 ): Promise<void> {
   const { reference, atMs, currency, amountMinor } = payment;
-  if ((await payments.find(reference)) !== undefined) return;
+  if (await payments.isKnown(reference)) return;
   await payments.write(
     { key: reference, revision: 0, reference },
     {
@@ -170,7 +170,7 @@ export async function findUnknownPayments(
   ]);
   let unknown = 0;
   for (const reference of references) {
-    if (isReference(reference) && (await payments.find(reference)) === undefined) unknown += 1;
+    if (isReference(reference) && !(await payments.isKnown(reference))) unknown += 1;
   }
   return unknown === 0
     ? undefined

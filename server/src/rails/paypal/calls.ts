@@ -162,9 +162,18 @@ type Verdict =
   | { readonly kind: 'refused'; readonly code: string; readonly reason: Reason }
   | { readonly kind: 'open' };
 
+/** Codes of requests that PayPal has refused before it processed anything. */
+const refusedCodes: ReadonlySet<string> = new Set([
+  'VALIDATION_ERROR',
+  'INVALID_REQUEST',
+  'MALFORMED_REQUEST',
+  'MALFORMED_REQUEST_JSON',
+  'UNPROCESSABLE_ENTITY',
+]);
+
 /**
- * An answer in PayPal's own form with a client error was not booked, but for USER_BUSINESS_ERROR, which
- * PayPal also gives to a batch that it has. After a server error PayPal may have booked it.
+ * Of client errors only those count as definite whose code is known to be so: USER_BUSINESS_ERROR, for
+ * one, is also the answer for a batch that PayPal has. After a server error it may have booked it.
  */
 function judgeFailure(result: ApiResult): Verdict {
   if (result.kind === 'not_sent') return { kind: 'not_booked' };
@@ -175,9 +184,9 @@ function judgeFailure(result: ApiResult): Verdict {
     case 400:
     case 422:
       if (code === 'INSUFFICIENT_FUNDS') return { kind: 'not_booked' };
-      return code === 'USER_BUSINESS_ERROR' || error.details.some(isDuplicate)
-        ? { kind: 'open' }
-        : { kind: 'refused', code, reason: readRefusal(error) };
+      return refusedCodes.has(code) && !error.details.some(isDuplicate)
+        ? { kind: 'refused', code, reason: readRefusal(error) }
+        : { kind: 'open' };
     // Credentials, permissions or the state of our own account: an operator can repair them.
     case 401:
     case 403:
@@ -189,12 +198,12 @@ function judgeFailure(result: ApiResult): Verdict {
 }
 
 /** A fault of the recipient, of the amount, or of our own request. */
-function readRefusal({ name, details }: ApiError): Reason {
+function readRefusal({ details }: ApiError): Reason {
   const fields = details.map(({ field }) => field.toLowerCase()).join(' ');
   if (fields.includes('receiver')) return 'invalid_details';
   if (fields.includes('currency')) return 'currency_refused';
   if (fields.includes('amount')) return 'amount_refused';
-  return name === 'VALIDATION_ERROR' ? 'payer_refused' : readReason(name, 'payer_refused');
+  return 'payer_refused';
 }
 
 export async function query(

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
   context,
+  describeConfig,
   newInstruction,
   openPaypalTest,
   type PaypalTest,
 } from '../../../testing/setups/paypal.ts';
 import type { Instruction } from '../contract/contract.ts';
+import { configSchema } from './config.ts';
+import { railModule } from './rail.ts';
 
 const dayMs = 86_400_000;
 
@@ -106,6 +109,19 @@ describe('an order', () => {
     assert.deepEqual(await send(instruction), expected);
     assert.deepEqual(await query(instruction), expected);
     assert.equal(subject.paypal.orders.count, before);
+  });
+
+  test('that is refused with a code that is not known stays unknown', async () => {
+    const { host, paypal } = subject;
+    const stub: typeof fetch = async (input, init) => {
+      const isOrder = init?.method === 'POST' && new Request(input).url.endsWith('/payouts');
+      const json = { name: 'SOMETHING_NEW', message: 'What is this?', debug_id: '1' };
+      return isOrder ? Response.json(json, { status: 400 }) : fetch(input, init);
+    };
+    const config = configSchema.parse(describeConfig(paypal, paypal.baseUrl));
+    const rail = await railModule.create(config, { ...host, fetch: stub });
+    const answer = await rail.send(instruct('paid'), context);
+    assert.deepEqual([answer.outcome, answer.code], ['unknown', 'SOMETHING_NEW']);
   });
 
   test('under the reference of another payment is not sent', async () => {
@@ -361,6 +377,36 @@ describe('after a restore to before a payment', () => {
     const { key, revision } = record;
     await host.store.write([{ collection: 'payments', key, revision, next: undefined }]);
     assert.equal(await rail.findUnknownPayments?.(context), undefined);
+  });
+});
+
+describe('the daily comparison with the report', () => {
+  test('opens an exception for a payout without a record or with another amount', async () => {
+    const { host, rail } = await subject.restore();
+    // Behind the payments of the tests before.
+    subject.clock.aheadMs += dayMs;
+    await rail.work?.(context);
+    const [known, changed, unknown] = [instruct('paid'), instruct('paid'), instruct('paid')];
+    for (const instruction of [known, changed]) await rail.send(instruction, context);
+    await subject.rail.send(unknown, context);
+    await subject.turn(3);
+    const batch = [...subject.paypal.books.batches.values()].find(
+      ({ senderBatchId }) => senderBatchId === changed.reference,
+    );
+    assert.ok(batch !== undefined);
+    const items = batch.items.map((item) => ({ ...item, value: '100.11' }));
+    subject.paypal.books.putBatch({ ...batch, items });
+    subject.clock.aheadMs += 2 * dayMs;
+    await rail.work?.(context);
+    const found = host.problems.filter(({ id }) => id.startsWith('report:'));
+    const details = found.map(({ detail }) => detail.replace(/^transaction \S+ of /, ''));
+    assert.deepEqual(
+      details.toSorted(),
+      [`${changed.reference} has another amount`, `${unknown.reference} has no record`].toSorted(),
+    );
+    subject.clock.aheadMs += 2 * dayMs;
+    await rail.work?.(context);
+    assert.equal(host.problems.filter(({ id }) => id.startsWith('report:')).length, found.length);
   });
 });
 

@@ -7,6 +7,7 @@ import { pollEvents } from './events.ts';
 import { checkPayer, checkRecipient, currencies } from './order.ts';
 import type { RailParts } from './parts.ts';
 import { openPayments } from './payments.ts';
+import { reconcile } from './reconcile.ts';
 import { findUnknownPayments, readFunds, recover } from './reports.ts';
 import { openUnread, readUnread } from './unread.ts';
 import { createCallbackReader } from './webhooks.ts';
@@ -55,11 +56,22 @@ function createPaypalRail(config: PaypalConfig, host: RailHost): RailCalls {
 /** Before a batch is read again whose answer was not readable. */
 const readAgainMs = 30_000;
 const readMoreMs = 100;
+const reconcileAgainMs = 3_600_000;
 
-/** Reads the list of events every `eventsSeconds`, and what events have told of at once. */
+/**
+ * Reads the list of events every `eventsSeconds`, what events have told of at once, and the report of
+ * transactions every day.
+ */
 function createPass(parts: RailParts, unread: ReturnType<typeof openUnread>) {
   const { host, config } = parts;
   let polledAtMs = -Infinity;
+  let reconcileDueMs = -Infinity;
+  const reconcileDaily = async (context: CallContext): Promise<void> => {
+    if (host.realNowMs() < reconcileDueMs) return;
+    // An app without the permission must not keep the rest from its work.
+    reconcileDueMs = host.realNowMs() + reconcileAgainMs;
+    reconcileDueMs = await reconcile(parts, context);
+  };
   return async (context: CallContext): Promise<number | undefined> => {
     let hasMore = false;
     if (host.nowMs() - polledAtMs >= config.eventsSeconds * 1000) {
@@ -67,6 +79,7 @@ function createPass(parts: RailParts, unread: ReturnType<typeof openUnread>) {
       polledAtMs = hasMore ? -Infinity : host.nowMs();
     }
     const isDone = await readUnread(parts, unread, context);
+    await reconcileDaily(context);
     if (hasMore) return host.nowMs() + readMoreMs;
     return isDone ? undefined : host.nowMs() + readAgainMs;
   };

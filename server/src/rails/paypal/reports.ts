@@ -20,7 +20,7 @@ import { keyMs, type PaymentRecord } from './payments.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const reportLagMs = 3 * hourMs;
+export const reportLagMs = 3 * hourMs;
 /** PayPal accepts 31 days in one request, and reports three years. */
 const windowMs = 30 * dayMs;
 const historyMs = 3 * 365 * dayMs;
@@ -31,7 +31,7 @@ type Span = { readonly fromMs: number; readonly toMs: number };
 type Reader = Pick<RailParts, 'api' | 'host'>;
 
 /** @throws Error with a sentence for the operator where the report cannot be read. */
-async function listPayouts(
+export async function listPayouts(
   reader: Reader,
   { fromMs, toMs }: Span,
   { signal }: CallContext,
@@ -85,7 +85,7 @@ function readOutcome({ transaction_status: status }: ReportedTransaction) {
 }
 
 /** What left is negative in the report. */
-function readAmount({
+export function readAmount({
   transaction_amount: { currency_code: currency, value },
 }: ReportedTransaction) {
   return readMoney({ currency, value: value.replace(/^-/, '') });

@@ -30,24 +30,32 @@ const pagesMax = 1_000;
 type Span = { readonly fromMs: number; readonly toMs: number };
 type Reader = Pick<RailParts, 'api' | 'host'>;
 
-/** @throws Error with a sentence for the operator where the report cannot be read. */
+/**
+ * Each once, although the report may show one as a record that affects the balance and as one that
+ * does not.
+ *
+ * @throws Error with a sentence for the operator where the report cannot be read.
+ */
 export async function listPayouts(
   reader: Reader,
   { fromMs, toMs }: Span,
   { signal }: CallContext,
 ): Promise<ReportedTransaction[]> {
-  const found: ReportedTransaction[] = [];
+  const found = new Map<string, ReportedTransaction>();
   let start = Math.max(fromMs, toMs - historyMs);
   do {
     const end = Math.min(start + windowMs, toMs);
     for (let page = 1, pages = 1; page <= pages; page += 1) {
       const answer = await readPage(reader, { fromMs: start, toMs: end, page }, signal);
       pages = Math.min(answer.total_pages, pagesMax);
-      found.push(...answer.transaction_details.map(({ transaction_info: info }) => info));
+      for (const { transaction_info: payout } of answer.transaction_details) {
+        const isPayout = (payout.transaction_event_code ?? 'T0001') === 'T0001';
+        if (isPayout && !found.has(payout.transaction_id)) found.set(payout.transaction_id, payout);
+      }
     }
     start = end;
   } while (start < toMs);
-  return found.filter(({ transaction_event_code: code }) => (code ?? 'T0001') === 'T0001');
+  return [...found.values()];
 }
 
 async function readPage(

@@ -94,38 +94,39 @@ async function receiveBatch(
   // A batch of another app or of PayPal's web site is not a payment of this service.
   if (!isReference(reference)) return;
   const [item] = items;
-  const status = item?.transaction_status ?? header.batch_status;
-  const id = `batch:${header.payout_batch_id}:${header.batch_status}:${status}`;
   const record = await payments.find(reference);
   const paid = item === undefined ? undefined : readMoney(item.payout_item.amount);
   const expected = record?.value ?? paid;
-  const message = { id, channel: 'poll', raw: Buffer.from(raw) } as const;
   const fault =
     expected === undefined ? undefined : findEchoFault(batch, { ...expected, reference });
   if (fault !== undefined) {
     const detail = `batch ${header.payout_batch_id} of ${reference} has ${fault}`;
     host.log('error', 'a batch cannot be applied', { reference, fault });
+    const id = `misfit:${header.payout_batch_id}`;
     const problem = { id, kind: 'not_understood', detail } as const;
+    const message = { id, channel: 'poll', raw: Buffer.from(raw) } as const;
     await host.receive({ ...message, observations: [], problems: [problem] });
     return;
   }
-  const observation = describeObservation(batch, { id, reference, nowMs: host.realNowMs() });
+  const observation = describeObservation(batch, host.realNowMs());
   if (observation !== undefined) {
+    const message = { id: observation.id, channel: 'poll', raw: Buffer.from(raw) } as const;
     await host.receive({ ...message, observations: [observation] });
   }
 }
 
-/** Undefined where nothing final is known. */
-function describeObservation(
-  batch: PayoutBatch,
-  { id, reference, nowMs }: { id: string; reference: string; nowMs: number },
-): RailObservation | undefined {
+/**
+ * Undefined where nothing final is known. An outcome is reported once, whatever else of the batch has
+ * changed: a return that is reported again would count as another part.
+ */
+function describeObservation(batch: PayoutBatch, nowMs: number): RailObservation | undefined {
+  const { payout_batch_id: batchId, sender_batch_header: sender } = batch.batch_header;
   const answer = describeBatch(batch, nowMs);
   const { outcome, providerReference, charges, code } = answer;
   if (outcome === 'retry' || outcome === 'unknown' || outcome === 'accepted') return undefined;
   return {
-    id,
-    reference,
+    id: `batch:${batchId}:${outcome}`,
+    reference: sender.sender_batch_id,
     outcome,
     atMs: readTime(batch.items[0]?.time_processed) ?? nowMs,
     ...('reason' in answer ? { reason: answer.reason } : {}),

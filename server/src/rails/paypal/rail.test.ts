@@ -216,6 +216,32 @@ describe('a batch', () => {
   });
 });
 
+test('a return counts once, whatever else of its batch changes', async () => {
+  const instruction = instruct('refund');
+  await send(instruction);
+  await subject.turn(6);
+  const { host, paypal } = subject;
+  const returns = () => observed(instruction).filter(({ outcome }) => outcome === 'returned');
+  assert.equal(returns().length, 1);
+  const told = paypal.books.events.findLast(({ type }) => type.endsWith('REFUNDED'));
+  assert.ok(told !== undefined);
+  paypal.books.addEvent({ ...told, id: 'WH-again', body: { ...told.body, id: 'WH-again' } });
+  await paypal.advance();
+  const fetchOtherStatus: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    const text = (await response.text()).replace(
+      '"batch_status":"SUCCESS"',
+      '"batch_status":"PROCESSING"',
+    );
+    return new Response(text, { status: response.status });
+  };
+  const config = configSchema.parse(describeConfig(paypal, paypal.baseUrl));
+  const rail = await railModule.create(config, { ...host, fetch: fetchOtherStatus });
+  await rail.work?.(context);
+  assert.equal((await host.store.list('unread', { count: 10 })).length, 0);
+  assert.equal(returns().length, 1);
+});
+
 describe('money that is not claimed', () => {
   test('waits for its recipient, and comes back after 30 days', async () => {
     const instruction = instruct('unclaimed');

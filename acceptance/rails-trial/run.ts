@@ -18,6 +18,7 @@ import { judge } from './judge.ts';
 import { type KillCounts, killAtRandom } from './killer.ts';
 import { folderPrefix, readOptions, type TrialOptions } from './options.ts';
 import { openPartner, partnerNames } from './partners.ts';
+import { openPaypal } from './paypal.ts';
 import { findFreePort } from './processes.ts';
 import { formatReport } from './report.ts';
 import { createSlots, openDemo, type Slot } from './service-slots.ts';
@@ -47,6 +48,7 @@ const openers: Readonly<Record<string, (places: CounterpartPlaces) => Promise<Co
   bank_us: openAch,
   wallets: openHub,
   [wiseName]: openWiseCounterpart,
+  paypal: openPaypal,
   ethereum: openEthereum,
   litecoin: openLitecoin,
   ...Object.fromEntries(

@@ -193,7 +193,7 @@ describe('opening rails', () => {
 
   it('finds a kind for every folder', async () => {
     const kinds = [...(await loadRailModules()).keys()];
-    assert.deepEqual(kinds, ['evm', 'fspiop', 'iso20022', 'nacha', 'partner', 'utxo', 'wise']);
+    assert.deepEqual(kinds, ['evm', 'fspiop', 'iso20022', 'nacha', 'partner', 'paypal', 'utxo', 'wise']);
   });
 
   it('refuses a kind that there is not', async () => {

@@ -1,0 +1,162 @@
+import type { RailHost } from '../contract/contract.ts';
+import { parseJson, readText } from '../kit/answers.ts';
+import type { PaypalConfig } from './config.ts';
+import { type ApiError, errorSchema, tokenSchema } from './messages.ts';
+
+/** Requests to PayPal's REST API with a token of the app (OAuth 2.0, client credentials). */
+
+export type ApiRequest = {
+  readonly method: 'GET' | 'POST';
+  /** With its query. */
+  readonly path: string;
+  /** JSON; absent: none. */
+  readonly body?: string;
+};
+
+export type ApiResult =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly json: unknown;
+      readonly raw: string;
+      readonly retryAfterMs: number;
+    }
+  /** PayPal has certainly not received this request. */
+  | { readonly kind: 'not_sent'; readonly why: NoToken }
+  /** A time-out, a reset, or an answer that is cut off: it may have received it. */
+  | { readonly kind: 'unclear' };
+
+export type Api = {
+  call(request: ApiRequest, signal: AbortSignal): Promise<ApiResult>;
+  /** The scopes of the app. */
+  listScopes(): Promise<readonly string[] | NoToken>;
+};
+
+/** PayPal refuses the credentials, or gives no answer. */
+export type NoToken = 'no_token' | 'unreachable';
+
+const answerBytesMax = 4_000_000;
+/** A token is not used for the last part of its life. */
+const tokenReserveMs = 60_000;
+
+type Token = { readonly value: string; readonly scope: string; readonly untilMs: number };
+
+export function createApi(config: PaypalConfig, host: RailHost): Api {
+  const exchange = createExchange(config, host);
+  let current: Token | undefined;
+  let fetching: Promise<Token | NoToken> | undefined;
+  const fetchToken = async (): Promise<Token | NoToken> => {
+    const result = await exchange({
+      method: 'POST',
+      path: '/v1/oauth2/token',
+      body: 'grant_type=client_credentials',
+      headers: {
+        authorization: `Basic ${btoa(`${config.clientId}:${config.clientSecret}`)}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+    });
+    const token =
+      result.kind === 'answered' && result.status === 200
+        ? tokenSchema.safeParse(result.json).data
+        : undefined;
+    if (token === undefined) {
+      const status = result.kind === 'answered' ? result.status : result.kind;
+      host.log('warn', 'PayPal gives no access token', { status });
+      return typeof status === 'number' && status < 500 ? 'no_token' : 'unreachable';
+    }
+    const untilMs = host.realNowMs() + token.expires_in * 1000 - tokenReserveMs;
+    return { value: token.access_token, scope: token.scope, untilMs };
+  };
+  /** One request for all calls that wait for it. */
+  const getToken = async (): Promise<Token | NoToken> => {
+    if (current !== undefined && host.realNowMs() < current.untilMs) return current;
+    fetching ??= fetchToken().finally(() => {
+      fetching = undefined;
+    });
+    const token = await fetching;
+    if (typeof token === 'object') current = token;
+    return token;
+  };
+  const callWith = (token: Token, request: ApiRequest, signal: AbortSignal) =>
+    exchange({
+      ...request,
+      headers: { authorization: `Bearer ${token.value}`, 'content-type': 'application/json' },
+      signal,
+    });
+  return {
+    call: async (request, signal) => {
+      const token = await getToken();
+      if (typeof token === 'string') return { kind: 'not_sent', why: token };
+      const result = await callWith(token, request, signal);
+      if (result.kind !== 'answered' || result.status !== 401) return result;
+      // The token was revoked. A request that was refused for it was not carried out.
+      if (current === token) current = undefined;
+      const next = await getToken();
+      return typeof next === 'string' ? result : await callWith(next, request, signal);
+    },
+    listScopes: async () => {
+      const token = await getToken();
+      return typeof token === 'string' ? token : token.scope.split(' ');
+    },
+  };
+}
+
+type Exchange = ApiRequest & {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+};
+
+/** Errors before anything was written to a connection. */
+const unsentCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+
+function createExchange({ baseUrl, timeoutSeconds }: PaypalConfig, host: RailHost) {
+  return async ({ method, path, body, headers, signal }: Exchange): Promise<ApiResult> => {
+    const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
+    try {
+      const response = await host.fetch(baseUrl + path, {
+        method,
+        headers: { accept: 'application/json', ...headers },
+        ...(body === undefined ? {} : { body }),
+        redirect: 'manual',
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      });
+      const raw = await readText(response, answerBytesMax);
+      const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
+      return {
+        kind: 'answered',
+        status: response.status,
+        json: parseJson(raw),
+        raw,
+        retryAfterMs,
+      };
+    } catch (error) {
+      return unsentCodes.has(findCode(error))
+        ? { kind: 'not_sent', why: 'unreachable' }
+        : { kind: 'unclear' };
+    }
+  };
+}
+
+function findCode(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && typeof cause.code === 'string') return cause.code;
+  }
+  return '';
+}
+
+/** Seconds; the form with a date is not read. */
+function readRetryAfter(text: string | null): number {
+  return /^\d{1,5}$/.test(text ?? '') ? Number(text) * 1000 : 0;
+}
+
+/** PayPal's own description of a refusal; undefined where something else answered. */
+export function readError(result: ApiResult): ApiError | undefined {
+  if (result.kind !== 'answered' || result.status < 400) return undefined;
+  return errorSchema.safeParse(result.json).data;
+}
+
+/** Code and status for a log line. */
+export function describeResult(result: ApiResult): Record<string, string | number> {
+  if (result.kind !== 'answered') return { result: result.kind };
+  return { status: result.status, code: readError(result)?.name ?? '' };
+}

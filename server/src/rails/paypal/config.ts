@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { findCurrency } from '../../core/currency.ts';
+import { parseAmount } from '../../core/money.ts';
+
+/** The configuration of one PayPal account. */
+
+const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** Requests carry personal data and the secret, so that plain HTTP stays within one machine. */
+function isSafeAddress(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
+}
+
+/** HTTP Basic separates name and secret by a colon (RFC 7617). */
+const credential = z
+  .string()
+  .max(200)
+  .regex(/^[!-9;-~]+$/, 'must be visible ASCII characters without a colon');
+
+export const configSchema = z.strictObject({
+  /** `https://api-m.sandbox.paypal.com` for the sandbox. */
+  baseUrl: z
+    .string()
+    .max(1000)
+    .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
+    .transform((text) => text.replace(/\/+$/, ''))
+    .default('https://api-m.paypal.com'),
+  clientId: credential.min(8),
+  clientSecret: credential.min(16),
+  /** Of the webhook whose address is this rail's callback address. */
+  webhookId: z.string().regex(/^[a-zA-Z0-9]{1,50}$/, 'must be the id of a webhook of the app'),
+  /** The subject and the text of the e-mail that PayPal sends to the recipient. */
+  emailSubject: z.string().min(1).max(255),
+  emailMessage: z.string().min(1).max(1000).optional(),
+  /** The largest single payment by currency, decimal text; PayPal's own limit for USD by default. */
+  itemMax: z
+    .record(z.string(), z.string())
+    .refine(
+      (limits) =>
+        Object.entries(limits).every(([code, text]) => {
+          const currency = findCurrency(code);
+          return currency !== undefined && parseAmount(text, currency).ok;
+        }),
+      { error: 'must be amounts by currency, such as {"USD": "20000"}' },
+    )
+    .default({ USD: '20000' }),
+  /** Time limit of one request. */
+  timeoutSeconds: z.number().min(0.1).max(120).default(20),
+  /** How often PayPal's list of events is read, for lost webhooks. */
+  eventsSeconds: z.int().min(1).max(86_400).default(300),
+});
+export type PaypalConfig = z.output<typeof configSchema>;

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  type Descriptions,
+  type Exchange,
+  openDescriptions,
+} from '../../../testing/setups/described-exchanges.ts';
+import {
+  context,
+  newInstruction,
+  openPaypalTest,
+  type PaypalTest,
+} from '../../../testing/setups/paypal.ts';
+import type { Instruction } from '../contract/contract.ts';
+
+/**
+ * Every request of the rail, every answer and webhook of the simulator, against PayPal's own OpenAPI
+ * descriptions. `OUTLAY_SHARED_DATA` is the folder that has them in `providers/paypal`; by default
+ * `shared/data` beside the repository.
+ */
+const defaultData = fileURLToPath(new URL('../../../../../shared/data', import.meta.url));
+const folder = join(process.env['OUTLAY_SHARED_DATA'] ?? defaultData, 'providers/paypal');
+const files = [
+  'payments_payouts_batch_v1',
+  'reporting_transactions_v1',
+  'notifications_webhooks_v1',
+];
+
+function readDescriptions(): Descriptions {
+  return openDescriptions(
+    files.map((file): unknown => JSON.parse(readFileSync(join(folder, `${file}.json`), 'utf8'))),
+  );
+}
+
+/** `fetch`, and what went through it. */
+function recordExchanges(): { exchanges: Exchange[]; fetch: typeof fetch } {
+  const exchanges: Exchange[] = [];
+  return {
+    exchanges,
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      const { pathname, search } = new URL(new Request(input).url);
+      exchanges.push({
+        method: init?.method ?? 'GET',
+        path: pathname + search,
+        requestBody: typeof init?.body === 'string' ? init.body : '',
+        status: response.status,
+        responseBody: await response.clone().text(),
+      });
+      return response;
+    },
+  };
+}
+
+/** Not in the descriptions: the token, and how the list of events continues (README.md). */
+function isUndescribed({ path }: Exchange): boolean {
+  return path === '/v1/oauth2/token' || path.includes('next_page_token');
+}
+
+async function walk(subject: PaypalTest): Promise<void> {
+  const { rail, paypal } = subject;
+  const instruct = (fate: string, changes: Partial<Instruction> = {}): Instruction => {
+    const instruction = newInstruction(changes);
+    const email = `${fate}@example.com`;
+    return { ...instruction, beneficiary: { ...instruction.beneficiary, email } };
+  };
+  const all = [
+    ...['paid', 'fail', 'unclaimed', 'hold', 'block', 'refund', 'deny'].map((one) => instruct(one)),
+    instruct('poor', { currency: 'GBP' }),
+    instruct('yen', { currency: 'JPY', amountMinor: 1500n }),
+    instruct('large', { amountMinor: 2_000_001n }),
+    instruct('phone', { payerKey: 'phone' }),
+  ];
+  for (const instruction of all) await rail.send(instruction, context);
+  await subject.turn(6);
+  for (const instruction of all) await rail.query(instruction, context);
+  for (const instruction of all) await rail.cancel?.(instruction, context);
+  // Repeated, refused and failed calls.
+  const { rail: restored } = await subject.restore();
+  for (const instruction of all.slice(0, 3)) await restored.send(instruction, context);
+  paypal.setOptions({
+    faults: [
+      { kind: 'busy', count: 1 },
+      { kind: 'maintenance', count: 1 },
+    ],
+  });
+  await rail.send(instruct('paid'), context);
+  await rail.send(instruct('paid'), context);
+  paypal.revokeTokens();
+  await rail.query(all[0] ?? instruct('paid'), context);
+  // What an operator's commands and the passes read.
+  await rail.check?.(context);
+  await (await subject.again({ webhookId: 'ANOTHER' })).check?.(context);
+  await rail.readFunds?.(context);
+  await restored.findUnknownPayments?.(context);
+  await restored.recover?.(Date.now() - 86_400_000, context);
+  subject.clock.aheadMs += 40 * 86_400_000;
+  await restored.recover?.(Date.now() - 86_400_000, context);
+  await subject.turn(2);
+}
+
+test('requests, answers and webhooks are as PayPal describes them', {
+  skip: existsSync(folder) ? false : `no descriptions in ${folder}`,
+}, async () => {
+  const descriptions = readDescriptions();
+  const recorded = recordExchanges();
+  const subject = await openPaypalTest({
+    fetch: recorded.fetch,
+    config: { emailMessage: 'Thank you for your work.', eventsSeconds: 1 },
+    options: {
+      balances: { USD: '1000000.00', EUR: '0.01', JPY: '100000' },
+      failPattern: '^fail',
+      unclaimedPattern: '^unclaimed',
+      holdPattern: '^hold',
+      blockPattern: '^block',
+      denyPattern: '^deny',
+      refundPattern: '^refund',
+    },
+  });
+  try {
+    await walk(subject);
+    const faults = new Set<string>();
+    const seen = new Set<string>();
+    for (const exchange of recorded.exchanges.filter((one) => !isUndescribed(one))) {
+      const path = exchange.path.replace(/\?.*/, '').replace(/\/[0-9A-Z]{13,17}(?=\/|$)/, '/ID');
+      const name = `${exchange.method} ${path} ${exchange.status}`;
+      seen.add(name);
+      for (const fault of descriptions.findFaults(exchange)) faults.add(`${name}: ${fault}`);
+    }
+    for (const { body } of subject.paypal.books.events) {
+      const { resource, event_type: type } = body as { resource: object; event_type: string };
+      const schema = type.includes('PAYOUTS-ITEM') ? 'payout_item-2' : 'payout_batch';
+      for (const fault of [
+        ...descriptions.findSchemaFaults('event', body),
+        ...descriptions.findSchemaFaults(schema, resource),
+      ]) {
+        faults.add(`${type}: ${fault}`);
+      }
+    }
+    assert.deepEqual([...faults], []);
+    for (const name of [
+      'POST /v1/payments/payouts 201',
+      'POST /v1/payments/payouts 400',
+      'POST /v1/payments/payouts 429',
+      'POST /v1/payments/payouts 503',
+      'GET /v1/payments/payouts/ID 200',
+      'GET /v1/payments/payouts/ID 401',
+      'POST /v1/payments/payouts-item/ID/cancel 200',
+      'GET /v1/reporting/transactions 200',
+      'GET /v1/reporting/balances 200',
+      'GET /v1/notifications/webhooks/ID 200',
+      'GET /v1/notifications/webhooks-events 200',
+      'POST /v1/notifications/verify-webhook-signature 200',
+    ]) {
+      assert.ok(seen.has(name), `${name} was not seen, but ${[...seen].join(', ')}`);
+    }
+  } finally {
+    await subject.close();
+  }
+});
+
+test('a request or an answer that is not as described is noticed', {
+  skip: existsSync(folder) ? false : `no descriptions in ${folder}`,
+}, () => {
+  const { findFaults } = readDescriptions();
+  const exchange: Exchange = {
+    method: 'GET',
+    path: '/v1/payments/payouts/ABC?page=1',
+    requestBody: '',
+    status: 200,
+    responseBody: '{}',
+  };
+  assert.deepEqual(findFaults(exchange), []);
+  const isNoticed = (changes: Partial<Exchange>) =>
+    assert.ok(findFaults({ ...exchange, ...changes }).length > 0, JSON.stringify(changes));
+  isNoticed({ path: '/v1/payments/payouts/ABC?page=first' });
+  isNoticed({ path: '/v1/payments/payouts/ABC?pages=1' });
+  isNoticed({ path: '/v1/payments/nothing' });
+  isNoticed({ responseBody: '{"batch_header": {}}' });
+  isNoticed({ status: 404 });
+  const order = { sender_batch_header: {}, items: [{ amount: {}, receiver: 'a' }] };
+  const path = '/v1/payments/payouts';
+  isNoticed({ method: 'POST', path, status: 201, requestBody: JSON.stringify(order) });
+  const more = { sender_batch_header: { id: '1' }, items: [] };
+  isNoticed({ method: 'POST', path, status: 201, requestBody: JSON.stringify(more) });
+});

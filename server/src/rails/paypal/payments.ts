@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import type { Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
+import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
+import { minorUnits, openRecords, reasonSchema, type TypedRecord } from '../kit/records.ts';
+import { listReceivers, type Receiver } from './order.ts';
+
+/**
+ * What the rail remembers of a payment. `unsent`: nothing has left. `ordering`: an order may have left,
+ * and its batch is not known. `ordered`: PayPal has named the batch. `refused` and `cancelled`: it was
+ * and will never be ordered.
+ */
+export const states = ['unsent', 'ordering', 'ordered', 'refused', 'cancelled'] as const;
+export type State = (typeof states)[number];
+
+const paymentSchema = z.object({
+  amountMinor: minorUnits,
+  currency: z.string(),
+  /** In PayPal's form; "": not known, because the payment was recovered from PayPal's report. */
+  receiver: z.string(),
+  /** Orders that may have left. */
+  attempts: z.int(),
+  /** When the first of them left, real milliseconds; 0: none has. */
+  firstSentAtMs: z.number(),
+  /** PayPal's `payout_batch_id`, or "". */
+  batchId: z.string(),
+  /** Of a refusal. */
+  reason: reasonSchema.nullable(),
+  code: z.string(),
+});
+export type Payment = z.output<typeof paymentSchema>;
+export type PaymentRecord = TypedRecord<State, Payment>;
+export type Payments = PaymentBook<State, Payment> & {
+  /** Whether the payment has or had a record: those of a person are erased with the person. */
+  isKnown(reference: string): Promise<boolean>;
+};
+
+export function openPayments(host: RailHost): Payments {
+  const known = openRecords(host.store, {
+    collection: 'known',
+    states: ['known'],
+    value: z.object({}),
+  });
+  const book = openPaymentBook(host, {
+    collection: 'payments',
+    states: [...states],
+    value: paymentSchema,
+    isSame: ({ value }, instruction) =>
+      value.amountMinor === instruction.amountMinor &&
+      value.currency === instruction.currency &&
+      (value.receiver === '' ||
+        listReceivers(instruction).some(({ receiver }) => receiver === value.receiver)),
+    answer: describeRecord,
+    changeCompanions: (before, { key }) =>
+      before === undefined
+        ? [known.change({ key, revision: 0 }, { state: 'known', value: {} })]
+        : [],
+  });
+  return { ...book, isKnown: async (reference) => (await known.find(reference)) !== undefined };
+}
+
+/** `accepted` stands for: only PayPal knows. */
+function describeRecord({ state, value }: PaymentRecord): RailAnswer {
+  switch (state) {
+    case 'unsent':
+      return { outcome: 'retry', reason: 'unreachable' };
+    case 'ordering':
+    case 'ordered':
+      return { outcome: 'accepted' };
+    case 'refused': {
+      const { reason, code } = value;
+      return { outcome: 'rejected', reason: reason ?? 'other', ...(code === '' ? {} : { code }) };
+    }
+    case 'cancelled':
+      return { outcome: 'rejected', reason: 'cancelled' };
+  }
+}
+
+export function describePayment(
+  { amountMinor, currency }: Pick<Instruction, 'amountMinor' | 'currency'>,
+  { receiver }: Pick<Receiver, 'receiver'>,
+): Payment {
+  return {
+    amountMinor,
+    currency,
+    receiver,
+    attempts: 0,
+    firstSentAtMs: 0,
+    batchId: '',
+    reason: null,
+    code: '',
+  };
+}
+
+/**
+ * PayPal books a `sender_batch_id` once within 30 days. An order is repeated only as long as none of
+ * its repetitions can arrive later than that.
+ */
+export const keyMs = 28 * 24 * 3_600_000;
+
+export type Attempt =
+  | { readonly kind: 'begun'; readonly record: PaymentRecord }
+  /** It may have left, and PayPal may have forgotten its key. */
+  | { readonly kind: 'expired'; readonly record: PaymentRecord }
+  /** It is not to be ordered any more. */
+  | { readonly kind: 'over' };
+
+/** Records that an order may leave. `nowMs`: real time. */
+export async function beginAttempt(
+  payments: Payments,
+  reference: string,
+  nowMs: number,
+): Promise<Attempt> {
+  let isExpired = false;
+  const { record, isChanged } = await payments.update(reference, (seen) => {
+    isExpired = false;
+    if (seen?.state !== 'unsent' && seen?.state !== 'ordering') return undefined;
+    const { value } = seen;
+    const firstSentAtMs = value.attempts === 0 ? nowMs : value.firstSentAtMs;
+    isExpired = nowMs - firstSentAtMs > keyMs;
+    if (isExpired) return undefined;
+    return { state: 'ordering', value: { ...value, attempts: value.attempts + 1, firstSentAtMs } };
+  });
+  if (isChanged) return { kind: 'begun', record };
+  return isExpired && record !== undefined ? { kind: 'expired', record } : { kind: 'over' };
+}
+
+/** PayPal has certainly not booked the order: true where no other one may have left. */
+export async function endAttempt(
+  payments: Payments,
+  record: PaymentRecord,
+  refusal?: Pick<Payment, 'reason' | 'code'>,
+): Promise<boolean> {
+  if (record.value.attempts !== 1) return false;
+  const value = { ...record.value, attempts: 0, firstSentAtMs: 0 };
+  return payments.write(
+    record,
+    refusal === undefined
+      ? { state: 'unsent', value }
+      : { state: 'refused', value: { ...value, ...refusal } },
+  );
+}
+
+/** PayPal has named the batch. */
+export async function setBatch(
+  payments: Payments,
+  reference: string,
+  batchId: string,
+): Promise<void> {
+  await payments.update(reference, (seen) =>
+    seen?.state === 'ordering' || (seen?.state === 'ordered' && seen.value.batchId !== batchId)
+      ? { state: 'ordered', value: { ...seen.value, batchId } }
+      : undefined,
+  );
+}
+
+/** PayPal does not know the batch: the next order asks for its name again. */
+export async function forgetBatch(
+  payments: Payments,
+  reference: string,
+  batchId: string,
+): Promise<void> {
+  await payments.update(reference, (seen) =>
+    seen?.state === 'ordered' && seen.value.batchId === batchId
+      ? { state: 'ordering', value: { ...seen.value, batchId: '' } }
+      : undefined,
+  );
+}

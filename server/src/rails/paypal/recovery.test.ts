@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  context,
+  newInstruction,
+  openPaypalTest,
+  type PaypalTest,
+} from '../../../testing/setups/paypal.ts';
+import type { Instruction } from '../contract/contract.ts';
+
+/** Expired keys, restores and the report of transactions. */
+
+const dayMs = 86_400_000;
+
+let subject: PaypalTest;
+
+before(async () => {
+  subject = await openPaypalTest();
+});
+after(() => subject.close());
+
+const send = (instruction: Instruction) => subject.rail.send(instruction, context);
+const query = (instruction: Instruction) => subject.rail.query(instruction, context);
+const countBatches = ({ reference }: Instruction): number =>
+  [...subject.paypal.books.batches.values()].filter(
+    ({ senderBatchId }) => senderBatchId === reference,
+  ).length;
+
+describe('after 28 days PayPal may have forgotten the key of an order', () => {
+  test('so one that never arrived is not sent again', async () => {
+    const instruction = newInstruction();
+    subject.paypal.setOptions({ faults: [{ kind: 'reset_before', count: 1 }] });
+    assert.equal((await send(instruction)).outcome, 'unknown');
+    subject.clock.aheadMs += 29 * dayMs;
+    const expected = { outcome: 'unknown', reason: 'no_answer', code: 'KEY_EXPIRED' };
+    assert.deepEqual(await query(instruction), expected);
+    assert.deepEqual(await send(instruction), expected);
+    assert.equal(countBatches(instruction), 0);
+  });
+
+  test('and one that was booked is found in the report', async () => {
+    const instruction = newInstruction();
+    subject.paypal.setOptions({ faults: [{ kind: 'reset_after', count: 1 }], lostShare: 1 });
+    await send(instruction);
+    await subject.turn();
+    subject.paypal.setOptions({ lostShare: 0 });
+    subject.clock.aheadMs += 31 * dayMs;
+    const answer = await query(instruction);
+    assert.deepEqual([answer.outcome, answer.code], ['paid', 'KEY_EXPIRED']);
+    assert.equal(countBatches(instruction), 1);
+  });
+});
+
+describe('after a restore to before a payment', () => {
+  test('it is noticed, listed, and not paid again, however long ago it was', async () => {
+    for (const days of [1, 40]) {
+      const sinceMs = Date.now() + subject.clock.aheadMs - 1000;
+      const instruction = newInstruction();
+      await send(instruction);
+      await subject.turn();
+      subject.clock.aheadMs += days * dayMs;
+      const { rail } = await subject.restore();
+      if (days === 1) {
+        assert.match((await rail.findUnknownPayments?.(context)) ?? '', /PayPal shows \d+ payouts/);
+      }
+      const recovered = await rail.recover?.(sinceMs, context);
+      const found = recovered?.find(({ reference }) => reference === instruction.reference);
+      assert.deepEqual(
+        [found?.amountMinor, found?.currency, found?.outcome],
+        [10_010n, 'USD', 'paid'],
+      );
+      const answer = await rail.send(instruction, context);
+      assert.equal(answer.outcome, 'paid');
+      assert.equal(countBatches(instruction), 1);
+    }
+  });
+
+  test('nothing is unknown where every payment has or had a record', async () => {
+    const { host, rail } = await subject.restore();
+    subject.clock.aheadMs += 60 * dayMs;
+    const instruction = newInstruction();
+    await rail.send(instruction, context);
+    await subject.turn(2);
+    assert.equal(await rail.findUnknownPayments?.(context), undefined);
+    // As the erasure of its recipient does.
+    const record = await host.store.get('payments', instruction.reference);
+    assert.ok(record !== undefined);
+    const { key, revision } = record;
+    await host.store.write([{ collection: 'payments', key, revision, next: undefined }]);
+    assert.equal(await rail.findUnknownPayments?.(context), undefined);
+  });
+});
+
+describe('the daily comparison with the report', () => {
+  test('opens an exception for a payout without a record or with another amount', async () => {
+    const { host, rail } = await subject.restore();
+    // Behind the payments of the tests before.
+    subject.clock.aheadMs += dayMs;
+    await rail.work?.(context);
+    const [known, changed, unknown] = [newInstruction(), newInstruction(), newInstruction()];
+    for (const instruction of [known, changed]) await rail.send(instruction, context);
+    await subject.rail.send(unknown, context);
+    await subject.turn(3);
+    const batch = [...subject.paypal.books.batches.values()].find(
+      ({ senderBatchId }) => senderBatchId === changed.reference,
+    );
+    assert.ok(batch !== undefined);
+    const items = batch.items.map((item) => ({ ...item, value: '100.11' }));
+    subject.paypal.books.putBatch({ ...batch, items });
+    subject.clock.aheadMs += 2 * dayMs;
+    await rail.work?.(context);
+    const found = host.problems.filter(({ id }) => id.startsWith('report:'));
+    const details = found.map(({ detail }) => detail.replace(/^transaction \S+ of /, ''));
+    assert.deepEqual(
+      details.toSorted(),
+      [`${changed.reference} has another amount`, `${unknown.reference} has no record`].toSorted(),
+    );
+    subject.clock.aheadMs += 2 * dayMs;
+    await rail.work?.(context);
+    assert.equal(host.problems.filter(({ id }) => id.startsWith('report:')).length, found.length);
+  });
+});
+
+describe('the account', () => {
+  test('shows what is left of each balance', async () => {
+    const funds = (await subject.rail.readFunds?.(context)) ?? [];
+    const usd = funds.find(({ currency }) => currency === 'USD');
+    assert.match(usd?.amount ?? '', /^99\d{4}(\.\d+)?$/);
+    assert.ok((usd?.asOfMs ?? 0) > 0);
+  });
+
+  test('has no faults, or says which', async () => {
+    assert.deepEqual(await subject.rail.check?.(context), []);
+    const wrong = await subject.again({ webhookId: 'ANOTHER' });
+    const faults = await wrong.check?.(context);
+    assert.deepEqual(faults, ['webhookId must be the id of a webhook of the app']);
+    const stranger = await subject.again({ clientSecret: 'x'.repeat(20) });
+    const refused = await stranger.check?.(context);
+    assert.deepEqual(refused, ['PayPal refuses clientId and clientSecret']);
+    const nowhere = await subject.again({ baseUrl: 'http://127.0.0.1:1' });
+    const unreachable = await nowhere.check?.(context);
+    assert.match(unreachable?.[0] ?? '', /cannot be reached/);
+  });
+});

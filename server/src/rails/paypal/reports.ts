@@ -1,0 +1,242 @@
+import { formatScaled, readDecimal } from '../../core/money.ts';
+import type { CallContext, RailAnswer, RailFunds, RecoveredPayment } from '../contract/contract.ts';
+import { describeResult } from './api.ts';
+import { findCursor, formatTime, listEvents } from './events.ts';
+import {
+  balancesSchema,
+  isReference,
+  type ReportedTransaction,
+  readTime,
+  transactionsSchema,
+} from './messages.ts';
+import { readMoney } from './order.ts';
+import type { RailParts } from './parts.ts';
+import { keyMs, type PaymentRecord } from './payments.ts';
+
+/**
+ * PayPal's report of transactions and balances. A payout is a transaction T0001 whose `custom_field` is
+ * its `sender_item_id`; it appears within three hours.
+ */
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+export const reportLagMs = 3 * hourMs;
+/** PayPal accepts 31 days in one request, and reports three years. */
+const windowMs = 30 * dayMs;
+const historyMs = 3 * 365 * dayMs;
+const pageSize = 500;
+const pagesMax = 1_000;
+
+type Span = { readonly fromMs: number; readonly toMs: number };
+type Reader = Pick<RailParts, 'api' | 'host'>;
+
+/**
+ * Each once, although the report may show one as a record that affects the balance and as one that
+ * does not.
+ *
+ * @throws Error with a sentence for the operator where the report cannot be read.
+ */
+export async function listPayouts(
+  reader: Reader,
+  { fromMs, toMs }: Span,
+  { signal }: CallContext,
+): Promise<ReportedTransaction[]> {
+  const found = new Map<string, ReportedTransaction>();
+  let start = Math.max(fromMs, toMs - historyMs);
+  do {
+    const end = Math.min(start + windowMs, toMs);
+    for (let page = 1, pages = 1; page <= pages; page += 1) {
+      const answer = await readPage(reader, { fromMs: start, toMs: end, page }, signal);
+      pages = Math.min(answer.total_pages, pagesMax);
+      for (const { transaction_info: payout } of answer.transaction_details) {
+        const isPayout = (payout.transaction_event_code ?? 'T0001') === 'T0001';
+        if (isPayout && !found.has(payout.transaction_id)) found.set(payout.transaction_id, payout);
+      }
+    }
+    start = end;
+  } while (start < toMs);
+  return [...found.values()];
+}
+
+async function readPage(
+  { api, host }: Reader,
+  { fromMs, toMs, page }: Span & { page: number },
+  signal: AbortSignal,
+) {
+  const query = new URLSearchParams({
+    start_date: formatTime(fromMs),
+    end_date: formatTime(toMs),
+    transaction_type: 'T0001',
+    fields: 'transaction_info',
+    balance_affecting_records_only: 'N',
+    page_size: String(pageSize),
+    page: String(page),
+  });
+  const path = `/v1/reporting/transactions?${query.toString()}`;
+  const result = await api.call({ method: 'GET', path }, signal);
+  const answer =
+    result.kind === 'answered' && result.status === 200
+      ? transactionsSchema.safeParse(result.json).data
+      : undefined;
+  if (answer !== undefined) return answer;
+  host.log('warn', "PayPal's report of transactions cannot be read", describeResult(result));
+  throw new Error(
+    "PayPal's report of transactions cannot be read: the app needs the permission Transaction search",
+  );
+}
+
+/** P: on its way or not claimed yet; S: succeeded; V: reversed; D: denied. */
+function readOutcome({ transaction_status: status }: ReportedTransaction) {
+  if (status === 'S') return 'paid';
+  if (status === 'V') return 'returned';
+  return status === 'P' ? 'accepted' : 'unknown';
+}
+
+/** What left is negative in the report. */
+export function readAmount({
+  transaction_amount: { currency_code: currency, value },
+}: ReportedTransaction) {
+  return readMoney({ currency, value: value.replace(/^-/, '') });
+}
+
+/**
+ * The payouts since `sinceMs` (the environment's time). Each one without a record gets one, with the
+ * time of its order, so that it is ordered again only as long as PayPal knows its key.
+ */
+export async function recover(
+  parts: RailParts,
+  sinceMs: number,
+  context: CallContext,
+): Promise<readonly RecoveredPayment[]> {
+  const { host } = parts;
+  const toMs = host.realNowMs();
+  const fromMs = Math.min(toMs - (host.nowMs() - sinceMs), sinceMs);
+  const payouts = await listPayouts(parts, { fromMs, toMs }, context);
+  const recovered: RecoveredPayment[] = [];
+  for (const payout of payouts) {
+    const money = readAmount(payout);
+    if (money === undefined) continue;
+    const reference = payout.custom_field;
+    const atMs = readTime(payout.transaction_initiation_date) ?? toMs;
+    if (isReference(reference)) await enterRecovered(parts, { reference, atMs, ...money });
+    recovered.push({
+      reference: isReference(reference) ? reference : '',
+      ...money,
+      outcome: readOutcome(payout),
+      providerReference: payout.transaction_id,
+      atMs,
+      detail: `transaction ${payout.transaction_id}`,
+    });
+  }
+  return recovered;
+}
+
+async function enterRecovered(
+  { payments }: RailParts,
+  payment: { reference: string; atMs: number; currency: string; amountMinor: bigint },
+): Promise<void> {
+  const { reference, atMs, currency, amountMinor } = payment;
+  if (await payments.isKnown(reference)) return;
+  await payments.write(
+    { key: reference, revision: 0, reference },
+    {
+      state: 'ordering',
+      value: {
+        amountMinor,
+        currency,
+        receiver: '',
+        attempts: 1,
+        firstSentAtMs: atMs,
+        batchId: '',
+        reason: null,
+        code: '',
+      },
+    },
+  );
+}
+
+/** A sentence where events or the report show payouts of ours without a record. */
+export async function findUnknownPayments(
+  parts: RailParts,
+  context: CallContext,
+): Promise<string | undefined> {
+  const { host, payments } = parts;
+  const toMs = host.realNowMs();
+  const readMs = await findCursor(host);
+  const fromMs = readMs === undefined ? toMs - windowMs : readMs - reportLagMs - hourMs;
+  const payouts = await listPayouts(parts, { fromMs, toMs }, context);
+  const span = { sinceMs: Math.max(fromMs, toMs - windowMs), untilMs: toMs };
+  const events = (await listEvents(parts, span, context.signal)) ?? [];
+  const references = new Set([
+    ...payouts.map(({ custom_field: reference }) => reference),
+    ...events.map(
+      ({ resource }) =>
+        resource.sender_batch_id ??
+        resource.batch_header?.sender_batch_header?.sender_batch_id ??
+        '',
+    ),
+  ]);
+  let unknown = 0;
+  for (const reference of references) {
+    if (isReference(reference) && !(await payments.isKnown(reference))) unknown += 1;
+  }
+  return unknown === 0
+    ? undefined
+    : `PayPal shows ${unknown} payouts that this database has no record of`;
+}
+
+/** An order whose key PayPal may have forgotten is not repeated: the report shows what became of it. */
+export async function findReported(
+  parts: RailParts,
+  { key: reference, value }: PaymentRecord,
+  context: CallContext,
+): Promise<RailAnswer> {
+  const about = { code: 'KEY_EXPIRED' } as const;
+  const fromMs = value.firstSentAtMs - dayMs;
+  const toMs = Math.min(parts.host.realNowMs(), value.firstSentAtMs + keyMs + dayMs);
+  const payouts = await listPayouts(parts, { fromMs, toMs }, context);
+  const found = payouts.find(({ custom_field: field }) => field === reference);
+  const money = found && readAmount(found);
+  const isSame = money?.amountMinor === value.amountMinor && money.currency === value.currency;
+  const outcome = found !== undefined && isSame ? readOutcome(found) : 'unknown';
+  if (outcome === 'unknown') return { ...about, outcome, reason: 'no_answer' };
+  const providerReference = found?.transaction_id ?? '';
+  return outcome === 'returned'
+    ? { ...about, outcome, reason: 'sent_back', providerReference }
+    : { ...about, outcome, providerReference };
+}
+
+/** @throws Error with a sentence for the operator where PayPal does not say. */
+export async function readFunds(
+  { api, host }: Reader,
+  { signal }: CallContext,
+): Promise<readonly RailFunds[]> {
+  const result = await api.call({ method: 'GET', path: '/v1/reporting/balances' }, signal);
+  const answer =
+    result.kind === 'answered' && result.status === 200
+      ? balancesSchema.safeParse(result.json).data
+      : undefined;
+  if (answer === undefined) {
+    host.log('warn', "PayPal's balances cannot be read", describeResult(result));
+    throw new Error(
+      "PayPal's balances cannot be read: the app needs the permission Transaction search",
+    );
+  }
+  const asOfMs = readTime(answer.last_refresh_time);
+  return answer.balances.flatMap(({ currency, total_balance, available_balance }) => {
+    const decimal = readDecimal((available_balance ?? total_balance).value);
+    if (decimal === undefined) return [];
+    const amount = formatScaled(decimal.digits, decimal.scale);
+    return [{ currency, amount, ...(asOfMs === undefined ? {} : { asOfMs }) }];
+  });
+}
+
+/** Currencies of payers without a balance: PayPal would convert from another one at its own rate. */
+export async function findMissingBalances(
+  parts: RailParts,
+  context: CallContext,
+): Promise<readonly string[]> {
+  const funds = await readFunds(parts, context);
+  const wanted = new Set([...parts.payers.values()].flatMap(({ currencies }) => currencies));
+  return [...wanted].filter((code) => !funds.some(({ currency }) => currency === code));
+}

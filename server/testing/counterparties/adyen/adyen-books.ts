@@ -42,6 +42,8 @@ export type AdyenBooks = {
   readonly webhooks: Map<number, PendingWebhook>;
   /** In the order of their creation. */
   list(): SimulatedTransfer[];
+  /** What is kept meanwhile is written at once: an order and its stored answer survive a kill together. */
+  keepTogether<T>(run: () => T): T;
   keepTransfer(transfer: SimulatedTransfer): void;
   keepAnswer(answer: StoredAnswer): void;
   addWebhook(body: string, dueAtMs: number): PendingWebhook;
@@ -78,15 +80,30 @@ export function openAdyenBooks(folder: string | undefined): AdyenBooks {
   };
   const file = folder === undefined ? undefined : join(folder, 'adyen-books.jsonl');
   if (file !== undefined) loadLines(file, apply);
+  const append = (text: string): void => {
+    if (file !== undefined && text !== '') appendFileSync(file, text);
+  };
+  let together: string[] | undefined;
   const keep = (line: Line): void => {
     apply(line);
-    if (file !== undefined) appendFileSync(file, `${JSON.stringify(line)}\n`);
+    const text = `${JSON.stringify(line)}\n`;
+    if (together === undefined) append(text);
+    else together.push(text);
   };
   return {
     transfers,
     answers,
     webhooks,
     list: () => [...transfers.values()],
+    keepTogether: (run) => {
+      together = [];
+      try {
+        return run();
+      } finally {
+        append(together.join(''));
+        together = undefined;
+      }
+    },
     keepTransfer: (transfer) => keep({ kind: 'transfer', transfer }),
     keepAnswer: (answer) => keep({ kind: 'answer', answer }),
     addWebhook: (body, dueAtMs) => {

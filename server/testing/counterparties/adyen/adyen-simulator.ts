@@ -56,7 +56,6 @@ export type AdyenSimulatorOptions = {
 
 type World = ApiSetup & {
   readonly simulator: AdyenSimulatorOptions;
-  readonly inProgress: Set<string>;
   readonly reports: Map<string, string>;
   readonly faultCounts: Map<Fault, number>;
   setOptions(changes: unknown): void;
@@ -112,7 +111,6 @@ export async function openAdyenSimulator(
     balanceAccountId: simulator.balanceAccountId,
     balances,
     simulator,
-    inProgress: new Set(),
     reports: new Map(),
     faultCounts: new Map(),
     setOptions,
@@ -283,18 +281,16 @@ function answerCall(world: World, called: Called): { answer: Answer; headers: He
   const key = request.headers['idempotency-key'];
   if (request.method !== 'POST' || typeof key !== 'string') return plain(handle(world, called));
   if (key.length === 0 || key.length > 64) return plain(refuse(422, '702'));
-  if (world.inProgress.has(key)) return plain(refuse(422, '704'));
   const headers = { 'idempotency-key': key };
   const stored = world.books.answers.get(key);
   if (stored !== undefined && world.nowMs() - stored.atMs < world.options().keyMs) {
     return { answer: { status: stored.status, body: JSON.parse(stored.body) }, headers };
   }
-  const answer = handle(world, called);
-  world.books.keepAnswer({
-    key,
-    atMs: world.nowMs(),
-    status: answer.status,
-    body: JSON.stringify(answer.body),
+  const answer = world.books.keepTogether(() => {
+    const made = handle(world, called);
+    const body = JSON.stringify(made.body);
+    world.books.keepAnswer({ key, atMs: world.nowMs(), status: made.status, body });
+    return made;
   });
   return { answer, headers };
 }

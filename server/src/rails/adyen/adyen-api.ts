@@ -12,7 +12,7 @@ export type AdyenApi = {
   getTransfer(id: string, signal: AbortSignal): Promise<ApiResult>;
   /** Only transfers that wait for an approval can be cancelled. */
   cancelTransfer(id: string, signal: AbortSignal): Promise<ApiResult>;
-  /** One page of the balance account's transfers, in the order of their creation. */
+  /** One page of the balance account's transfers, by the time of their creation. */
   listTransfers(query: TransferQuery, signal: AbortSignal): Promise<TransferPage>;
   getBalanceAccount(signal: AbortSignal): Promise<ApiResult>;
 };
@@ -23,6 +23,8 @@ export type TransferQuery = {
   readonly createdUntilMs: number;
   readonly reference?: string;
   readonly cursor?: string;
+  /** The oldest first when absent. */
+  readonly isNewestFirst?: boolean;
   /** 100 when absent. */
   readonly limit?: number;
 };
@@ -80,7 +82,7 @@ function describeSearch(query: TransferQuery, balanceAccountId: string): URLSear
     balanceAccountId,
     createdSince: formatTime(query.createdSinceMs),
     createdUntil: formatTime(query.createdUntilMs),
-    sortOrder: 'asc',
+    sortOrder: query.isNewestFirst === true ? 'desc' : 'asc',
     limit: String(query.limit ?? pageSize),
     ...(query.reference !== undefined && { reference: query.reference }),
     ...(query.cursor !== undefined && { cursor: query.cursor }),

@@ -288,6 +288,27 @@ describe('late failures', () => {
   });
 });
 
+describe('the list of transfers', () => {
+  test('is read page by page, by one pass after another', async () => {
+    const outcomes = () => bench.host.observations.map(({ id }) => id);
+    const instructions = Array.from({ length: 25 }, () => newAdyenInstruction());
+    await Promise.all(instructions.map((instruction) => bench.rail.send(instruction, context)));
+    await advance(2);
+    bench.simulator.setOptions({ pageMax: 2 });
+    let passes = 1;
+    while ((await bench.rail.work?.(context)) !== undefined) passes += 1;
+    bench.simulator.setOptions({ pageMax: 100 });
+    assert.ok(passes > 1);
+    for (const instruction of instructions) {
+      const [transfer] = listFor(instruction);
+      assert.ok(outcomes().includes(`${transfer?.id}:paid`));
+    }
+    const { length } = outcomes();
+    await bench.rail.work?.(context);
+    assert.equal(outcomes().length, length);
+  });
+});
+
 describe('cancelling', () => {
   test('a transfer that waits for an approval is cancelled', async () => {
     const instruction = newAdyenInstruction({ payerKey: 'reviewed' });

@@ -152,6 +152,23 @@ describe('the order', () => {
   });
 });
 
+describe('the configuration', () => {
+  test('is refused without repeating a secret', () => {
+    for (const changes of [
+      { apiKey: 'short-secret' },
+      { webhookKeys: ['short-secret'] },
+      { webhookKeys: [] },
+      { apiUrl: 'http://balanceplatform.example' },
+      { balanceAccountId: 'BA 1' },
+      { priorities: 'instant' },
+    ]) {
+      const parsed = configSchema.safeParse({ ...describeAdyenConfig(1), ...changes });
+      assert.ok(!parsed.success, JSON.stringify(changes));
+      assert.ok(!parsed.error.message.includes('short-secret'));
+    }
+  });
+});
+
 describe('payers', () => {
   const check = (
     changes: Parameters<typeof declarePayer>[2],

@@ -28,7 +28,8 @@ export async function recoverPayments(
   const { host } = setup;
   // Adyen's clock is real time, and the environment's may be ahead.
   const aheadMs = host.nowMs() - host.realNowMs();
-  const transfers = await listAll(setup, { sinceMs: sinceMs - aheadMs, pagesMax }, context);
+  const span = { sinceMs: sinceMs - aheadMs, pagesMax, isNewestFirst: false };
+  const transfers = await listAll(setup, span, context);
   const recovered: RecoveredPayment[] = [];
   for (const transfer of transfers) {
     const isForeign = !isOurs(transfer, setup.config.balanceAccountId);
@@ -73,9 +74,17 @@ async function recordTransfer({ payments }: Setup, transfer: Transfer): Promise<
   });
 }
 
+type Span = {
+  /** Real time. */
+  readonly sinceMs: number;
+  readonly pagesMax: number;
+  /** What is beyond the last page is left out. */
+  readonly isNewestFirst: boolean;
+};
+
 async function listAll(
   { api, host }: Setup,
-  { sinceMs, pagesMax: max }: { sinceMs: number; pagesMax: number },
+  { sinceMs, pagesMax: max, isNewestFirst }: Span,
   { signal }: CallContext,
 ): Promise<Transfer[]> {
   const found: Transfer[] = [];
@@ -84,8 +93,9 @@ async function listAll(
   let cursor: string | undefined;
   for (let read = 0; read < max; read += 1) {
     const untilMs = Math.min(fromMs + windowMs, endMs);
+    const query = { createdSinceMs: fromMs, createdUntilMs: untilMs, isNewestFirst };
     const page = await api.listTransfers(
-      { createdSinceMs: fromMs, createdUntilMs: untilMs, ...(cursor !== undefined && { cursor }) },
+      { ...query, ...(cursor !== undefined && { cursor }) },
       signal,
     );
     if (!page.ok) throw new Error("Adyen's list of transfers cannot be read");
@@ -98,7 +108,7 @@ async function listAll(
     if (untilMs >= endMs) return found;
     fromMs = untilMs;
   }
-  if (max === startPagesMax) return found;
+  if (isNewestFirst) return found;
   throw new Error("Adyen's list of transfers has no end");
 }
 
@@ -109,7 +119,8 @@ export async function findUnknownPayments(
 ): Promise<string | undefined> {
   const { host, payments, config } = setup;
   const sinceMs = host.realNowMs() - startDays * dayMs;
-  const transfers = await listAll(setup, { sinceMs, pagesMax: startPagesMax }, context);
+  const span = { sinceMs, pagesMax: startPagesMax, isNewestFirst: true };
+  const transfers = await listAll(setup, span, context);
   let unknown = 0;
   for (const transfer of transfers) {
     if (!isOurs(transfer, config.balanceAccountId)) continue;

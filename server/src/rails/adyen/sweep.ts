@@ -7,9 +7,10 @@ import { describeObservation, findEchoFault, isOurs } from './webhooks.ts';
 import type { Transfer } from './wire.ts';
 
 /**
- * Reads the transfers of the last days again and again, for webhooks that were lost. A transfer is
- * listed by its creation, so that a late return is found while the transfer is younger than
- * `watchDays`. A pass reads some pages and the next one continues after them.
+ * Reads the list of transfers for webhooks that were lost: those of the last day at every turn, and once
+ * a day all that are younger than `watchDays`, for late returns. A transfer is listed by its creation,
+ * since Adyen cannot be asked for changes. A pass reads some pages and the next one continues after
+ * them.
  */
 
 const dayMs = 24 * 3_600_000;
@@ -17,12 +18,18 @@ const dayMs = 24 * 3_600_000;
 const pagesMax = 10;
 const morePagesMs = 100;
 
-const stateSchema = z.object({ sinceMs: z.int(), untilMs: z.int(), cursor: z.string() });
-type Position = z.output<typeof stateSchema>;
+const positionSchema = z.object({
+  sinceMs: z.int(),
+  untilMs: z.int(),
+  cursor: z.string(),
+  /** When the last reading of all days began, real time. */
+  wholeAtMs: z.int(),
+});
+type Position = z.output<typeof positionSchema>;
 
 function openPositions({ store }: RailHost) {
   const collection = 'sweep';
-  return openRecords(store, { collection, states: ['reading', 'done'], value: stateSchema });
+  return openRecords(store, { collection, states: ['reading', 'done'], value: positionSchema });
 }
 const positionKey = 'position';
 
@@ -32,8 +39,10 @@ export async function sweep(setup: Setup, { signal }: CallContext): Promise<numb
   const positions = openPositions(host);
   let record = await positions.find(positionKey);
   for (let read = 0; read < pagesMax; read += 1) {
-    const position: Position =
-      record?.state === 'reading' ? record.value : beginAgain(host, config.watchDays);
+    const position =
+      record?.state === 'reading'
+        ? record.value
+        : beginAgain(host.realNowMs(), config.watchDays, record?.value.wholeAtMs ?? 0);
     const page = await api.listTransfers(
       {
         createdSinceMs: position.sinceMs,
@@ -48,23 +57,27 @@ export async function sweep(setup: Setup, { signal }: CallContext): Promise<numb
     }
     for (const entry of page.transfers) await report(setup, entry.transfer, entry.raw);
     const isLast = page.nextCursor === undefined || page.nextCursor === position.cursor;
-    const next = {
-      state: isLast ? ('done' as const) : ('reading' as const),
-      value: { ...position, cursor: page.nextCursor ?? '' },
-    };
-    // Nothing is stored for a list of one page.
-    if (isLast && record?.state !== 'reading') return undefined;
+    // A short list of a day leaves no trace.
+    if (isLast && record?.value.wholeAtMs === position.wholeAtMs && record.state === 'done') {
+      return undefined;
+    }
     const seen = { key: positionKey, revision: record?.revision ?? 0 };
+    const isWritten = await positions.write(seen, {
+      state: isLast ? 'done' : 'reading',
+      value: { ...position, cursor: isLast ? '' : (page.nextCursor ?? '') },
+    });
     // Another process has read further, and continues from there.
-    if (!(await positions.write(seen, next)) || isLast) return undefined;
+    if (!isWritten || isLast) return undefined;
     record = await positions.find(positionKey);
   }
   return host.nowMs() + morePagesMs;
 }
 
-function beginAgain(host: RailHost, watchDays: number): Position {
-  const untilMs = host.realNowMs();
-  return { sinceMs: untilMs - watchDays * dayMs, untilMs, cursor: '' };
+function beginAgain(untilMs: number, watchDays: number, wholeAtMs: number): Position {
+  const isWhole = untilMs - wholeAtMs >= dayMs;
+  const days = isWhole ? watchDays : 1;
+  const sinceMs = untilMs - days * dayMs;
+  return { sinceMs, untilMs, cursor: '', wholeAtMs: isWhole ? untilMs : wholeAtMs };
 }
 
 export function describeStatus(result: {

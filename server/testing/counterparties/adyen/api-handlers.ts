@@ -116,7 +116,7 @@ export function listTransfers(setup: ApiSetup, query: URLSearchParams): Answer {
     .filter((transfer) => isListed(setup, transfer, { query, since, until }));
   if (query.get('sortOrder') === 'desc') found.reverse();
   const from = readCursor(query.get('cursor'));
-  const next = from + limit;
+  const next = from + Math.min(limit, setup.options().pageMax);
   const link = (offset: number) => {
     const search = new URLSearchParams(query);
     search.set('cursor', Buffer.from(String(offset)).toString('base64url'));

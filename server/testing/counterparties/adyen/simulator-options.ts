@@ -53,6 +53,8 @@ export const simulatorOptionsSchema = z.strictObject({
     .default(31 * 24 * 3_600_000),
   /** How long a new transfer is missing in lists. */
   listLagMs: z.int().min(0).default(0),
+  /** A page of a list has no more transfers, whatever is asked for. */
+  pageMax: z.int().min(1).max(100).default(100),
   faults: z.array(faultSchema).default([]),
   /** Webhooks. */
   lostShare: share.default(0),

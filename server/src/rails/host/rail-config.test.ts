@@ -179,7 +179,7 @@ describe('opening rails', () => {
 
   it('finds a kind for every folder', async () => {
     const kinds = [...(await loadRailModules()).keys()];
-    assert.deepEqual(kinds, ['evm', 'fspiop', 'iso20022', 'nacha', 'partner', 'utxo']);
+    assert.deepEqual(kinds, ['adyen', 'evm', 'fspiop', 'iso20022', 'nacha', 'partner', 'utxo']);
   });
 
   it('refuses a kind that there is not', async () => {

@@ -193,6 +193,17 @@ describe('a refusal', () => {
     assert.equal(listFor(instruction).length, 1);
   });
 
+  test('of a payer that is not configured any more concerns new payments only', async () => {
+    const unknown = newAdyenInstruction({ payerKey: 'gone' });
+    const answer = await bench.rail.send(unknown, context);
+    assert.deepEqual(answer, { outcome: 'retry', reason: 'not_configured' });
+    const known = newAdyenInstruction();
+    await bench.rail.send(known, context);
+    const moved = { ...known, payerKey: 'gone' };
+    assert.equal((await bench.rail.query(moved, context)).outcome, 'accepted');
+    assert.equal((await bench.rail.send(moved, context)).outcome, 'accepted');
+  });
+
   test('for maintenance, limits of calls and other answers is no refusal of the payment', async () => {
     for (const kind of ['busy', 'rate_limited', 'error_after', 'wrong_amount'] as const) {
       const instruction = newAdyenInstruction();

@@ -1,5 +1,4 @@
 import type { CallContext, Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
-import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { parseJson } from '../kit/answers.ts';
 import type { AdyenApi } from './adyen-api.ts';
@@ -37,16 +36,14 @@ const settledMs = 5 * 60_000;
 /** Clocks differ, and transfers are listed by the time of Adyen's clock. */
 const clockMarginMs = 3_600_000;
 
-export function findPayer(host: RailHost, payerKey: string): PayerDeclaration | undefined {
-  return host.payers.find(({ key }) => key === payerKey);
-}
-
+/** Undefined where the payer is not configured any more. */
 export function findOptions(host: RailHost, payerKey: string): PayerOptions | undefined {
-  const read = readPayerOptions(findPayer(host, payerKey)?.options ?? {});
-  return read.ok ? read.options : undefined;
+  const payer = host.payers.find(({ key }) => key === payerKey);
+  const read = payer && readPayerOptions(payer.options);
+  return read?.ok === true ? read.options : undefined;
 }
 
-/** Undefined where the payer's options cannot be read. */
+/** Undefined where the payer is not configured any more. */
 export function describeRecipient(
   host: RailHost,
   instruction: Instruction,

@@ -6,7 +6,7 @@ testConformance({
   module: railModule,
   clock: 'steered',
   unsupported: { files: 'Adyen posts webhooks' },
-  callMsMax: 400,
+  callMsMax: 1000,
   booking: /^POST \/btl\/v4\/transfers HTTP/,
   openCounterparty: openAdyenCounterparty,
 });

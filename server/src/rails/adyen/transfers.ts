@@ -367,7 +367,7 @@ export async function cancel(
   instruction: Instruction,
   context: CallContext,
 ): Promise<RailAnswer> {
-  const { payments, api } = setup;
+  const { payments, api, config } = setup;
   const blank = { ...blankValue, ...describeMoney(instruction) };
   const tombstone = { state: 'cancelled', value: blank } as const;
   const answer = await payments.cancel(instruction, {
@@ -378,10 +378,11 @@ export async function cancel(
   if (answer.outcome !== 'accepted') return answer;
   const record = await payments.find(instruction.reference);
   const found = record && (await findTransfer(setup, record, context));
-  if (found?.kind === 'found' && isWaitingForApproval(found.transfer)) {
-    if (isEcho(found.transfer, instruction, setup.config)) {
-      await api.cancelTransfer(found.transfer.id, context.signal);
-    }
+  if (found?.kind === 'found') {
+    const { transfer } = found;
+    const isTooLate = !isWaitingForApproval(transfer) || !isEcho(transfer, instruction, config);
+    if (isTooLate) return await settle(setup, instruction, transfer);
+    await api.cancelTransfer(transfer.id, context.signal);
   }
   // Whether it was cancelled is told by its status. An order is not repeated to cancel it.
   const looked = await lookUp(setup, instruction, context);

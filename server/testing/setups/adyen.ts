@@ -34,7 +34,7 @@ export function describeAdyenConfig(
     webhookKeys: [adyenAccount.webhookKey],
     apiUrl: url,
     reportsUrl: url,
-    timeoutSeconds: 0.25,
+    timeoutSeconds: 10,
     ...changes,
   };
 }
@@ -120,7 +120,7 @@ export async function openAdyenCounterparty({ callbackUrl }: Place): Promise<Cou
   return {
     payers: adyenPayers,
     address: simulator.address,
-    config: (address) => describeAdyenConfig(address?.port),
+    config: (address) => describeAdyenConfig(address?.port, { timeoutSeconds: 0.4 }),
     instruct: (draft, outcome) => {
       count += 1;
       simulator.expect(draft.reference, fates[outcome]);

@@ -74,6 +74,8 @@ export type PayerPlan = {
   readonly deliveryType: string;
   readonly currencies: readonly string[];
   readonly isDynamicToken?: boolean;
+  /** What the kind of rail needs of the payer. */
+  readonly options?: Readonly<Record<string, string>>;
 };
 
 /** A payer for the operator's file that delivers at once, every day, at any amount. */
@@ -93,6 +95,7 @@ export function declarePayer(plan: PayerPlan): Record<string, unknown> {
     ],
     availability: { delay: { minutes: 5 } },
     isDynamicToken: plan.isDynamicToken ?? false,
+    options: plan.options ?? {},
   };
 }
 

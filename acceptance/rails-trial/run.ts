@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase } from '../../server/testing/setups/database.ts';
 import { type Books, createRandom, openBooks } from '../reliability-kit.ts';
 import { Api, createAccount, fund } from '../service.ts';
+import { openAdyen } from './adyen.ts';
 import { openAch, openBank } from './bank-files.ts';
 import { describePayout, endPassLeases } from './books.ts';
 import { isLitecoindInstalled, openEthereum, openLitecoin } from './chains.ts';
@@ -49,6 +50,7 @@ const openers: Readonly<Record<string, (places: CounterpartPlaces) => Promise<Co
   wallets: openHub,
   [wiseName]: openWiseCounterpart,
   paypal: openPaypal,
+  adyen: openAdyen,
   ethereum: openEthereum,
   litecoin: openLitecoin,
   ...Object.fromEntries(

@@ -193,7 +193,8 @@ describe('opening rails', () => {
 
   it('finds a kind for every folder', async () => {
     const kinds = [...(await loadRailModules()).keys()];
-    assert.deepEqual(kinds, ['evm', 'fspiop', 'iso20022', 'nacha', 'partner', 'paypal', 'utxo', 'wise']);
+    const known = 'adyen evm fspiop iso20022 nacha partner paypal utxo wise';
+    assert.deepEqual(kinds, known.split(' '));
   });
 
   it('refuses a kind that there is not', async () => {

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { PayerDeclaration } from '../contract/declarations.ts';
+
+/** The configuration of one balance account at Adyen, and the options of its payers. */
+
+const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** Requests hold personal data and the API key, so plain HTTP is allowed within one machine only. */
+function isSafeAddress(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
+}
+
+const address = z
+  .string()
+  .max(500)
+  .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
+  .transform((text) => text.replace(/\/+$/, ''));
+
+/** Hexadecimal, as the Customer Area shows it; at least 16 bytes. */
+const webhookKey = z
+  .string()
+  .regex(/^(?:[0-9A-Fa-f]{2}){16,128}$/, 'must be an HMAC key of at least 32 hexadecimal digits');
+
+export const configSchema = z.strictObject({
+  /** Webhooks of the other environment are refused. */
+  environment: z.enum(['test', 'live']),
+  /** The funds leave from here. */
+  balanceAccountId: z.string().regex(/^[A-Za-z0-9]{4,40}$/, 'must be the ID of a balance account'),
+  /** With the roles of README.md. */
+  apiKey: z
+    .string()
+    .regex(/^[\x21-\x7e]{16,500}$/, 'must be an API key of 16 to 500 ASCII characters'),
+  /** More than one while the key of a webhook is replaced. */
+  webhookKeys: z.array(webhookKey).min(1).max(8),
+  /** Of Adyen when absent: the host of the Transfers and Configuration APIs. */
+  apiUrl: address.optional(),
+  /** Of Adyen when absent: the host from which reports are downloaded. */
+  reportsUrl: address.optional(),
+  /** Time limit of a request. */
+  timeoutSeconds: z.number().min(0.1).max(120).default(20),
+  /** How often the list of transfers is read for lost webhooks. */
+  pollSeconds: z.int().min(1).max(86_400).default(300),
+  /** How many days after its creation a transfer is still read, for late returns. */
+  watchDays: z.int().min(1).max(180).default(30),
+  /** The text on the recipient's account statement; none when empty. */
+  description: z
+    .string()
+    .max(140)
+    .regex(/^[A-Za-z0-9/\-?:().,'+ ]*$/, "must consist of letters, digits, spaces and /-?:().,'+")
+    .default(''),
+});
+export type AdyenConfig = z.output<typeof configSchema>;
+
+/** Without a final slash. */
+export function getApiUrl({ apiUrl, environment }: AdyenConfig): string {
+  return apiUrl ?? `https://balanceplatform-api-${environment}.adyen.com`;
+}
+
+/** Without a final slash. */
+export function getReportsUrl({ reportsUrl, environment }: AdyenConfig): string {
+  return reportsUrl ?? `https://balanceplatform-${environment}.adyen.com`;
+}
+
+/** Of `TransferInfo.priority` in the description of the Transfers API. */
+export const priorities = [
+  'regular',
+  'fast',
+  'instant',
+  'wire',
+  'crossBorder',
+  'internal',
+] as const;
+export type Priority = (typeof priorities)[number];
+
+/** `balanceAccount`: a wallet, which is a balance account of the same balance platform. */
+export const counterpartyKinds = ['bankAccount', 'card', 'balanceAccount'] as const;
+export type CounterpartyKind = (typeof counterpartyKinds)[number];
+
+/** What the operator declares of a payer in `options`. */
+const optionsSchema = z.strictObject({
+  counterparty: z.enum(counterpartyKinds).default('bankAccount'),
+  /** In the order in which Adyen tries them, separated by commas. */
+  priorities: z
+    .string()
+    .max(100)
+    .default('regular')
+    .transform((text) => text.split(',').map((word) => word.trim()))
+    .pipe(z.array(z.enum(priorities)).min(1).max(priorities.length)),
+  /** How many approvals in the Customer Area a transfer needs before it is sent. */
+  approvals: z.coerce.number().int().min(0).max(5).default(0),
+});
+export type PayerOptions = z.output<typeof optionsSchema>;
+
+export function readPayerOptions(
+  options: PayerDeclaration['options'],
+): { ok: true; options: PayerOptions } | { ok: false; faults: readonly string[] } {
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return { ok: true, options: parsed.data };
+  const faults = parsed.error.issues.map(
+    ({ path, message }) => `options.${path.map(String).join('.')}: ${message}`,
+  );
+  return { ok: false, faults };
+}

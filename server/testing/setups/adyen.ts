@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import type { configSchema } from '../../src/rails/adyen/config.ts';
+import { railModule } from '../../src/rails/adyen/rail.ts';
+import type { Instruction, RailCalls } from '../../src/rails/contract/contract.ts';
+import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
+import type { Counterparty, Place } from '../conformance/subject.ts';
+import {
+  type AdyenSimulator,
+  type AdyenSimulatorOptions,
+  openAdyenSimulator,
+} from '../counterparties/adyen/adyen-simulator.ts';
+import { openTestHost, type TestHost } from './rail.ts';
+
+/** The simulated Adyen, a rail against it, and instructions. */
+
+export const adyenAccount = {
+  apiKey: 'AQEyhmfxK4.simulated.key.of.the.rail',
+  webhookKey: '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056',
+  balanceAccountId: 'BA00000000000000000000001',
+};
+
+export type AdyenConfigInput = z.input<typeof configSchema>;
+
+export function describeAdyenConfig(
+  port: number | undefined,
+  changes: Partial<AdyenConfigInput> = {},
+): AdyenConfigInput {
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    environment: 'test',
+    balanceAccountId: adyenAccount.balanceAccountId,
+    apiKey: adyenAccount.apiKey,
+    webhookKeys: [adyenAccount.webhookKey],
+    apiUrl: url,
+    reportsUrl: url,
+    timeoutSeconds: 10,
+    ...changes,
+  };
+}
+
+export function declarePayer(
+  key: string,
+  options: PayerDeclaration['options'] = {},
+  changes: Partial<PayerDeclaration> = {},
+): PayerDeclaration {
+  return {
+    key,
+    companyKey: 'adyen',
+    payerName: 'Bank transfer',
+    logo: '',
+    countryCode: 'ESP',
+    deliveryType: 'BANK_DEPOSIT',
+    currencies: ['EUR'],
+    tariffs: [],
+    availability: {
+      timeZone: 'UTC',
+      calendar: null,
+      weekend: [],
+      cutOff: null,
+      delay: { minutes: 5 },
+    },
+    numberOfLocations: 0,
+    additionalDescription: '',
+    isDynamicToken: false,
+    verification: { kind: 'never' },
+    rateLockSeconds: null,
+    options,
+    ...changes,
+  };
+}
+
+export const adyenPayers: readonly PayerDeclaration[] = [
+  declarePayer('bank'),
+  declarePayer('instant', { priorities: 'instant,regular' }),
+  declarePayer('reviewed', { approvals: '1' }),
+  declarePayer('card', { counterparty: 'card' }),
+  declarePayer('wallet', { counterparty: 'balanceAccount' }, { deliveryType: 'MOBILE_WALLET' }),
+];
+
+/** 123.45 EUR to a bank account in Spain, under a reference of its own. */
+export function newAdyenInstruction(changes: Partial<Instruction> = {}): Instruction {
+  const nowMs = Date.now();
+  return {
+    reference: randomUUID().replaceAll('-', ''),
+    payerKey: 'bank',
+    countryCode: 'ESP',
+    deliveryType: 'BANK_DEPOSIT',
+    currency: 'EUR',
+    amountMinor: 12_345n,
+    attributes: { BankAccountNumber: 'ES9121000418450200051332' },
+    beneficiary: {
+      firstName: 'Ana',
+      middleName: '',
+      lastName: 'Núñez',
+      businessName: '',
+      address1: 'Calle Mayor 5',
+      address2: '',
+      city: 'Sevilla',
+      stateProvince: '',
+      postalCode: '41001',
+      countryCode: 'ESP',
+      email: '',
+      mobileNumber: '',
+      dateOfBirth: '',
+    },
+    originator: { accountId: 'acct_1', name: 'Example Ltd' },
+    pickupCode: '',
+    committedAtMs: nowMs,
+    availableAtMs: nowMs + 60_000,
+    ...changes,
+  };
+}
+
+/** For the conformance suite. Payers take turns, so that instant and regular transfers take part. */
+export async function openAdyenCounterparty({ callbackUrl }: Place): Promise<Counterparty> {
+  const simulator = await openAdyenSimulator({ ...adyenAccount, webhookUrl: callbackUrl });
+  const fates = { paid: 'paid', rejected: 'refused', returned: 'returned' } as const;
+  let count = 0;
+  return {
+    payers: adyenPayers,
+    address: simulator.address,
+    config: (address) => describeAdyenConfig(address?.port, { timeoutSeconds: 0.4 }),
+    instruct: (draft, outcome) => {
+      count += 1;
+      simulator.expect(draft.reference, fates[outcome]);
+      const { payerKey, attributes } = newAdyenInstruction({
+        payerKey: count % 2 === 0 ? 'bank' : 'instant',
+      });
+      return {
+        ...draft,
+        payerKey,
+        attributes,
+        countryCode: 'ESP',
+        deliveryType: 'BANK_DEPOSIT',
+        currency: 'EUR',
+        amountMinor: 12_345n,
+      };
+    },
+    payments: async ({ reference }) =>
+      simulator.books
+        .list()
+        .filter((transfer) => transfer.reference === reference && transfer.status !== 'refused')
+        .filter(({ status }) => status !== 'cancelled')
+        .map(({ order }) => BigInt(order.amount.value)),
+    advance: () => simulator.advance(),
+    close: () => simulator.close(),
+  };
+}
+
+export type AdyenBench = {
+  readonly simulator: AdyenSimulator;
+  readonly host: TestHost;
+  readonly rail: RailCalls;
+  readonly clock: { nowMs: number };
+  /** The same rail on the same records, as another process has it. */
+  again(changes?: Partial<AdyenConfigInput>): Promise<RailCalls>;
+  close(): Promise<void>;
+};
+
+export type AdyenBenchOptions = {
+  readonly options?: AdyenSimulatorOptions['options'];
+  readonly config?: Partial<AdyenConfigInput>;
+  readonly fetch?: typeof fetch;
+};
+
+/** One clock for both sides; it moves only when a test moves it. */
+export async function openAdyenBench(bench: AdyenBenchOptions = {}): Promise<AdyenBench> {
+  const clock = { nowMs: Date.now() };
+  const nowMs = () => clock.nowMs;
+  const { options = {} } = bench;
+  const simulator = await openAdyenSimulator({ ...adyenAccount, nowMs, options });
+  const host = await openTestHost({
+    name: 'adyen',
+    payers: adyenPayers,
+    nowMs,
+    realNowMs: nowMs,
+    ...(bench.fetch !== undefined && { fetch: bench.fetch }),
+  });
+  const again: AdyenBench['again'] = (changes = {}) => {
+    const config = describeAdyenConfig(simulator.address.port, { ...bench.config, ...changes });
+    return railModule.create(railModule.configSchema.parse(config), host);
+  };
+  return {
+    simulator,
+    host,
+    rail: await again(),
+    clock,
+    again,
+    close: async () => {
+      await simulator.close();
+      await host.close();
+    },
+  };
+}
+
+export const context = { signal: new AbortController().signal };

@@ -4692,7 +4692,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20538-5103-74f3-9b7e-d1ca186b5d83
+                 * @example 01a205b3-3b67-72c9-8329-32f727db13af
                  */
                 balance_token: string;
             };
@@ -4734,7 +4734,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20538-5103-74f3-9b7e-d1ca186b5d83
+                 * @example 01a205b3-3b67-72c9-8329-32f727db13af
                  */
                 balance_token: string;
             };
@@ -4871,7 +4871,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -4901,7 +4901,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -4936,7 +4936,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-68d7-729a-a000-f4afba2d8803
+                 * @example usr_01a205b3-4c9f-73c8-bcbc-43ba97e83a5c
                  */
                 user_token: string;
             };
@@ -4969,7 +4969,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -5000,7 +5000,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -5057,7 +5057,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -5087,7 +5087,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -5244,7 +5244,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
@@ -5284,7 +5284,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
@@ -5326,7 +5326,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
@@ -5388,7 +5388,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -5421,7 +5421,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -5467,12 +5467,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
                  */
                 payout_token: string;
             };
@@ -5505,12 +5505,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
                  */
                 payout_token: string;
             };
@@ -5547,12 +5547,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
                  */
                 payout_token: string;
             };
@@ -5607,12 +5607,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
                  */
                 payout_token: string;
             };
@@ -5642,12 +5642,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-583a-72e8-ad57-561c2cc759d4
+                 * @example payout_01a205b3-4077-75b5-91c5-744391c89387
                  */
                 payout_token: string;
             };
@@ -5765,7 +5765,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -5860,12 +5860,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-6647-731c-808c-76a07010fc6f
+                 * @example payout_01a205b3-4b28-71a6-bc90-bae32cb3de3a
                  */
                 payout_token: string;
             };
@@ -5929,7 +5929,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
+                 * @example proposal_01a205b3-4b34-7757-bb82-561f17b2a1d1
                  */
                 proposal_token: string;
             };
@@ -5959,7 +5959,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
+                 * @example proposal_01a205b3-4b34-7757-bb82-561f17b2a1d1
                  */
                 proposal_token: string;
             };
@@ -5990,7 +5990,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20538-665b-7651-a9f9-53fe5899bdda
+                 * @example proposal_01a205b3-4b34-7757-bb82-561f17b2a1d1
                  */
                 proposal_token: string;
             };
@@ -6037,7 +6037,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -6164,7 +6164,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -6195,7 +6195,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };
@@ -6230,12 +6230,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a20538-6558-73da-9545-9df0804e9d62
+                 * @example link_01a205b3-4a73-71ad-a882-5b6a91d77a43
                  */
                 link_token: string;
             };
@@ -6263,12 +6263,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
                  */
                 payout_token: string;
             };
@@ -6402,7 +6402,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
                  */
                 batch_token: string;
             };
@@ -6434,7 +6434,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
                  */
                 batch_token: string;
             };
@@ -6481,7 +6481,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
                  */
                 batch_token: string;
             };
@@ -6509,7 +6509,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
                  */
                 batch_token: string;
             };
@@ -6540,7 +6540,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-680c-77af-997a-30f38d350701
+                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
                  */
                 batch_token: string;
             };
@@ -6571,7 +6571,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20538-6868-70cb-b97a-d373e0524463
+                 * @example batch_01a205b3-4c59-734b-a802-d727230d8837
                  */
                 batch_token: string;
             };
@@ -6709,7 +6709,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -6739,7 +6739,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -6774,7 +6774,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -6809,7 +6809,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -6840,7 +6840,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -6871,7 +6871,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -6902,7 +6902,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -6933,7 +6933,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -6979,7 +6979,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
             };
@@ -7007,12 +7007,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20538-66a8-75d7-b83c-cfd7a668ca7c
+                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20538-66c9-73b9-9ace-c7374e45a2ce
+                 * @example delivery_01a205b3-4b77-73a7-85fc-b629d8f332b7
                  */
                 delivery_token: string;
             };
@@ -7150,7 +7150,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20538-579a-7295-9bab-25d24cea38a9
+                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
                  */
                 payout_token: string;
             };
@@ -7185,7 +7185,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20538-560c-77b6-829d-1d6d922ea2d9
+                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
                  */
                 user_token: string;
             };

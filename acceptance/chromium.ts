@@ -22,10 +22,13 @@ const axeSource = readFileSync(
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** The rules that axe finds broken (WCAG 2.2 A and AA, best practice), with the elements. */
-export async function findBarriers(page: Page): Promise<string[]> {
+/**
+ * The rules that axe finds broken (WCAG 2.2 A and AA, best practice), with the elements; `within` is a
+ * selector of the part to look at.
+ */
+export async function findBarriers(page: Page, within = 'html'): Promise<string[]> {
   // Evaluated by the browser's own protocol, which the page's policy does not concern.
-  const run = `axe.run(document, { runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })
+  const run = `axe.run('${within}', { runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })
     .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(
       ({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary.slice(0, 300))))`;
   return page.evaluate<string[]>(`${axeSource};${run}`);

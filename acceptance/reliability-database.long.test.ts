@@ -307,7 +307,9 @@ test('while connections break one after the other, requests fail with 503 only',
   const before = proxy.happened['statement lost'];
   const broken = (): number => proxy.happened['statement lost'] - before;
   // They end, because a request alone needs several intact connections in a row.
-  proxy.setFaults(() => (broken() < breaks && random.below(3) === 0 ? 'statement lost' : undefined));
+  proxy.setFaults(() =>
+    broken() < breaks && random.below(3) === 0 ? 'statement lost' : undefined,
+  );
   let isOver = false;
   const reading = readUntil(orders[0]?.account.api, () => isOver);
   const answers = Promise.all(

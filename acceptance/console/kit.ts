@@ -157,8 +157,8 @@ export async function picture(page: Page, name: string): Promise<void> {
 }
 
 /** What axe finds, and whether the page is wider than its window; empty where all is well. */
-export async function findProblems(page: Page): Promise<string[]> {
-  const barriers = await findBarriers(page);
+export async function findProblems(page: Page, within?: string): Promise<string[]> {
+  const barriers = await findBarriers(page, within);
   const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   return excess <= 0 ? barriers : [...barriers, `${excess} px wider than its window`];
 }

@@ -99,6 +99,16 @@ test('an exception is decided, and a name with markup stays text', async () => {
 test('inputs of a bank that nothing matches, or that cannot be read, are closed', async () => {
   const page = await go('Bank inputs');
   await page.getByText('it is a payment that this rail did not send').waitFor();
+  const detail = (await page.getByText(/in message [0-9a-f]{12}/).textContent()) ?? '';
+  const id = /in message ([0-9a-f]{12})/.exec(detail)?.[1] ?? '';
+  await page.getByRole('button', { name: 'See a message' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Message').first().fill(id);
+  await dialog.getByLabel('Reason').fill('Inquiry of the bank');
+  await dialog.getByRole('button', { name: 'See a message' }).click();
+  await dialog.getByText('T1NOBODYSPAYMENT').waitFor();
+  await picture(page, 'inbound-message');
+  await dialog.getByRole('button', { name: 'Close' }).click();
   await actAndClose(page, 'Close', { Reason: 'Of our payroll' });
   await page.getByText('Nothing is open').waitFor();
   await page.getByLabel('Kind').selectOption('unreadable');

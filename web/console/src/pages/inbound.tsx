@@ -123,7 +123,7 @@ function ShowMessage({ rails }: { rails: readonly string[] }): ReactNode {
       initial: rails[0] ?? '',
       choices: rails.map((value) => ({ value, label: value })),
     },
-    { name: 'id', label: 'Message', hint: 'Its id, from the detail' },
+    { name: 'id', label: 'Message', hint: 'Its id: 12 or more characters, as in the detail' },
   ];
   return (
     <Act

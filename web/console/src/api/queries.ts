@@ -62,18 +62,17 @@ export function useRecipientNames(rows: readonly Named[]): ReadonlyMap<string, s
   const { apiOf } = useSession();
   const accounts = new Map(rows.map(({ account, user }) => [user, account]));
   accounts.delete('');
+  const tokens = [...accounts.keys()];
   return useQueries({
     queries: [...accounts].map(([user, account]) => userQuery(apiOf(account), user)),
-    combine: mapNames,
+    combine: (answers) =>
+      new Map(
+        answers.flatMap(({ data, isError }, index): [string, string][] => {
+          const name = data === undefined ? 'Name not available' : nameUser(data);
+          return data === undefined && !isError ? [] : [[tokens[index] ?? '', name]];
+        }),
+      ),
   });
-}
-
-function mapNames(answers: readonly { data: User | undefined }[]): ReadonlyMap<string, string> {
-  return new Map(
-    answers.flatMap(({ data }): [string, string][] =>
-      data === undefined ? [] : [[data.user_token, nameUser(data)]],
-    ),
-  );
 }
 
 /** Names of accounts, by their identifiers. */

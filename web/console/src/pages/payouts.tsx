@@ -8,7 +8,7 @@ import { nameUser, useCountryNames, useNames } from '../api/queries.ts';
 import { nameDelivery } from '../format/words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
-import { Amount, Empty, Foreign, PageHead, PayoutStatus, Time } from '../ui/parts.tsx';
+import { Amount, Empty, Foreign, PageHead, PayoutStatus, Skeleton, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { exportPayouts } from './payout-export.ts';
 import { PayoutFilterBar } from './payout-filters.tsx';
@@ -139,11 +139,14 @@ const listColumns = (names: Names, countries: Names): Column<Payout>[] => [
   {
     head: 'Recipient',
     kind: 'name',
-    cell: (payout) => (
-      <span className="clip">
-        <Foreign>{names.get(payout.user_token) ?? '…'}</Foreign>
-      </span>
-    ),
+    cell: ({ user_token: user }) => {
+      const name = names.get(user);
+      return (
+        <span className="clip">
+          {name === undefined ? <Skeleton width="110px" /> : <Foreign>{name}</Foreign>}
+        </span>
+      );
+    },
   },
   {
     head: 'Your identifier',

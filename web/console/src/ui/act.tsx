@@ -74,7 +74,7 @@ function Form({ close, ...props }: Props & { close: () => void }): ReactNode {
   const { data: done } = act;
   if (done !== undefined) {
     return (
-      <Outcome title={title} result={done.result} close={close}>
+      <Outcome title={title} done={done} close={close}>
         {done.result === 'done' ? outcome?.(done.outcome) : null}
       </Outcome>
     );
@@ -147,13 +147,13 @@ function Input({ field, value, fault, onText }: InputProps): ReactNode {
 
 type OutcomeProps = {
   title: string;
-  result: Acted['result'];
+  done: Acted;
   close: () => void;
   children: ReactNode;
 };
 
-function Outcome({ title, result, close, children }: OutcomeProps): ReactNode {
-  const isWaiting = result === 'waiting';
+function Outcome({ title, done, close, children }: OutcomeProps): ReactNode {
+  const isWaiting = done.result === 'waiting';
   return (
     <div className="stack">
       <Heading slot="title">{title}</Heading>
@@ -163,9 +163,7 @@ function Outcome({ title, result, close, children }: OutcomeProps): ReactNode {
         title={isWaiting ? 'Waits for a second operator' : 'Done'}
       >
         <p>
-          {isWaiting
-            ? 'Nothing has changed yet. It is in the list of approvals, and you cannot approve it yourself.'
-            : 'It is in the audit log with your reason.'}
+          {isWaiting ? explainWaiting(done.approval) : 'It is in the audit log with your reason.'}
         </p>
       </Notice>
       {children}
@@ -176,6 +174,13 @@ function Outcome({ title, result, close, children }: OutcomeProps): ReactNode {
       </div>
     </div>
   );
+}
+
+/** Requests wait among the approvals; decisions wait for the same decision of another operator. */
+function explainWaiting(approval: string): string {
+  return approval === ''
+    ? 'Nothing has changed yet. Another operator has to decide the same here.'
+    : 'Nothing has changed yet. It is in the list of approvals, and you cannot approve it yourself.';
 }
 
 type SecretsProps = { outcome: unknown; labels: Readonly<Record<string, string>> };

@@ -4,6 +4,12 @@ import { after, before, test } from 'node:test';
 import { createRecipient, deliveryCases, pay } from '../recipients.ts';
 import { advance, daySeconds, ok, type Service } from '../service.ts';
 import {
+  createIncidents,
+  hostileName,
+  type Incidents,
+  prepareCounterparties,
+} from './incidents.ts';
+import {
   actAndClose,
   openStage,
   openVisitor,
@@ -12,28 +18,27 @@ import {
   settle,
   type Visitor,
 } from './kit.ts';
-import { hostileName, makeTrouble, preparePlace, type Trouble } from './trouble.ts';
 
 /** What operators decide and control, with real hits, images, files of a bank and lost answers. */
 
-const place = preparePlace();
+const counterparties = prepareCounterparties();
 let stage: Stage;
 let service: Service;
 let owner: Visitor;
-let trouble: Trouble;
+let incidents: Incidents;
 
 before(async () => {
-  stage = await openStage(place.settings);
+  stage = await openStage(counterparties.settings);
   ({ service, owner } = stage);
   const { demo: api } = service;
   const bank = await createRecipient(api, deliveryCases.bank);
   const paid = await pay(api, bank, { source_amount: 20 });
   ok(await api.post(`/sandbox/payout/${paid.payout_token}`, { outcome: 'completed' }));
-  trouble = await makeTrouble(service, place);
+  incidents = await createIncidents(service, counterparties);
 });
 after(async () => {
   await stage?.close();
-  place.remove();
+  counterparties.remove();
 });
 
 async function go(label: string): Promise<Visitor['page']> {
@@ -76,7 +81,7 @@ test('a sanctions hit shows its evidence, and the payout goes on once it is clea
   await picture(page, 'screening-evidence');
   await actAndClose(page, 'Release', { Reason: 'Another date of birth' });
   await page.getByText('No hit waits').waitFor();
-  await page.goto(`${service.baseUrl}/console/recipients/${trouble.listed}`);
+  await page.goto(`${service.baseUrl}/console/recipients/${incidents.listed}`);
   await page.getByRole('link', { name: 'Screening' }).last().click();
   await page.getByText('Results, newest first').waitFor();
 });
@@ -213,7 +218,7 @@ test('an operator is invited by a link, looks without buttons, and is revoked', 
   await vera.page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await vera.page.getByRole('heading', { name: 'Overview' }).waitFor();
   const pages = ['operators', 'api-keys', 'limits', 'freezes', 'reconciliation', 'screening'];
-  for (const path of [...pages, `identities/${trouble.verified}`]) {
+  for (const path of [...pages, `identities/${incidents.verified}`]) {
     await vera.page.goto(`${service.baseUrl}/console/${path}`);
     await settle(vera.page);
     const acts = vera.page

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createRecipient, deliveryCases, pay } from '../recipients.ts';
 import type { Service } from '../service.ts';
+import { createIncidents, prepareCounterparties } from './incidents.ts';
 import {
   ask,
   findProblems,
@@ -14,18 +15,17 @@ import {
   settle,
   type Visitor,
 } from './kit.ts';
-import { makeTrouble, preparePlace } from './trouble.ts';
 
 /** Every page, wide and narrow, light and dark: axe finds nothing, and nothing is cut off. */
 
-const place = preparePlace();
+const counterparties = prepareCounterparties();
 let stage: Stage;
 let service: Service;
 let owner: Visitor;
 let paths: Record<string, string>;
 
 before(async () => {
-  stage = await openStage(place.settings);
+  stage = await openStage(counterparties.settings);
   ({ service, owner } = stage);
   const { demo: api } = service;
   const bank = await createRecipient(api, deliveryCases.bank);
@@ -35,7 +35,7 @@ before(async () => {
   await api.post(`/sandbox/payout/${paid.payout_token}`, { outcome: 'completed' });
   await api.post(`/sandbox/payout/${rejected.payout_token}`, { outcome: 'rejected' });
   await pay(api, bank, { source_amount: 12.5 });
-  const trouble = await makeTrouble(service, place);
+  const incidents = await createIncidents(service, counterparties);
   await prepareControls(owner.page, service);
   paths = {
     overview: '',
@@ -51,10 +51,10 @@ before(async () => {
     exceptions: '/exceptions',
     approvals: '/approvals',
     identities: '/identities',
-    identity: `/identities/${trouble.verified}`,
+    identity: `/identities/${incidents.verified}`,
     'identity-none': `/identities/${bank.userToken}`,
     screening: '/screening',
-    'screening-of': `/screening?of=${trouble.listed}`,
+    'screening-of': `/screening?of=${incidents.listed}`,
     inbound: '/inbound',
     statements: '/statements',
     reconciliation: '/reconciliation',
@@ -73,7 +73,7 @@ before(async () => {
 });
 after(async () => {
   await stage?.close();
-  place.remove();
+  counterparties.remove();
 });
 
 /** A freeze, a limit, a second operator, a key with a budget, and a request for a second operator. */

@@ -15,7 +15,7 @@ import { advance, daySeconds, ok, type Service } from '../service.ts';
 
 /** What needs a person, made as it comes about: by lists, by a bank's files, by lost answers, by uploads. */
 
-export type Place = {
+export type Counterparties = {
   /** The folder that the bank puts files into. */
   readonly inbox: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export type Place = {
 };
 
 /** Sanctions lists of invented people, and a rail of bank files. */
-export function preparePlace(): Place {
+export function prepareCounterparties(): Counterparties {
   const folder = mkdtempSync(join(tmpdir(), 'outlay-console-'));
   const write = (name: string, text: string): string => {
     const path = join(folder, name);
@@ -100,12 +100,15 @@ function describeBank(folder: string): object {
 }
 
 /** Tokens of recipients, by what happened to them. */
-export type Trouble = { verified: string; listed: string };
+export type Incidents = { verified: string; listed: string };
 
 /** Names with markup, which no page may run. */
 export const hostileName = '<img src=x onerror=alert(1)>';
 
-export async function makeTrouble(service: Service, { inbox }: Place): Promise<Trouble> {
+export async function createIncidents(
+  service: Service,
+  { inbox }: Counterparties,
+): Promise<Incidents> {
   const { demo: api } = service;
   const lost = readValues('Wallet addresses', 'LTC').get('unknown');
   assert.ok(lost !== undefined);

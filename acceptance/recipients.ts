@@ -195,9 +195,15 @@ export type Recipient = {
 export async function createRecipient(
   api: Api,
   delivery: DeliveryCase,
-  options: { chosen?: Readonly<Record<string, string>>; query?: string } = {},
+  options: {
+    chosen?: Readonly<Record<string, string>>;
+    query?: string;
+    /** What differs from a usual user. */
+    person?: Readonly<Record<string, unknown>>;
+  } = {},
 ): Promise<Recipient> {
-  const userToken = await createUser(api, { country: delivery.country });
+  const { person = {} } = options;
+  const userToken = await createUser(api, { country: delivery.country, ...person });
   const payer = await findPayer(api, delivery, options.query);
   const { chosen } = options;
   const attrSetToken = await fillAttributes(api, {

@@ -1,23 +1,26 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import readCode from 'jsqr';
 import { type TOTP, URI } from 'otpauth';
-import type { Browser, Page } from 'playwright-core';
-import { type Service, startService } from '../service.ts';
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import type { Service } from '../service.ts';
 import {
+  ask,
+  openStage,
   openVisitor,
   openWindow,
   picture,
+  type Stage,
   settle,
-  signIn,
-  startBrowser,
   type Visitor,
 } from './kit.ts';
 
 /** From the first start to a completed payout, by hand, with texts that would like to be code. */
 
+let stage: Stage;
 let service: Service;
-let browser: Browser;
 let owner: Visitor;
 
 const script = '<script>alert(1)</script>';
@@ -25,28 +28,10 @@ const image = '"><img src=x onerror=alert(1)>';
 const override = `\u202Egnirts ${'long'.repeat(20)}`;
 
 before(async () => {
-  service = await startService({ isOwn: true });
-  browser = await startBrowser();
-  owner = await signIn(browser, service);
+  stage = await openStage();
+  ({ service, owner } = stage);
 });
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-type Answer<Outcome> = { result: string; outcome: Outcome };
-
-/** Calls the operators' API by the session of the page, as its own scripts do. */
-async function ask<Outcome = unknown>(page: Page, path: string, body: object) {
-  const call = `(async () => {
-    const { csrf } = await (await fetch('/console/session')).json();
-    const headers = { 'content-type': 'application/json', 'outlay-csrf': csrf };
-    const body = ${JSON.stringify(JSON.stringify(body))};
-    const reply = await fetch('/v0.1.4/operator/${path}', { method: 'POST', headers, body });
-    return reply.json();
-  })()`;
-  return page.evaluate<Answer<Outcome>>(call);
-}
+after(() => stage?.close());
 
 test('a newcomer pays a new recipient, and gets a receipt', async () => {
   const { page } = owner;
@@ -158,16 +143,16 @@ test('the view of the list is in its address', async () => {
 test('what needs two persons is approved by another operator, and not by who asked', async () => {
   const { page } = owner;
   const reason = 'Booked twice';
-  await ask(page, 'operators', { name: 'bob', role: 'owner', reason });
-  const { outcome } = await ask<{ link: string }>(page, 'operators/bob/invite', { reason });
+  await ask(page, 'POST operators', { name: 'bob', role: 'owner', reason });
+  const { outcome } = await ask<{ link: string }>(page, 'POST operators/bob/invite', { reason });
   const adjustment = { currency: 'USD', amount: '-50.00', reference: script, reason };
   const { account } = service.credentials;
-  const asked = await ask(page, `accounts/${account}/adjustments`, adjustment);
+  const asked = await ask(page, `POST accounts/${account}/adjustments`, adjustment);
   assert.equal(asked.result, 'waiting');
   await page.getByRole('link', { name: 'Approvals' }).click();
   await page.getByText('You asked for it').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0);
-  const bob = await openVisitor(browser, service, {});
+  const bob = await openVisitor(stage.browser, service, {});
   // The service of tests does not know its port before it listens.
   await bob.page.goto(`${service.baseUrl}/console${new URL(outcome.link).hash}`);
   await bob.page.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -190,7 +175,7 @@ test('sending is stopped and resumed, each with a reason', async () => {
   await page.getByRole('link', { name: 'Rails' }).click();
   for (const [label, after] of [
     ['Stop sending', 'Sending is stopped'],
-    ['Resume sending', 'Nothing is stopped'],
+    ['Resume sending', 'Nothing is stopped or frozen'],
   ] as const) {
     await page.getByRole('button', { name: label }).click();
     await page.getByLabel('Reason').fill('Drill');
@@ -201,6 +186,16 @@ test('sending is stopped and resumed, each with a reason', async () => {
   }
 });
 
+/** What an app reads from the picture of the code. */
+async function readQrCode(page: Page): Promise<string | undefined> {
+  const shot = await page.getByRole('img', { name: /^QR code/ }).screenshot();
+  const { data, info } = await sharp(shot)
+    .ensureAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  return readCode.default(new Uint8ClampedArray(data), info.width, info.height)?.data;
+}
+
 test('an operator sets a password and an authenticator, and signs in with both', async () => {
   const { page } = owner;
   const password = 'correct horse battery staple';
@@ -210,6 +205,7 @@ test('an operator sets a password and an authenticator, and signs in with both',
   await page.getByText('The password is set').waitFor();
   await page.getByRole('button', { name: 'Set up an authenticator' }).click();
   const uri = await page.getByRole('link', { name: 'open it on this device' }).getAttribute('href');
+  assert.equal(await readQrCode(page), uri);
   const totp = URI.parse(uri ?? '') as TOTP;
   const now = Date.now();
   const codeBefore = totp.generate({ timestamp: now - 30_000 });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import packedChromium from '@sparticuz/chromium';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import type { Service } from '../service.ts';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { findBarriers, startBrowser } from '../chromium.ts';
+import { type Service, type StartOptions, startService } from '../service.ts';
 
 /** The console in a real Chromium: signing in, looking at pages, and what no page may have. */
 
@@ -13,18 +12,7 @@ import type { Service } from '../service.ts';
 const pictures =
   process.env['OUTLAY_PICTURES'] ?? join(import.meta.dirname, '../../.outlay/console');
 
-const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-
 export const sizes = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
-
-/** @throws Error where this machine has no browser: on others than Linux on x64. */
-export async function startBrowser(): Promise<Browser> {
-  const unwanted = new Set(['--single-process', '--no-zygote', '--disable-web-security']);
-  return chromium.launch({
-    executablePath: await packedChromium.executablePath(),
-    args: packedChromium.args.filter((argument) => !unwanted.has(argument)),
-  });
-}
 
 export type Visitor = {
   readonly context: BrowserContext;
@@ -33,8 +21,67 @@ export type Visitor = {
   readonly faults: string[];
 };
 
+export type Stage = {
+  readonly service: Service;
+  readonly browser: Browser;
+  /** The first owner, signed in. */
+  readonly owner: Visitor;
+  close(): Promise<void>;
+};
+
+/** What every suite begins with: a service of its own, a browser, and its owner in the console. */
+export async function openStage(settings: StartOptions['settings'] = {}): Promise<Stage> {
+  await using parts = new AsyncDisposableStack();
+  const service = await startService({ isOwn: true, settings });
+  parts.defer(() => service.stop());
+  const browser = await startBrowser();
+  parts.defer(() => browser.close());
+  const owner = await signIn(browser, service);
+  const opened = parts.move();
+  return { service, browser, owner, close: () => opened.disposeAsync() };
+}
+
+type Answer<Outcome> = { result: string; outcome: Outcome };
+
+/** Calls the operators' API (`POST operators`) by the session of the page, as its own scripts do. */
+export async function ask<Outcome = unknown>(
+  page: Page,
+  request: string,
+  body: object,
+): Promise<Answer<Outcome>> {
+  const [method = '', path = ''] = request.split(' ');
+  const call = `(async () => {
+    const { csrf } = await (await fetch('/console/session')).json();
+    const headers = { 'content-type': 'application/json', 'outlay-csrf': csrf };
+    const body = ${JSON.stringify(JSON.stringify(body))};
+    const reply = await fetch('/v0.1.4/operator/${path}', { method: '${method}', headers, body });
+    const answer = await reply.json();
+    if (!reply.ok) throw new Error(answer.detail);
+    return answer;
+  })()`;
+  return page.evaluate<Answer<Outcome>>(call);
+}
+
+/** Opens the dialog of a button, fills it, confirms, and closes what it says then. */
+export async function actAndClose(
+  page: Page,
+  label: string,
+  values: Readonly<Record<string, string>>,
+): Promise<void> {
+  await page.getByRole('button', { name: label, exact: true }).first().click();
+  const dialog = page.getByRole('dialog');
+  for (const [name, value] of Object.entries(values)) {
+    const field = dialog.getByLabel(name).first();
+    const isList = (await field.and(page.locator('select')).count()) > 0;
+    await (isList ? field.selectOption(value) : field.fill(value));
+  }
+  await dialog.getByRole('button', { name: label, exact: true }).click();
+  await dialog.getByText(/^(?:Done|Waits for a second operator)$/).waitFor();
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
+}
+
 /** Signs in by the one-time link that the service printed at its start. */
-export async function signIn(browser: Browser, service: Service): Promise<Visitor> {
+async function signIn(browser: Browser, service: Service): Promise<Visitor> {
   const link = /http:\S+\/console#link=\S+/.exec(service.output())?.[0];
   assert.ok(link !== undefined, 'the service prints a link to the console');
   const visitor = await openVisitor(browser, service, {});
@@ -109,17 +156,9 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(pictures, `${name}.png`) });
 }
 
-type Violation = { id: string; nodes: { target: string[] }[] };
-
-/** @throws AssertionError with what axe finds, and where the page is wider than its window. */
-export async function assertAccessible(page: Page, name: string): Promise<void> {
-  // As an expression, because the page's policy allows no script that is added to it.
-  const axe = await readFile(axeFile, 'utf8');
-  const found = await page.evaluate<Violation[]>(
-    `${axe};axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`,
-  );
-  const words = found.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join()}`);
-  assert.deepEqual(words, [], `${name}: axe`);
+/** What axe finds, and whether the page is wider than its window; empty where all is well. */
+export async function findProblems(page: Page, within?: string): Promise<string[]> {
+  const barriers = await findBarriers(page, within);
   const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-  assert.ok(excess <= 0, `${name} is ${excess} px wider than its window`);
+  return excess <= 0 ? barriers : [...barriers, `${excess} px wider than its window`];
 }

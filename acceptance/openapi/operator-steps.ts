@@ -52,6 +52,10 @@ const reads: Step[] = [
   read('listScreenings', 'Not screened in a sandbox without lists', (known) => ({
     query: user(known),
   })),
+  read('listExchangeRates', 'The first one'),
+  read('listTariffs', 'Bank deposits in Mexico', () => ({
+    query: { country: 'MEX', delivery_type: 'BANK_DEPOSIT' },
+  })),
   read('listPolicies', 'The first one'),
   read('showRecovery', 'None is open'),
   read('listUnreconciled', 'Nothing to reconcile', () => ({ params: { rail: 'sandbox' } })),
@@ -146,6 +150,22 @@ const controls: Step[] = [
     body: { reason },
   })),
   change('freezeRecipient', 'A recipient', (known) => ({ body: { ...user(known), reason } })),
+  {
+    ...change('viewInboundMessage', 'One that has not arrived', () => ({
+      params: { rail: 'bank_us' },
+      body: { id: 'ACH-20261120-1.ret', reason: 'Inquiry of the bank' },
+    })),
+    status: 404,
+  },
+  change('importBankStatement', 'A day in CSV', () => ({
+    params: { rail: 'sandbox' },
+    body: {
+      content: Buffer.from(
+        'booking_date,amount,currency,bank_reference\n2026-11-20,-12.50,USD,B-2041\n',
+      ).toString('base64'),
+      reason: 'Statement of 20 November',
+    },
+  })),
   change('closeExceptions', 'All of a kind', () => ({
     body: { kind: 'unmatched', rail: 'sandbox', reason: 'Duplicates of a test file' },
   })),
@@ -183,10 +203,18 @@ const accounts: Step[] = [
   {
     ...change('createCredential', 'For a shop', (known) => ({
       params: newAccount(known),
-      body: { kind: 'api_key', scopes: 'balance:read payouts:read', reason: 'Dashboard' },
+      body: { kind: 'api_key', scopes: 'payouts:propose payouts:read', reason: 'Assistant' },
     })),
     keep: (body) => ({ credential: readText(body, 'outcome', 'credential_id') }),
   },
+  change('setCredentialBudget', 'Up to 250 USD each', (known) => ({
+    params: { ...newAccount(known), credential: known['credential'] ?? '' },
+    body: { currency: 'USD', per_proposal: '250.00', open: '3', reason: 'Contract' },
+  })),
+  change('rotateCredential', 'The old secret stays valid for two hours', (known) => ({
+    params: { ...newAccount(known), credential: known['credential'] ?? '' },
+    body: { overlap: '2h', reason: 'Yearly' },
+  })),
   change('revokeCredential', 'At once', (known) => ({
     params: { ...newAccount(known), credential: known['credential'] ?? '' },
     body: { reason: 'Lost' },

@@ -1,29 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import packedChromium from '@sparticuz/chromium';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { findBarriers, startBrowser as startChromium } from '../chromium.ts';
 
 /** A real browser for the pages: Chromium from npm, with a camera that shows a test picture. */
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 /** Where pictures of the pages are kept. */
 const pictures =
   process.env['OUTLAY_SCREENSHOTS'] ?? join(import.meta.dirname, '../../.outlay/recipient-pages');
 mkdirSync(pictures, { recursive: true });
 
-export async function startBrowser(): Promise<Browser> {
-  const unwanted = new Set(['--single-process', '--no-zygote', '--disable-web-security']);
-  return chromium.launch({
-    executablePath: await packedChromium.executablePath(),
-    args: [
-      ...packedChromium.args.filter((argument) => !unwanted.has(argument)),
-      '--use-fake-device-for-media-stream',
-      '--use-fake-ui-for-media-stream',
-    ],
-  });
-}
+export const startBrowser = (): Promise<Browser> =>
+  startChromium(['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream']);
 
 export const phone: BrowserContextOptions = {
   viewport: { width: 390, height: 844 },
@@ -99,15 +88,4 @@ export async function inspect(visited: Visit, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' });
   const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
   assert.deepEqual({ isWide, errors, foreign }, { isWide: false, errors: [], foreign: [] }, name);
-}
-
-/** The rules that axe finds broken, with the elements. */
-async function findBarriers(page: Page): Promise<string[]> {
-  // Evaluated by the browser's own protocol, which the page's policy does not concern.
-  await page.evaluate(axeSource);
-  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-  const run = `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) =>
-      id + ': ' + html.slice(0, 200) + ' ' + failureSummary.slice(0, 300))))`;
-  return page.evaluate(run);
 }

@@ -131,7 +131,9 @@ function readQueryExample(
 ): unknown {
   const text = query?.[String(parameter['name'])];
   const type = (parameter['schema'] as JsonObject)['type'];
-  return text === undefined || type === 'string' ? text : JSON.parse(text);
+  // A named schema has no type here: all of those are lists of texts.
+  const isText = type === 'string' || type === undefined;
+  return text === undefined || isText ? text : JSON.parse(text);
 }
 
 const metadataParameter: JsonObject = {

@@ -9,6 +9,7 @@ import { limitCommands } from './limit.ts';
 import { linkCommands } from './link.ts';
 import { operatorCommands } from './operator.ts';
 import { payoutCommands } from './payout.ts';
+import { priceCommands } from './price.ts';
 import { railCommands } from './rail.ts';
 import { receiptCommands } from './receipt.ts';
 import { reconciliationCommands } from './reconciliation.ts';
@@ -45,6 +46,7 @@ export const commands: readonly Command[] = [
   ...recoveryCommands,
   ...sendingCommands,
   ...freezeCommands,
+  ...priceCommands,
   ...railCommands,
   ...screeningCommands,
   ...identityCommands,

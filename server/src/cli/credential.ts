@@ -14,6 +14,7 @@ import { parseAmount } from '../core/money.ts';
 import { findSqlState } from '../db/postgres/pool.ts';
 import {
   type Budget,
+  listAccountBudgets,
   listBudgets,
   openDefault,
   removeBudget,
@@ -87,8 +88,15 @@ export const credentialCommands = [
     permission: 'read',
     about: 'list the credentials of an account',
     options: { account },
-    run: async (context, values) =>
-      listCredentials(context.db.system, await getAccountId(context, values.account)),
+    run: async (context, values) => {
+      const { system: session } = context.db;
+      const accountId = await getAccountId(context, values.account);
+      const budgets = await listAccountBudgets(session, accountId);
+      return (await listCredentials(session, accountId)).map((row) => ({
+        ...row,
+        budgets: (budgets.get(row.id) ?? []).map(({ budget }) => budget),
+      }));
+    },
   }),
   defineCommand({
     name: 'credential create',

@@ -10,7 +10,7 @@ import { openRails } from './context.ts';
 import { file, option, rail as railName } from './options.ts';
 
 const messageId = option(
-  { value: 'id', about: 'the id of the message' },
+  { value: 'id', about: 'the id of the message, or its first 12 characters as in exceptions' },
   z.string().min(1).max(500),
 );
 

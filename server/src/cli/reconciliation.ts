@@ -42,22 +42,24 @@ const importCommand = defineCommand({
   permission: 'operate',
   about: 'import a statement of the bank (camt.053 or CSV) and match it with the settlements',
   options: { rail, file },
-  run: async (context, { rail: name, file: path }) => {
-    const bytes = readFileSync(path);
-    const report = await importBankFile(context, {
-      rail: name,
-      bytes,
-      importedBy: context.operator.name,
-    });
-    return {
-      result: report.isNew ? 'imported' : 'imported before',
-      new_entries: report.newEntries,
-      known_entries: report.knownEntries,
-      matched: report.matched,
-      ...(await describeOpen(context, { rail: name })),
-    };
-  },
+  run: (context, { rail: name, file: path }) =>
+    importStatement(context, { rail: name, bytes: readFileSync(path) }),
 });
+
+/** @throws AppError not_found, invalid_request, illegal_move. */
+export async function importStatement(
+  context: OperatorContext,
+  given: { rail: string; bytes: Buffer },
+) {
+  const report = await importBankFile(context, { ...given, importedBy: context.operator.name });
+  return {
+    result: report.isNew ? 'imported' : 'imported before',
+    new_entries: report.newEntries,
+    known_entries: report.knownEntries,
+    matched: report.matched,
+    ...(await describeOpen(context, { rail: given.rail })),
+  };
+}
 
 const listCommand = defineCommand({
   name: 'reconciliation list',

@@ -43,12 +43,17 @@ const defineList = (state: ExceptionState) =>
       select ${Object.keys(exceptionColumns)
         .map((name) => `e.${name}`)
         .join(', ')},
-        (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
+        q.user_id, (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
       from exceptions e
+      left join payout_quotes q on q.account_id = e.account_id and q.id = e.payout_id
       where ${states[state]} and ${filterText}
         and ($7::bigint is null or (e.opened_at, e.id) < (${instant('$7')}, $8::uuid))
       order by e.opened_at desc, e.id desc limit $9`,
-    columns: { ...exceptionColumns, opened_us: column.bigint },
+    columns: {
+      ...exceptionColumns,
+      user_id: nullable(column.uuid),
+      opened_us: column.bigint,
+    },
   });
 const lists = { open: defineList('open'), closed: defineList('closed'), all: defineList('all') };
 

@@ -1,6 +1,6 @@
 import type { EnvironmentName } from '../core/access.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { liveAgeLimits } from './age-limits.ts';
+import { type AgeLimit, getExpiryMs, liveAgeLimits } from './age-limits.ts';
 import { bundledQuotes } from './bundled-rates.ts';
 import { parsePrices } from './crypto-prices.ts';
 import { parseEcbRates } from './ecb.ts';
@@ -96,6 +96,21 @@ function parseSource(source: RateSourceName, text: string): ParsedQuotes {
   return source === 'ecb' ? parseEcbRates(text) : parsePrices(text, source);
 }
 
+/** Of a source without a limit of its own, for example one of another release. */
+const shortestLimit: AgeLimit = {
+  maxAgeMs: Math.min(...Object.values(liveAgeLimits).map((limit) => limit.maxAgeMs)),
+  calendar: 'every_day',
+};
+
+/** The last moment at which the quote is used, milliseconds; undefined in staging, where none expires. */
+export function findExpiryMs(
+  { source, asOfMs }: Pick<RateQuote, 'source' | 'asOfMs'>,
+  environment: EnvironmentName,
+): number | undefined {
+  if (environment !== 'live') return undefined;
+  return getExpiryMs(asOfMs, liveAgeLimits[source] ?? shortestLimit);
+}
+
 /** The newest rates, their quotes, and the revision of the table. */
 export type LoadedRates = { rates: MidRates; quotes: readonly RateQuote[]; revision: bigint };
 
@@ -116,8 +131,7 @@ export async function loadRateBook(options: LoadOptions): Promise<LoadedRates> {
   const revision = await readRevision(db.system);
   const imported = await readNewestRates(db.system);
   if (environment === 'live') {
-    // A source without a limit, for example of another release, gets the shortest.
-    const maxAgeMs = Math.min(...Object.values(liveAgeLimits).map((limit) => limit.maxAgeMs));
+    const { maxAgeMs } = shortestLimit;
     const rates = createRateBook(imported, { maxAgeMs, limits: liveAgeLimits, nowMs });
     return { rates, quotes: imported, revision };
   }

@@ -8,7 +8,7 @@ import {
   type RateSources,
   type SourceReport,
 } from './load.ts';
-import type { MidRates } from './rate-book.ts';
+import type { MidRates, RateQuote } from './rate-book.ts';
 
 export type RateLog = {
   info(fields: Record<string, unknown>, message: string): void;
@@ -29,6 +29,8 @@ export type ImportReport = { ok: boolean; sources: SourceReport[] };
 export type Rates = {
   /** The present rates. Take them once for a computation, so that its figures are consistent. */
   rates(): MidRates;
+  /** What the present rates follow from: the newest quote of each pair and source. */
+  quotes(): readonly RateQuote[];
   /** The time of the newest quote of each source, milliseconds; staging's bundled table is one. */
   newestBySource(): ReadonlyMap<string, number>;
   /** Reads the rates again if any process has imported some; otherwise one small statement. */
@@ -55,6 +57,7 @@ export async function createRates(options: RatesOptions): Promise<Rates> {
 
   return {
     rates: () => current.rates,
+    quotes: () => current.quotes,
     newestBySource: () => {
       const newest = new Map<string, number>();
       for (const { source, asOfMs } of current.quotes) {

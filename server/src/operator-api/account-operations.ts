@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { objectAnswer } from '../http/schema.ts';
-import { defineOperation, list, nothing, optionalText, text, toList } from './operation.ts';
+import { count, defineOperation, list, nothing, optionalText, text, toList } from './operation.ts';
 
 /** Accounts of clients: their balances, settings, credentials and limits. */
 
@@ -133,6 +133,15 @@ const limitOperations = () => [
   }),
 ];
 
+const budget = z
+  .object({
+    currency: text('Of the amounts'),
+    per_proposal: optionalText('The most that a proposal may debit, decimal; null: any'),
+    per_day: optionalText('The most that confirmed proposals may debit in a day; null: any'),
+    open_max: count('How many proposals may be open'),
+  })
+  .meta({ id: 'CredentialBudget' });
+
 const credential = z
   .object({
     id: text('The credential'),
@@ -141,8 +150,17 @@ const credential = z
     created_at: text('When it was created, UTC'),
     expires_at: optionalText('When it expires, UTC; null: never'),
     revoked_at: optionalText('When it was revoked, UTC; null while it is valid'),
+    replaced_by: optionalText('The credential that a rotation made; null where there was none'),
+    budgets: z.array(budget).describe('What it may propose, by currency; empty: any amount'),
   })
   .meta({ id: 'AccountCredential' });
+
+const newCredential = z.object({
+  credential_id: text('The credential'),
+  api_key: text('The API key; shown once').optional(),
+  client_id: text('Of client credentials').optional(),
+  client_secret: text('Of client credentials; shown once').optional(),
+});
 
 const credentialOperations = () => [
   defineOperation({
@@ -162,14 +180,30 @@ const credentialOperations = () => [
     operationId: 'createCredential',
     summary: 'Create a credential',
     description: 'Its secret is shown only once.',
-    result: z
-      .object({
-        credential_id: text('The credential'),
-        api_key: text('The API key; shown once').optional(),
-        client_id: text('Of client credentials').optional(),
-        client_secret: text('Of client credentials; shown once').optional(),
-      })
-      .meta({ id: 'NewCredential' }),
+    result: newCredential.meta({ id: 'NewCredential' }),
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'credential rotate',
+    method: 'POST',
+    path: '/operator/accounts/{account}/credentials/{credential}/rotation',
+    operationId: 'rotateCredential',
+    summary: 'Replace the secret of a credential',
+    description: 'The new secret is shown only once. The old one stays valid for the overlap.',
+    result: newCredential
+      .extend({ old_expires_at: text('Until when the old secret is valid, UTC') })
+      .meta({ id: 'RotatedCredential' }),
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'credential budget',
+    method: 'POST',
+    path: '/operator/accounts/{account}/credentials/{credential}/budget',
+    operationId: 'setCredentialBudget',
+    summary: 'Set what a credential may propose in a currency, or remove it',
+    description: 'For a credential with the scope `payouts:propose`. Answers all of its budgets.',
+    result: list(budget, 'By currency').meta({ id: 'CredentialBudgets' }),
+    shape: toList,
     refusals: [404],
   }),
   defineOperation({

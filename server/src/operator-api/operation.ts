@@ -8,7 +8,7 @@ import { ConfigError, RefusedCommand } from '../config.ts';
 import type { Principal } from '../core/access.ts';
 import { AppError, type Fault } from '../core/errors.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { type Circumstances, isWaiting } from '../operators/act.ts';
+import { type Act, act, type Circumstances, isWaiting } from '../operators/act.ts';
 import { type OperatorRole, operatorRoles } from '../operators/roles.ts';
 
 /**
@@ -180,18 +180,34 @@ export async function perform(
   command: ReturnType<typeof getCommand>,
   { given, isBody }: Asked,
 ): Promise<unknown> {
-  const context = openContext(env, principal);
-  const { commandContext } = env;
-  const circumstances: Circumstances = {
-    address: request.remoteAddress,
-    requestId: request.id,
-    readRates: () => readMidRates(commandContext),
-  };
   try {
-    return await command.perform(context, given, circumstances);
+    return await command.perform(
+      openContext(env, principal),
+      given,
+      describeCircumstances(env, request),
+    );
   } catch (error) {
     throw toAppError(error, isBody);
   }
+}
+
+/** For what is no command word by word, such as one whose file is in the body: the same role and entries. */
+export function performAct<Values>(
+  { env, principal, request }: RouteContext<OperatorServices>,
+  command: Omit<Act<OperatorContext, Values>, 'approval' | 'snapshot'>,
+): Promise<unknown> {
+  return act(openContext(env, principal), command, describeCircumstances(env, request));
+}
+
+function describeCircumstances(
+  { commandContext }: OperatorServices,
+  { remoteAddress, id }: RouteContext<OperatorServices>['request'],
+): Circumstances {
+  return {
+    address: remoteAddress,
+    requestId: id,
+    readRates: () => readMidRates(commandContext),
+  };
 }
 
 /** @throws Error for a caller who is no operator. */
@@ -241,7 +257,8 @@ function toChange(answer: unknown, shape: ((answer: unknown) => unknown) | undef
     const { approval = '' } = answer as { approval?: string };
     return { result: 'waiting', approval, outcome: null };
   }
-  const outcome = typeof answer === 'object' ? toPlain(shape?.(answer) ?? answer) : {};
+  const shaped = shape?.(answer) ?? (typeof answer === 'object' ? answer : {});
+  const outcome = toPlain(shaped);
   return { result: 'done', approval: '', outcome };
 }
 

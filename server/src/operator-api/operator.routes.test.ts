@@ -100,7 +100,7 @@ describe('every list and number', () => {
         .replace('/operator/', '')
         .replace('{account}', account)
         .replace('{rail}', 'sandbox');
-      const query = { 'reports/month': '?month=2026-11', screenings: undefined }[path] ?? '';
+      const query = { 'reports/month': '?month=2026-11', tariffs: '?country=MEX' }[path] ?? '';
       if (path !== 'screenings') await read(path + query);
     }
   });
@@ -118,6 +118,73 @@ describe('every list and number', () => {
     assert.deepEqual(needs, { exceptions: 0, approvals: 0, freezes: 0 });
     const [rail] = (await read('rails')).data;
     assert.deepEqual([rail?.['rail'], rail?.['health']], ['sandbox', 'up']);
+  });
+});
+
+describe('prices', () => {
+  it('are the rates in force with their source, and the tariffs of a country', async () => {
+    const rates = (await read('rates')).data;
+    const peso = rates.find((row) => row['base'] === 'USD' && row['quote'] === 'MXN');
+    assert.match(peso?.['rate'] ?? '', /^\d+(?:\.\d+)?$/);
+    assert.deepEqual([peso?.['expires_at'], peso?.['is_usable']], [null, true]);
+    const { data } = await read('tariffs?country=MEX&delivery_type=CASH_PICKUP');
+    assert.ok(data.length > 0);
+    const {
+      rail,
+      country,
+      delivery_type: type,
+      tariffs,
+    } = data[0] as unknown as Row & {
+      tariffs: { fee: Row[]; margin_basis_points: number }[];
+    };
+    assert.deepEqual([rail, country, type], ['sandbox', 'MEX', 'CASH_PICKUP']);
+    assert.equal(tariffs[0]?.fee.at(-1)?.['up_to'], null);
+    assert.equal((await call('vic', 'GET tariffs')).body.errors[0]?.parameter, 'country');
+  });
+});
+
+describe('a credential', () => {
+  it('gets a budget, which the list shows, and a new secret once', async () => {
+    const path = `accounts/${account}/credentials`;
+    const reason = 'Assistant';
+    const made = { kind: 'api_key', scopes: 'payouts:propose payouts:read', reason };
+    const { outcome } = (await call('ada', `POST ${path}`, made)).body;
+    const id = outcome['credential_id'] ?? '';
+    const budget = { currency: 'USD', per_proposal: '250.00', open: '3', reason };
+    const set = await call('ada', `POST ${path}/${id}/budget`, budget);
+    assert.deepEqual(set.body.outcome, {
+      data: [{ currency: 'USD', per_proposal: '250', per_day: null, open_max: 3 }],
+    });
+    const rotated = await call('ada', `POST ${path}/${id}/rotation`, { overlap: '2h', reason });
+    assert.match(rotated.body.outcome['api_key'] ?? '', /^test_/);
+    const listed = (await read(path)).data as unknown as (Row & { budgets: Row[] })[];
+    const old = listed.find((row) => row['id'] === id);
+    assert.equal(old?.['replaced_by'], rotated.body.outcome['credential_id']);
+    assert.equal(old?.budgets[0]?.['per_proposal'], '250');
+    const refused = await call('vic', `POST ${path}/${id}/rotation`, { reason });
+    assert.equal(refused.body.code, 'role_not_permitted');
+  });
+});
+
+describe('files and messages', () => {
+  it('a statement of the bank is refused whole, and the audit log has its hash alone', async () => {
+    const path = 'POST reconciliation/sandbox/statements';
+    const content = Buffer.from('booking_date,amount,currency\n2026-11-20,1,USD').toString(
+      'base64',
+    );
+    const early = await call('ada', path, { content, reason: 'Daily' });
+    assert.deepEqual([early.status, early.body.code], [404, 'not_found']);
+    const text = await call('ada', path, { content: 'not base64', reason: 'Daily' });
+    assert.equal(text.body.errors[0]?.pointer, '/content');
+    const [entry] = (await read('audit?action=reconciliation')).data;
+    assert.deepEqual(Object.keys(entry?.['object'] ?? {}), ['rail', 'sha256']);
+  });
+
+  it('an inbound message is shown to compliance alone', async () => {
+    const path = 'POST rails/sandbox/message';
+    const wanted = { id: 'none', reason: 'Inquiry 3' };
+    assert.equal((await call('bob', path, wanted)).body.code, 'role_not_permitted');
+    assert.equal((await call('cora', path, wanted)).status, 404);
   });
 });
 
@@ -213,7 +280,6 @@ describe('a command', () => {
     'ledger export',
     'ledger checkpoint',
     'rates import',
-    'credential budget',
     'link details',
     'link verification',
     'link status',
@@ -222,15 +288,12 @@ describe('a command', () => {
     'key list',
     'key rotate',
     'key remove-old',
-    'credential rotate',
     'receipt key',
     'rail check',
-    'rail message',
     'secret seal',
     'screening import',
     'identity export',
     'identity read',
-    'reconciliation import',
   ];
 
   it('has an operation, or stays on the command line', () => {

@@ -11,6 +11,7 @@ import { changeAnswer, getCommand, type OperatorServices, perform, toPlain } fro
 import { type OverviewServices, overviewOperations } from './overview-operations.ts';
 import { payoutOperations } from './payout-operations.ts';
 import { personOperations } from './person-operations.ts';
+import { priceOperations } from './price-operations.ts';
 import { reconciliationOperations } from './reconciliation-operations.ts';
 import { reviewOperations } from './review-operations.ts';
 import { ruleOperations } from './rule-operations.ts';
@@ -34,6 +35,7 @@ const approvedHere: ReadonlySet<string> = new Set([
   'account adjust',
   'credential create',
   'credential budget',
+  'credential rotate',
   'limit set',
   'limit remove',
   'rule set',
@@ -90,6 +92,7 @@ export function operatorRoutes(): Route<OverviewServices>[] {
     ...reviewOperations(),
     ...ruleOperations(),
     ...reconciliationOperations(),
+    ...priceOperations(),
     ...personOperations(),
     approveRoute(),
   ];

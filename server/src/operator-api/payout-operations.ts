@@ -28,6 +28,7 @@ const exception = z
     account_id: text('The account'),
     id: text('The exception'),
     payout_token: text('The payout; "" where it belongs to none'),
+    user_token: text('The recipient of the payout; "" where it belongs to none'),
     rail: text('The rail'),
     kind: text('What it is about'),
     detail: text('What happened'),
@@ -91,6 +92,19 @@ const exceptionOperations = () => [
       'One by `exception`, or all of a `kind` and `rail`. Those of payouts are closed by a decision about the payout.',
     result: z.object({ closed: count('How many were closed') }).meta({ id: 'ClosedExceptions' }),
     refusals: [404],
+  }),
+  defineOperation({
+    command: 'rail message',
+    method: 'POST',
+    path: '/operator/rails/{rail}/message',
+    operationId: 'viewInboundMessage',
+    summary: 'See an inbound message of a rail as it arrived',
+    description: 'It can hold personal data: who saw it, and why, is in the audit log.',
+    result: z
+      .object({ content: text('The message, as text') })
+      .meta({ id: 'InboundMessageContent' }),
+    shape: (content: string) => ({ content }),
+    refusals: [404, 410],
   }),
 ];
 

@@ -1,7 +1,19 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { defineOperation, nothing, text } from './operation.ts';
+import { importStatement } from '../cli/reconciliation.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { textField } from '../http/schema.ts';
+import {
+  changeAnswer,
+  count,
+  defineOperation,
+  nothing,
+  type OperatorServices,
+  performAct,
+  text,
+} from './operation.ts';
 
-/** Statements of the bank against settlements. Importing a statement stays on the command line. */
+/** Statements of the bank against settlements. */
 
 const money = {
   direction: text('Whether money came in or went out'),
@@ -35,7 +47,75 @@ const settlement = z
 
 const path = '/operator/reconciliation' as const;
 
-export const reconciliationOperations = () => [
+/** About 20,000 entries of camt.053; a longer statement is imported by the command. */
+const contentLengthMax = 6_000_000;
+
+const importParams = z.object({
+  rail: z
+    .string()
+    .regex(/^[a-z0-9_]{1,40}$/, { error: 'must be the name of a rail: a to z, digits and _' })
+    .describe('The rail whose bank account the statement is of'),
+});
+
+const importBody = z
+  .object({
+    content: z
+      .base64({ error: 'must be Base64' })
+      .min(1)
+      .max(contentLengthMax)
+      .describe('The file, camt.053 or CSV, in Base64'),
+    reason: textField(1000).min(1).describe('Why'),
+  })
+  .meta({ id: 'ImportBankStatementRequest' });
+
+const importedStatement = z
+  .object({
+    result: z.enum(['imported', 'imported before']).describe('A known file changes nothing'),
+    new_entries: count('Entries that no earlier file had'),
+    known_entries: count('Entries that an earlier file had'),
+    matched: count('Entries that were matched with settlements'),
+    in_bank_only: z.array(entry).describe('Entries without a settlement'),
+    in_ledger_only: z.array(settlement).describe('Settlements without an entry'),
+  })
+  .meta({ id: 'ImportedBankStatement' });
+
+const importRoute = (): Route<OperatorServices> =>
+  defineRoute<
+    OperatorServices,
+    z.output<typeof importParams>,
+    unknown,
+    z.output<typeof importBody>
+  >({
+    method: 'POST',
+    path: `${path}/{rail}/statements`,
+    isVersioned: true,
+    operationId: 'importBankStatement',
+    tag: 'Operators',
+    summary: 'Import a statement of the bank and match it with the settlements',
+    description:
+      'As the command `outlay admin reconciliation import`; needs the permission `operate`. The audit log has the SHA-256 of the file.',
+    access: 'operator',
+    params: importParams,
+    body: importBody,
+    bodyBytesMax: contentLengthMax + 10_000,
+    response: changeAnswer(importedStatement).meta({ id: 'BankStatementImport' }),
+    refusals: [404, 409],
+    handle: async (routeContext, { params, body }) => {
+      const bytes = Buffer.from(body.content, 'base64');
+      const outcome = await performAct(routeContext, {
+        name: 'reconciliation import',
+        permission: 'operate',
+        values: {},
+        given: { ...params, sha256: createHash('sha256').update(bytes).digest('hex') },
+        reason: body.reason,
+        run: (context) => importStatement(context, { ...params, bytes }),
+      });
+      return { result: 'done', approval: '', outcome };
+    },
+  });
+
+export const reconciliationOperations = (): Route<OperatorServices>[] => [
+  importRoute(),
   defineOperation({
     command: 'reconciliation list',
     method: 'GET',

@@ -1,19 +1,18 @@
 import { z } from 'zod';
-import { readMidRates } from '../cli/context.ts';
 import { getUserKey } from '../cli/screening.ts';
 import { AppError } from '../core/errors.ts';
 import { findTokenId } from '../core/ids.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { objectAnswer, textField } from '../http/schema.ts';
+import { findingsAnswer } from '../kyc/checks-view.ts';
 import { openImages } from '../kyc/decisions.ts';
-import { act } from '../operators/act.ts';
 import {
   count,
   defineOperation,
   list,
   type OperatorServices,
-  openContext,
   optionalText,
+  performAct,
   text,
   toList,
 } from './operation.ts';
@@ -55,6 +54,7 @@ const identityOperations = () => [
         account: text('The account'),
         sessions: z.array(objectAnswer).describe('Verification sessions, newest first'),
         decisions: z.array(objectAnswer).describe('Decisions with their reasons, newest first'),
+        findings: z.array(findingsAnswer).describe('What was read, by upload, newest first'),
       })
       .meta({ id: 'OperatorIdentity' }),
     refusals: [404],
@@ -110,38 +110,29 @@ const viewRoute = (): Route<OperatorServices> =>
     body: viewBody,
     response: images,
     refusals: [404],
-    handle: async ({ env, principal, request }, { params, body }) => {
+    handle: async (routeContext, { params, body }) => {
       const userId = findTokenId('user', params.user);
       if (userId === undefined) throw new AppError('not_found', 'No such user');
-      const { commandContext } = env;
-      return act(
-        openContext(env, principal),
-        {
-          name: 'identity view',
-          permission: 'comply',
-          values: {},
-          given: params,
-          reason: body.reason,
-          run: async (context) => {
-            const key = await getUserKey(context, userId);
-            const opened = await openImages({ sql: context.db.system, keys: context.keys }, key);
-            return {
-              session_id: opened.session.id,
-              submission: opened.session.submission,
-              images: opened.images.map(({ type, bytes }) => ({
-                type,
-                media_type: 'image/jpeg',
-                content: bytes.toString('base64'),
-              })),
-            };
-          },
+      return performAct(routeContext, {
+        name: 'identity view',
+        permission: 'comply',
+        values: {},
+        given: params,
+        reason: body.reason,
+        run: async (context) => {
+          const key = await getUserKey(context, userId);
+          const opened = await openImages({ sql: context.db.system, keys: context.keys }, key);
+          return {
+            session_id: opened.session.id,
+            submission: opened.session.submission,
+            images: opened.images.map(({ type, bytes }) => ({
+              type,
+              media_type: 'image/jpeg',
+              content: bytes.toString('base64'),
+            })),
+          };
         },
-        {
-          address: request.remoteAddress,
-          requestId: request.id,
-          readRates: () => readMidRates(commandContext),
-        },
-      );
+      });
     },
   });
 

@@ -37,16 +37,18 @@ const removeStatement: Statement = {
 const listQuery = defineQuery({
   name: 'list_budgets',
   text: `
-    select currency, per_proposal, per_day, open_max from credential_budgets
-    where account_id = $1 and credential_id = $2 order by currency`,
+    select credential_id, currency, per_proposal, per_day, open_max from credential_budgets
+    where account_id = $1 and ($2::uuid is null or credential_id = $2)
+    order by credential_id, currency`,
   columns: {
+    credential_id: column.uuid,
     currency: column.text,
     per_proposal: nullable(column.bigint),
     per_day: nullable(column.bigint),
     open_max: column.integer,
   },
 });
-type BudgetRow = RowOf<typeof listQuery.columns>;
+export type BudgetRow = RowOf<typeof listQuery.columns>;
 
 /** False if there is no such credential, or it may not propose. */
 export async function upsertBudget(
@@ -67,9 +69,10 @@ export async function deleteBudget(
   await exec(session, removeStatement, [accountId, credentialId, currency]);
 }
 
+/** Of one credential, or of all of the account. */
 export async function selectBudgets(
   session: Session,
-  { accountId, credentialId }: CredentialId,
+  { accountId, credentialId }: { readonly accountId: string; readonly credentialId?: string },
 ): Promise<BudgetRow[]> {
-  return many(session, listQuery, [accountId, credentialId]);
+  return many(session, listQuery, [accountId, credentialId ?? null]);
 }

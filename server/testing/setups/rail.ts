@@ -24,6 +24,7 @@ export type TestHost = RailHost & {
   readonly lines: { level: string; message: string; fields: LogFields }[];
   readonly wakes: { count: number };
   readonly db: Database;
+  readonly keys: KeyRing;
   /** What an operator does about inbound problems: closes all exceptions. */
   closeExceptions(): Promise<void>;
   /** A second host of the same rail on the same memory, as another process would have. */
@@ -128,6 +129,7 @@ function assemble(options: TestHostOptions, base: HostGround): TestHost {
     lines,
     wakes,
     db: base.db,
+    keys: base.keys,
     closeExceptions: async () => {
       await readRows(base.db.system, closeText, [name]);
     },

@@ -9,6 +9,7 @@ import {
 import type { ReactNode } from 'react';
 import { readPayoutSearch } from './pages/payout-search.ts';
 import { readRecipientSearch } from './pages/recipient-search.ts';
+import { readScreeningSearch } from './pages/screening-search.ts';
 import { Root } from './shell/root.tsx';
 import { ProblemNotice } from './ui/notice.tsx';
 import { Empty, PageHead } from './ui/parts.tsx';
@@ -78,6 +79,62 @@ const routes = [
     getParentRoute: () => root,
     path: '/rails',
     component: lazyRouteComponent(() => import('./pages/rails.tsx'), 'Rails'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/inbound',
+    component: lazyRouteComponent(() => import('./pages/inbound.tsx'), 'Inbound'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/identities',
+    component: lazyRouteComponent(() => import('./pages/identities.tsx'), 'Identities'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/identities/$user',
+    component: lazyRouteComponent(() => import('./pages/identity.tsx'), 'IdentityPage'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/screening',
+    validateSearch: readScreeningSearch,
+    component: lazyRouteComponent(() => import('./pages/screening.tsx'), 'Screening'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/statements',
+    component: lazyRouteComponent(() => import('./pages/statements.tsx'), 'Statements'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/reconciliation',
+    component: lazyRouteComponent(() => import('./pages/reconciliation.tsx'), 'Reconciliation'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/limits',
+    component: lazyRouteComponent(() => import('./pages/limits.tsx'), 'Limits'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/prices',
+    component: lazyRouteComponent(() => import('./pages/prices.tsx'), 'Prices'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/freezes',
+    component: lazyRouteComponent(() => import('./pages/freezes.tsx'), 'Freezes'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/operators',
+    component: lazyRouteComponent(() => import('./pages/operators.tsx'), 'Operators'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/api-keys',
+    component: lazyRouteComponent(() => import('./pages/api-keys.tsx'), 'ApiKeys'),
   }),
   createRoute({
     getParentRoute: () => root,

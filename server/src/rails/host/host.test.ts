@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
 import type { InboundMessage } from '../contract/contract.ts';
+import { readMessage } from './messages.ts';
 
 describe('what a rail remembers', () => {
   let host: TestHost;
@@ -130,6 +131,26 @@ describe('what a rail hears', () => {
     });
     return rows.length;
   };
+
+  it('finds a message by its id, or by a beginning of its id that no other has', async () => {
+    const ids = [
+      '91d5949d601e-first',
+      '91d5949d601e-second',
+      '77aa949d601e',
+      '77aa949d601e-longer',
+    ];
+    for (const id of ids) {
+      await host.receive({ ...message(id, []), raw: Buffer.from(id) });
+    }
+    const services = { session: host.db.system, keys: host.keys };
+    const read = async (id: string, rail = 'ears') =>
+      (await readMessage(services, { rail, id })).toString();
+    assert.equal(await read('91d5949d601e-s'), '91d5949d601e-second');
+    assert.equal(await read('77aa949d601e'), '77aa949d601e', 'the whole id wins');
+    await assert.rejects(read('91d5949d601e'), { code: 'invalid_request' });
+    await assert.rejects(read('91d5949d601'), { code: 'not_found' }, 'too short a beginning');
+    await assert.rejects(read('91d5949d601e-s', 'other'), { code: 'not_found' });
+  });
 
   it('keeps a message once', async () => {
     assert.equal(await host.receive(message('m1', ['o1', 'o2'])), 'new');

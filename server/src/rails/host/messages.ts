@@ -9,7 +9,7 @@ import {
 } from '../../core/sealing.ts';
 import type { Session } from '../../db/postgres/pool.ts';
 import type { InboundMessage } from '../contract/contract.ts';
-import { findMessage, findRecipients, type Recipient } from './rail-memory.sql.ts';
+import { findMessage, findMessageIds, findRecipients, type Recipient } from './rail-memory.sql.ts';
 
 /**
  * The archive of inbound messages. A message is sealed under the keys of all persons together whose
@@ -56,14 +56,19 @@ export async function sealMessage(
 }
 
 /**
- * A message as it arrived.
+ * A message as it arrived, by its id, or by the beginning of its id (twelve characters or more).
  *
- * @throws AppError not_found, user_erased.
+ * @throws AppError not_found, user_erased; invalid_request where several ids begin so.
  */
 export async function readMessage(
   { session, keys }: { session: Session; keys: KeyRing },
-  name: MessageName,
+  given: MessageName,
 ): Promise<Buffer> {
+  const [id, another] = await findMessageIds(session, given);
+  if (another !== undefined) {
+    throw new AppError('invalid_request', 'Several messages have an id that begins so');
+  }
+  const name = { rail: given.rail, id: id ?? given.id };
   const row = await findMessage(session, name);
   if (row === undefined) throw new AppError('not_found', 'No message with this id has arrived');
   const context = nameMessage(name);

@@ -177,6 +177,26 @@ const messageQuery = defineQuery({
   },
 });
 
+/** Details of exceptions have the first twelve characters of long ids. The collation is "C". */
+const messageIdQuery = defineQuery({
+  name: 'find_rail_message_id',
+  text: `
+    select id from rail_messages
+    where rail = $1
+      and (id = $2 or length($2) >= 12 and id > $2 and id < $2 || chr(1114111))
+    order by id limit 2`,
+  columns: { id: column.text },
+});
+
+/** The message of this id, else up to two whose ids begin with it. */
+export async function findMessageIds(
+  session: Session,
+  { rail, id }: { rail: string; id: string },
+): Promise<string[]> {
+  const ids = (await many(session, messageIdQuery, [rail, id])).map((row) => row.id);
+  return ids.includes(id) ? [id] : ids;
+}
+
 /** A message with the persons under whose keys it is sealed, in the order of their ids. */
 export async function findMessage(
   session: Session,

@@ -6,6 +6,8 @@ type Context = {
   session: Session;
   account: string;
   api: Api;
+  /** The same for another account that the operator may look at. */
+  apiOf: (account: string) => Api;
   choose: (account: string) => void;
 };
 
@@ -20,17 +22,26 @@ export function SessionProvider({ session, onSignedOut, children }: ProviderProp
   const [chosen, setChosen] = useState(() => localStorage.getItem(storageName) ?? '');
   const isThere = session.accounts.some(({ account }) => account === chosen);
   const account = isThere ? chosen : (session.accounts[0]?.account ?? '');
+  const apiOf = useMemo(() => {
+    const opened = new Map<string, Api>();
+    return (of: string): Api => {
+      const api = opened.get(of) ?? createApi({ session, account: of, onSignedOut });
+      opened.set(of, api);
+      return api;
+    };
+  }, [session, onSignedOut]);
   const value = useMemo(
     () => ({
       session,
       account,
-      api: createApi({ session, account, onSignedOut }),
+      api: apiOf(account),
+      apiOf,
       choose: (next: string) => {
         localStorage.setItem(storageName, next);
         setChosen(next);
       },
     }),
-    [session, account, onSignedOut],
+    [session, account, apiOf],
   );
   return <SessionContext value={value}>{children}</SessionContext>;
 }

@@ -1,6 +1,6 @@
 import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
 import type { Api, Payout, Schemas, User } from './client.ts';
-import { useApi } from './context.tsx';
+import { useApi, useSession } from './context.tsx';
 
 /** Questions that several pages ask. Every key begins with the account, whose answer it is. */
 
@@ -51,17 +51,34 @@ export function nameUser({ first_name, middle_name, last_name, business_name }: 
 
 /** Names of the recipients of a page of payouts, each asked for once. */
 export function useNames(payouts: readonly Payout[]): ReadonlyMap<string, string> {
-  const api = useApi();
-  const tokens = [...new Set(payouts.map(({ user_token: token }) => token))];
+  const { account } = useSession();
+  return useRecipientNames(payouts.map(({ user_token: user }) => ({ account, user })));
+}
+
+export type Named = { account: string; user: string };
+
+/** Names of recipients of any account, by their tokens; "" stands for no recipient. */
+export function useRecipientNames(rows: readonly Named[]): ReadonlyMap<string, string> {
+  const { apiOf } = useSession();
+  const accounts = new Map(rows.map(({ account, user }) => [user, account]));
+  accounts.delete('');
+  const tokens = [...accounts.keys()];
   return useQueries({
-    queries: tokens.map((token) => userQuery(api, token)),
+    queries: [...accounts].map(([user, account]) => userQuery(apiOf(account), user)),
     combine: (answers) =>
       new Map(
-        answers.flatMap(({ data }): [string, string][] =>
-          data === undefined ? [] : [[data.user_token, nameUser(data)]],
-        ),
+        answers.flatMap(({ data, isError }, index): [string, string][] => {
+          const name = data === undefined ? 'Name not available' : nameUser(data);
+          return data === undefined && !isError ? [] : [[tokens[index] ?? '', name]];
+        }),
       ),
   });
+}
+
+/** Names of accounts, by their identifiers. */
+export function useAccountName(): (account: string) => string {
+  const { session } = useSession();
+  return (account) => session.accounts.find((entry) => entry.account === account)?.name ?? account;
 }
 
 export function useCountryNames(): ReadonlyMap<string, string> {

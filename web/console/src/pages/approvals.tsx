@@ -1,37 +1,54 @@
 import type { ReactNode } from 'react';
 import { useSession } from '../api/context.tsx';
-import { type Approval, type List, useOperator } from '../api/operator.ts';
+import { useOperator } from '../api/operator.ts';
+import type { Approval, List } from '../api/operator-types.ts';
+import { useAccountName } from '../api/queries.ts';
 import { readable } from '../format/words.ts';
-import { Act } from '../ui/act.tsx';
-import { ProblemNotice } from '../ui/notice.tsx';
-import { Empty, Foreign, PageHead, Panel, Skeleton, Tag, Time } from '../ui/parts.tsx';
+import { Act, Secrets } from '../ui/act.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Empty, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 
 /** What one operator asked for and another one has to approve. */
 export function Approvals(): ReactNode {
-  const { data, error, refetch } = useOperator<List<Approval>>('approvals');
+  const asked = useOperator<List<Approval>>('approvals');
   return (
     <>
       <PageHead title="Approvals" lead="Who asks is never who approves" />
       <div className="stack">
-        {error === null ? null : <ProblemNotice error={error} retry={() => void refetch()} />}
-        {data === undefined && error === null ? <Skeleton height={180} /> : null}
-        {data?.data.length === 0 ? (
-          <Panel title="Open requests">
-            <Empty icon="approve" title="No request waits">
-              Actions that need two operators wait here until the second one decides.
-            </Empty>
-          </Panel>
-        ) : null}
-        {data?.data.map((approval) => (
-          <Entry key={approval.approval} approval={approval} />
-        ))}
+        <Loaded query={asked}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Panel title="Open requests">
+                <Empty icon="approve" title="No request waits">
+                  Actions that need two operators wait here until the second one decides.
+                </Empty>
+              </Panel>
+            ) : (
+              data.map((approval) => <Entry key={approval.approval} approval={approval} />)
+            )
+          }
+        </Loaded>
       </div>
     </>
   );
 }
 
+/** Whoever approves a new credential or a link is the one who sees it. */
+const secretLabels = {
+  api_key: 'API key',
+  client_id: 'Client id',
+  client_secret: 'Client secret',
+  key: 'The key for the command line',
+  link: 'The link for the console',
+};
+
 function Entry({ approval }: { approval: Approval }): ReactNode {
   const { operator } = useSession().session;
+  const nameAccount = useAccountName();
+  const describe = (name: string, value: unknown): string => {
+    if (typeof value !== 'string') return JSON.stringify(value);
+    return name === 'account' ? nameAccount(value) : value;
+  };
   const isOwn = approval.requested_by === operator.name;
   const title = readable(approval.action);
   const path = `approvals/${approval.approval}`;
@@ -45,24 +62,23 @@ function Entry({ approval }: { approval: Approval }): ReactNode {
       }
     >
       <div className="stack">
-        <dl className="facts">
-          <dt>Asked by</dt>
-          <dd>
-            <Foreign>{approval.requested_by}</Foreign>, <Time value={approval.requested_at} />
-          </dd>
-          <dt>Reason</dt>
-          <dd>
-            <Foreign>{approval.reason}</Foreign>
-          </dd>
-          {Object.entries(approval.options).map(([name, value]) => (
-            <div key={name} className="pair">
-              <dt>{readable(name)}</dt>
-              <dd>
-                <Foreign>{typeof value === 'string' ? value : JSON.stringify(value)}</Foreign>
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Facts
+          facts={[
+            {
+              title: 'Asked by',
+              value: (
+                <>
+                  <Foreign>{approval.requested_by}</Foreign>, <Time value={approval.requested_at} />
+                </>
+              ),
+            },
+            { title: 'Reason', value: <Foreign>{approval.reason}</Foreign> },
+            ...Object.entries(approval.options).map(([name, value]) => ({
+              title: readable(name),
+              value: <Foreign>{describe(name, value)}</Foreign>,
+            })),
+          ]}
+        />
         <div className="row">
           {isOwn ? (
             <span className="soft">You asked for it, so another operator has to approve it.</span>
@@ -72,6 +88,7 @@ function Entry({ approval }: { approval: Approval }): ReactNode {
               tone="primary"
               title={`Approve: ${title}`}
               request={(reason) => ({ path: `${path}/approve`, body: { reason } })}
+              outcome={(outcome) => <Secrets outcome={outcome} labels={secretLabels} />}
             >
               <p>It is done at once, with both names in the audit log.</p>
             </Act>

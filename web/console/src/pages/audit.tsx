@@ -1,10 +1,12 @@
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { type AuditEntry, type List, useOperator } from '../api/operator.ts';
+import { useOperator } from '../api/operator.ts';
+import type { AuditEntry, List } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
 import { TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
-import { Empty, Foreign, PageHead, Panel, SkeletonRows, Time } from '../ui/parts.tsx';
+import { Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import './payouts.css';
 
 /** Who did what, from where and why; the newest first. Nothing in it can be changed. */
@@ -35,7 +37,13 @@ export function Audit(): ReactNode {
               Write the operator and the action as the log has them, such as operator invite.
             </Empty>
           ) : (
-            <Entries rows={data?.data} />
+            <Table
+              label="Entries of the audit log"
+              columns={columns}
+              rows={data?.data}
+              keyOf={({ sequence }) => sequence}
+              skeletonRows={10}
+            />
           )}
         </Panel>
         <nav className="row" aria-label="Pages">
@@ -55,45 +63,28 @@ export function Audit(): ReactNode {
   );
 }
 
-function Entries({ rows }: { rows: readonly AuditEntry[] | undefined }): ReactNode {
-  return (
-    <div className="scroll" tabIndex={0} role="group" aria-label="Entries of the audit log">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Time (UTC)</th>
-            <th scope="col">Who</th>
-            <th scope="col">Action</th>
-            <th scope="col">What</th>
-            <th scope="col">Reason</th>
-            <th scope="col">Outcome</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows === undefined ? <SkeletonRows rows={10} columns={6} /> : null}
-          {rows?.map((entry) => (
-            <tr key={entry.sequence}>
-              <td>
-                <Time value={entry.created_at} isExact />
-              </td>
-              <td className="name">
-                <Foreign>{entry.actor}</Foreign>
-                <span className="small faint clip">{entry.address}</span>
-              </td>
-              <td>{entry.action}</td>
-              <td className="name">
-                <code className="clip" title={JSON.stringify(entry.object)}>
-                  <Foreign>{JSON.stringify(entry.object)}</Foreign>
-                </code>
-              </td>
-              <td className="name">
-                <Foreign>{entry.reason}</Foreign>
-              </td>
-              <td>{readable(entry.outcome)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const columns: readonly Column<AuditEntry>[] = [
+  { head: 'Time (UTC)', cell: (entry) => <Time value={entry.created_at} isExact /> },
+  {
+    head: 'Who',
+    kind: 'name',
+    cell: (entry) => (
+      <>
+        <Foreign>{entry.actor}</Foreign>
+        <span className="small faint clip">{entry.address}</span>
+      </>
+    ),
+  },
+  { head: 'Action', cell: (entry) => entry.action },
+  {
+    head: 'What',
+    kind: 'name',
+    cell: (entry) => (
+      <code className="clip" title={JSON.stringify(entry.object)}>
+        <Foreign>{JSON.stringify(entry.object)}</Foreign>
+      </code>
+    ),
+  },
+  { head: 'Reason', kind: 'name', cell: (entry) => <Foreign>{entry.reason}</Foreign> },
+  { head: 'Outcome', cell: (entry) => readable(entry.outcome) },
+];

@@ -11,6 +11,7 @@ import { download } from '../ui/download.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Foreign, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import { BatchStatus } from './batches.tsx';
 import './batch.css';
 
@@ -183,6 +184,34 @@ function Faults({ batch }: { batch: Batch }): ReactNode {
   );
 }
 
+type Total = Batch['totals'][number];
+
+const totalColumns: readonly Column<Total>[] = [
+  {
+    head: 'From and to',
+    cell: (total) => `${total.source_currency_code} to ${total.destination_currency_code}`,
+  },
+  { head: 'Payouts', kind: 'right', cell: ({ rows }) => formatCount(rows) },
+  {
+    head: 'Amount',
+    kind: 'right',
+    cell: (total) => <Amount value={total.source_amount} currency={total.source_currency_code} />,
+  },
+  {
+    head: 'Fees',
+    kind: 'right',
+    cell: (total) => <Amount value={total.fee} currency={total.source_currency_code} />,
+  },
+  {
+    head: 'Arrives',
+    kind: 'right',
+    cell: (total) => (
+      <Amount value={total.destination_amount} currency={total.destination_currency_code} />
+    ),
+  },
+  { head: 'Rate', kind: 'right', cell: (total) => formatRate(total.exchange_rate) },
+];
+
 function Totals({ batch }: { batch: Batch }): ReactNode {
   return (
     <Panel
@@ -190,55 +219,14 @@ function Totals({ batch }: { batch: Batch }): ReactNode {
       isFlush
       aside={<span className="small faint num">{formatCount(batch.rows.total)} rows</span>}
     >
-      <div className="scroll" tabIndex={0} role="group" aria-label="Totals by currency">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">From and to</th>
-              <th scope="col" className="right">
-                Payouts
-              </th>
-              <th scope="col" className="right">
-                Amount
-              </th>
-              <th scope="col" className="right">
-                Fees
-              </th>
-              <th scope="col" className="right">
-                Arrives
-              </th>
-              <th scope="col" className="right">
-                Rate
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {batch.totals.map((total) => (
-              <tr
-                key={`${total.source_currency_code}${total.destination_currency_code}${String(total.exchange_rate)}`}
-              >
-                <td>
-                  {total.source_currency_code} to {total.destination_currency_code}
-                </td>
-                <td className="right num">{formatCount(total.rows)}</td>
-                <td className="right">
-                  <Amount value={total.source_amount} currency={total.source_currency_code} />
-                </td>
-                <td className="right">
-                  <Amount value={total.fee} currency={total.source_currency_code} />
-                </td>
-                <td className="right">
-                  <Amount
-                    value={total.destination_amount}
-                    currency={total.destination_currency_code}
-                  />
-                </td>
-                <td className="right num">{formatRate(total.exchange_rate)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Totals by currency"
+        columns={totalColumns}
+        rows={batch.totals}
+        keyOf={(total) =>
+          `${total.source_currency_code}${total.destination_currency_code}${String(total.exchange_rate)}`
+        }
+      />
     </Panel>
   );
 }

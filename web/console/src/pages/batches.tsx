@@ -11,7 +11,8 @@ import { readCsv } from '../format/csv-reader.ts';
 import { readable, type Tone } from '../format/words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
-import { Empty, Foreign, PageHead, Panel, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
+import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import type { Sheet } from './batch/columns.ts';
 import { PrepareBatch } from './batch/prepare.tsx';
 import './batch.css';
@@ -110,6 +111,22 @@ export function BatchStatus({ status }: { status: string }): ReactNode {
   );
 }
 
+const batchColumns: readonly Column<Batch>[] = [
+  { head: 'Status', cell: (batch) => <BatchStatus status={batch.status} /> },
+  {
+    head: 'Name',
+    kind: 'name',
+    cell: (batch) => (
+      <Link to="/batches/$batch" params={{ batch: batch.batch_token }} className="clip">
+        <Foreign>{batch.name || batch.batch_token}</Foreign>
+      </Link>
+    ),
+  },
+  { head: 'Rows', kind: 'right', cell: ({ rows }) => formatCount(rows.total) },
+  { head: 'Faults', kind: 'right', cell: ({ rows }) => formatCount(rows.invalid) },
+  { head: 'Created (UTC)', kind: 'right', cell: (batch) => <Time value={batch.created_on} /> },
+];
+
 function BatchList(): ReactNode {
   const api = useApi();
   const { data, error, refetch } = useQuery({
@@ -125,49 +142,12 @@ function BatchList(): ReactNode {
           A batch is checked row by row before any money moves.
         </Empty>
       ) : (
-        <div className="scroll" tabIndex={0} role="group" aria-label="Table of batches">
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Status</th>
-                <th scope="col">Name</th>
-                <th scope="col" className="right">
-                  Rows
-                </th>
-                <th scope="col" className="right">
-                  With faults
-                </th>
-                <th scope="col" className="right">
-                  Created (UTC)
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data === undefined ? <SkeletonRows rows={4} columns={5} /> : null}
-              {data?.rows.map((batch) => (
-                <tr key={batch.batch_token}>
-                  <td>
-                    <BatchStatus status={batch.status} />
-                  </td>
-                  <td className="name">
-                    <Link
-                      to="/batches/$batch"
-                      params={{ batch: batch.batch_token }}
-                      className="clip"
-                    >
-                      <Foreign>{batch.name || batch.batch_token}</Foreign>
-                    </Link>
-                  </td>
-                  <td className="right num">{formatCount(batch.rows.total)}</td>
-                  <td className="right num">{formatCount(batch.rows.invalid)}</td>
-                  <td className="right faint">
-                    <Time value={batch.created_on} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Table of batches"
+          columns={batchColumns}
+          rows={data?.rows}
+          keyOf={(batch) => batch.batch_token}
+        />
       )}
     </Panel>
   );

@@ -1,24 +1,38 @@
-import type { ReactNode } from 'react';
-import { useSession } from '../api/context.tsx';
-import { type Exception, type List, useOperator } from '../api/operator.ts';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { Button } from 'react-aria-components/Button';
+import { useMay, useOperator } from '../api/operator.ts';
+import type { Exception, List } from '../api/operator-types.ts';
+import { useAccountName, useRecipientNames } from '../api/queries.ts';
+import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
-import { Act } from '../ui/act.tsx';
-import { ProblemNotice } from '../ui/notice.tsx';
-import {
-  Amount,
-  Copy,
-  Empty,
-  Foreign,
-  PageHead,
-  Panel,
-  Skeleton,
-  Tag,
-  Time,
-} from '../ui/parts.tsx';
+import { PayoutLink, RecipientLink } from '../ui/account-link.tsx';
+import { SelectField } from '../ui/field.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Amount, Empty, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import { DecidePayout } from './exceptions/decisions.tsx';
+import { describeKind, payoutKinds } from './exceptions/kinds.ts';
+import './payouts.css';
 
-/** Payouts that stand still until an operator decides, the oldest first. */
+const rowsPerPage = 20;
+
+/** Payouts that stand still until an operator decides. Inbound messages have a page of their own. */
 export function Exceptions(): ReactNode {
-  const { data, error, refetch } = useOperator<List<Exception>>('exceptions');
+  const [kind, setKind] = useState('');
+  const [state, setState] = useState('open');
+  const [cursor, setCursor] = useState('');
+  const change = (set: (text: string) => void) => (text: string) => {
+    set(text);
+    setCursor('');
+  };
+  const given = {
+    limit: String(rowsPerPage),
+    kind,
+    cursor,
+    closed: state === 'closed' ? 'true' : '',
+  };
+  const query = new URLSearchParams(Object.entries(given).filter(([, value]) => value !== ''));
+  const asked = useOperator<List<Exception>>(`exceptions?${query.toString()}`);
   return (
     <>
       <PageHead
@@ -26,124 +40,147 @@ export function Exceptions(): ReactNode {
         lead="What the service does not decide by itself, in all accounts"
       />
       <div className="stack">
-        {error === null ? null : <ProblemNotice error={error} retry={() => void refetch()} />}
-        {data === undefined && error === null ? <Skeleton height={200} /> : null}
-        {data?.data.length === 0 ? (
-          <Panel title="Open exceptions">
-            <Empty icon="checkCircle" title="Nothing waits for a decision">
-              A payout comes here when its outcome is unknown, reports conflict, or it is held for
-              review.
-            </Empty>
-          </Panel>
-        ) : null}
-        {data?.data.map((exception) => (
-          <Entry key={exception.id} exception={exception} />
-        ))}
+        <div className="filters people-filters">
+          <SelectField
+            label="Kind"
+            value={kind}
+            onText={change(setKind)}
+            choices={[
+              { value: '', label: 'Any' },
+              ...payoutKinds.map((value) => ({ value, label: readable(value) })),
+            ]}
+          />
+          <SelectField
+            label="State"
+            value={state}
+            onText={change(setState)}
+            choices={[
+              { value: 'open', label: 'Open' },
+              { value: 'closed', label: 'Closed' },
+            ]}
+          />
+        </div>
+        <Loaded query={asked} height={200}>
+          {({ data, matching = 0, next }) => (
+            <>
+              <Entries rows={data} state={state} />
+              <nav className="row between" aria-label="Pages">
+                <span className="small faint">{formatCount(matching)} in all, newest first</span>
+                {next === null || next === undefined ? null : (
+                  <Button className="button" onPress={() => setCursor(next)}>
+                    Older
+                  </Button>
+                )}
+              </nav>
+            </>
+          )}
+        </Loaded>
       </div>
     </>
   );
 }
 
-function Entry({ exception }: { exception: Exception }): ReactNode {
-  const { session } = useSession();
-  const account = session.accounts.find((entry) => entry.account === exception.account_id);
+function Entries({ rows, state }: { rows: readonly Exception[]; state: string }): ReactNode {
+  const names = useRecipientNames(
+    rows.map(({ account_id: account, user_token: user }) => ({ account, user })),
+  );
+  if (rows.length === 0) {
+    return (
+      <Panel title={state === 'open' ? 'Open exceptions' : 'Closed exceptions'}>
+        <Empty icon="checkCircle" title="Nothing waits for a decision">
+          A payout comes here when its outcome is unknown, reports conflict, or it is held for
+          review.
+        </Empty>
+      </Panel>
+    );
+  }
+  return rows.map((exception) => (
+    <Entry key={exception.id} exception={exception} name={names.get(exception.user_token)} />
+  ));
+}
+
+type EntryProps = { exception: Exception; name: string | undefined };
+
+function Entry({ exception, name }: EntryProps): ReactNode {
+  const mayDecide = useMay('decide');
+  const { closed_at: closedAt } = exception;
   return (
     <Panel
       title={readable(exception.kind)}
       aside={
-        <Tag tone="warning" icon="clock">
-          Since <Time value={exception.opened_at} />
-        </Tag>
+        closedAt === null ? (
+          <Tag tone="warning" icon="clock">
+            Since <Time value={exception.opened_at} />
+          </Tag>
+        ) : (
+          <Tag tone="success" icon="check">
+            Closed <Time value={closedAt} />
+          </Tag>
+        )
       }
     >
       <div className="stack">
-        <dl className="facts">
-          {exception.amount === null || exception.currency === null ? null : (
-            <>
-              <dt>Amount</dt>
-              <dd>
-                <Amount value={exception.amount} currency={exception.currency} />
-              </dd>
-            </>
-          )}
-          <dt>Account</dt>
-          <dd>
-            <Foreign>{account?.name ?? exception.account_id}</Foreign>
-          </dd>
-          {exception.payout_token === '' ? null : (
-            <>
-              <dt>Payout</dt>
-              <dd>
-                <Copy value={exception.payout_token} label="payout token" />
-              </dd>
-            </>
-          )}
-          <dt>Rail</dt>
-          <dd>
-            <code>{exception.rail}</code>
-          </dd>
-          <dt>Detail</dt>
-          <dd>
-            <Foreign>{exception.detail}</Foreign>
-          </dd>
-        </dl>
-        {exception.decisions.map((decision) => (
-          <p key={decision.decided_at} className="small soft">
-            <strong>{readable(decision.action)}</strong> by <Foreign>{decision.decided_by}</Foreign>
-            , <Time value={decision.decided_at} />: <Foreign>{decision.reason}</Foreign>
-            {decision.is_effective ? '' : ' (waits for a second operator)'}
+        <p className="soft">{describeKind(exception.kind)}</p>
+        <ExceptionFacts exception={exception} name={name} />
+        <Decided decisions={exception.decisions} />
+        {exception.resolution === '' ? null : (
+          <p className="small soft">
+            Closed: <Foreign>{exception.resolution}</Foreign>
           </p>
-        ))}
-        {session.operator.permissions.includes('decide') ? (
-          <Decisions exception={exception} />
+        )}
+        {exception.payout_token === '' && closedAt === null ? (
+          <p>
+            <Link to="/inbound" className="button">
+              Go to the bank inputs
+            </Link>
+          </p>
         ) : null}
+        {mayDecide && closedAt === null ? <DecidePayout exception={exception} /> : null}
       </div>
     </Panel>
   );
 }
 
-type Decision = { action: string; label: string; effect: string };
-
-const decisions: readonly Decision[] = [
-  { action: 'release', label: 'Release', effect: 'The payout goes on: it is sent to the payer.' },
-  {
-    action: 'retry',
-    label: 'Send again',
-    effect:
-      'The payout is sent again, by the payer or another one. Only after you know that the first did not pay.',
-  },
-  {
-    action: 'paid',
-    label: 'It was paid',
-    effect: 'The payout is completed: the recipient has the money.',
-  },
-  { action: 'not_paid', label: 'It was not paid', effect: 'The attempt is closed as not paid.' },
-  {
-    action: 'refund',
-    label: 'Refund',
-    effect: 'The payout is canceled and its money goes back to the balance.',
-  },
-];
-
-/** The service refuses what does not fit the exception, and says why. */
-function Decisions({ exception }: { exception: Exception }): ReactNode {
-  if (exception.payout_token === '') return null;
+export function ExceptionFacts({ exception, name }: EntryProps): ReactNode {
+  const nameAccount = useAccountName();
+  const { account_id: account, user_token: user, payout_token: payout } = exception;
+  const hasPayout = payout !== '' && user !== '';
   return (
-    <div className="row">
-      {decisions.map(({ action, label, effect }) => (
-        <Act
-          key={action}
-          label={label}
-          title={`${label}: ${exception.amount ?? ''} ${exception.currency ?? ''}`}
-          request={(reason) => ({
-            path: `payouts/${exception.payout_token}/decision`,
-            body: { action, reason },
-          })}
-        >
-          <p>{effect}</p>
-          <p>Large amounts need two operators: then this waits for the second one.</p>
-        </Act>
-      ))}
-    </div>
+    <Facts
+      facts={[
+        exception.amount === null || exception.currency === null
+          ? undefined
+          : {
+              title: 'Amount',
+              value: <Amount value={exception.amount} currency={exception.currency} />,
+            },
+        hasPayout
+          ? { title: 'Recipient', value: <RecipientLink {...{ account, user, name }} /> }
+          : undefined,
+        hasPayout
+          ? {
+              title: 'Payout',
+              value: <PayoutLink {...{ account, user, payout }}>{payout}</PayoutLink>,
+            }
+          : undefined,
+        hasPayout
+          ? { title: 'Account', value: <Foreign>{nameAccount(account)}</Foreign> }
+          : undefined,
+        { title: 'Rail', value: <code>{exception.rail}</code> },
+        exception.detail === ''
+          ? undefined
+          : { title: 'Detail', value: <Foreign>{exception.detail}</Foreign> },
+      ]}
+    />
   );
+}
+
+function Decided({ decisions }: Pick<Exception, 'decisions'>): ReactNode {
+  return decisions.map((decision) => (
+    <p key={decision.decided_at} className="small soft">
+      <strong>{readable(decision.action)}</strong> by <Foreign>{decision.decided_by}</Foreign>,{' '}
+      <Time value={decision.decided_at} />: <Foreign>{decision.reason}</Foreign>
+      {decision.is_effective ? '' : ' (waits for a second operator)'}
+    </p>
+  ));
 }

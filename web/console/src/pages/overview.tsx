@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { useMayWrite, useSession } from '../api/context.tsx';
-import { type Group, type OverviewFigures, useOperator } from '../api/operator.ts';
+import { useOperator } from '../api/operator.ts';
+import type { Group, OverviewFigures } from '../api/operator-types.ts';
 import { useCountryNames } from '../api/queries.ts';
 import { DayBars } from '../charts/day-bars.tsx';
 import { formatCount, formatPercent } from '../format/amount.ts';
@@ -10,6 +11,8 @@ import { nameDelivery } from '../format/words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Totals } from '../ui/totals.tsx';
 import { type Corridor, listCorridors, listDays, readCost } from './overview/figures.ts';
 import { NeedsPerson } from './overview/needs-person.tsx';
 import './overview.css';
@@ -120,7 +123,7 @@ function Figures({ figures }: { figures: OverviewFigures }): ReactNode {
   }
   return (
     <>
-      <Totals corridors={corridors} />
+      <CorridorTotals corridors={corridors} />
       <div className="overview-grid">
         <Panel title="Payouts per day">
           <DayBars days={days} />
@@ -137,7 +140,7 @@ function Figures({ figures }: { figures: OverviewFigures }): ReactNode {
   );
 }
 
-function Totals({ corridors }: { corridors: readonly Corridor[] }): ReactNode {
+function CorridorTotals({ corridors }: { corridors: readonly Corridor[] }): ReactNode {
   const sum = (read: (corridor: Corridor) => number): number =>
     corridors.reduce((total, corridor) => total + read(corridor), 0);
   const committed = sum((corridor) => corridor.committed);
@@ -151,17 +154,7 @@ function Totals({ corridors }: { corridors: readonly Corridor[] }): ReactNode {
     { title: 'In progress', value: formatCount(committed - ended), note: 'not ended yet' },
     { title: 'Canceled', value: formatCount(canceled), note: 'not paid, or sent back' },
   ];
-  return (
-    <section className="panel totals" aria-label={`Totals of ${daysShown} days`}>
-      {tiles.map(({ title, value, note }) => (
-        <div key={title}>
-          <h2>{title}</h2>
-          <strong className="num">{value}</strong>
-          <span className="small faint">{note}</span>
-        </div>
-      ))}
-    </section>
-  );
+  return <Totals label={`Totals of ${daysShown} days`} totals={tiles} />;
 }
 
 function Corridors({ corridors }: { corridors: readonly Corridor[] }): ReactNode {
@@ -191,44 +184,25 @@ type GroupsProps<Row extends Group> = {
 };
 
 function Groups<Row extends Group>({ title, groups, name }: GroupsProps<Row>): ReactNode {
+  const columns: Column<Row>[] = [
+    { head: title, cell: name },
+    { head: 'Payouts', kind: 'right', cell: (group) => formatCount(group.committed) },
+    { head: 'Success', cell: (group) => <Share value={group.success} /> },
+    {
+      head: 'Median time',
+      kind: 'right',
+      cell: ({ median_seconds: time }) => (time === null ? '—' : formatLength(time)),
+    },
+    { head: 'Cost', kind: 'right', cell: (group) => <Cost value={readCost(group)} /> },
+  ];
   return (
     <Panel title={title} isFlush>
-      <div className="scroll" tabIndex={0} role="group" aria-label={`Table: ${title}`}>
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">{title}</th>
-              <th scope="col" className="right">
-                Payouts
-              </th>
-              <th scope="col">Success</th>
-              <th scope="col" className="right">
-                Median time
-              </th>
-              <th scope="col" className="right">
-                Cost
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {groups.map((group) => (
-              <tr key={group.name}>
-                <td>{name(group)}</td>
-                <td className="right num">{formatCount(group.committed)}</td>
-                <td>
-                  <Share value={group.success} />
-                </td>
-                <td className="right num">
-                  {group.median_seconds === null ? '—' : formatLength(group.median_seconds)}
-                </td>
-                <td className="right num">
-                  <Cost value={readCost(group)} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label={`Table: ${title}`}
+        columns={columns}
+        rows={groups}
+        keyOf={(group) => group.name}
+      />
     </Panel>
   );
 }

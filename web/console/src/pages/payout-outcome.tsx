@@ -27,20 +27,27 @@ function listOutcomes({ status, delivery_type: delivery }: Payout): typeof outco
 
 /** Staging only: what the simulated payer does next. */
 export function OutcomePanel({ payout }: { payout: Payout }): ReactNode {
+  const mayWrite = useMayWrite();
+  if (listOutcomes(payout).length === 0 || !mayWrite) return null;
+  return (
+    <Panel title="Sandbox: what the payer does next">
+      <OutcomeButtons payout={payout} />
+    </Panel>
+  );
+}
+
+export function OutcomeButtons({ payout }: { payout: Payout }): ReactNode {
   const api = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMayWrite();
   const { payout_token } = payout;
   const play = useMutation({
     mutationFn: (outcome: Outcome) => api.scriptSandboxPayout({ payout_token, body: { outcome } }),
     onSettled: () => queries.invalidateQueries({ queryKey: [api.account] }),
   });
-  const possible = listOutcomes(payout);
-  if (possible.length === 0 || !mayWrite) return null;
   return (
-    <Panel title="Sandbox: what the payer does next">
+    <>
       <div className="row">
-        {possible.map(({ outcome, label }) => (
+        {listOutcomes(payout).map(({ outcome, label }) => (
           <Button
             key={outcome}
             className="button"
@@ -52,6 +59,6 @@ export function OutcomePanel({ payout }: { payout: Payout }): ReactNode {
         ))}
       </div>
       {play.error === null ? null : <ProblemNotice error={play.error} />}
-    </Panel>
+    </>
   );
 }

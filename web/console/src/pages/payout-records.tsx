@@ -7,6 +7,7 @@ import { readable } from '../format/words.ts';
 import { download } from '../ui/download.ts';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Copy, Panel, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import { payoutEventsQuery } from './state-slider.tsx';
 
 type Entry = Schemas['LedgerEntry'];
@@ -33,6 +34,22 @@ export function PayoutRecords({ payout }: { payout: Payout }): ReactNode {
   );
 }
 
+const postingColumns: readonly Column<Entry>[] = [
+  { head: 'Time (UTC)', cell: (entry) => <Time value={entry.created_on} isExact /> },
+  { head: 'Type', cell: (entry) => readable(entry.type) },
+  { head: 'Counterpart', cell: (entry) => <code>{entry.counterpart}</code> },
+  {
+    head: 'Amount',
+    kind: 'right',
+    cell: (entry) => <Amount value={entry.amount} currency={entry.currency_code} />,
+  },
+  {
+    head: 'Balance after',
+    kind: 'right',
+    cell: (entry) => <Amount value={entry.balance_after} currency={entry.currency_code} />,
+  },
+];
+
 /** Entries of the balance are listed by time, so those of the payout are found by its own times. */
 function Postings({ payout }: { payout: Payout }): ReactNode {
   const api = useApi();
@@ -55,77 +72,35 @@ function Postings({ payout }: { payout: Payout }): ReactNode {
   return (
     <Panel title="Postings" isFlush>
       {error === null ? null : <ProblemNotice error={error} />}
-      <div className="scroll" tabIndex={0} role="group" aria-label="Table of postings">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Time (UTC)</th>
-              <th scope="col">Type</th>
-              <th scope="col">Counterpart</th>
-              <th scope="col" className="right">
-                Amount
-              </th>
-              <th scope="col" className="right">
-                Balance after
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {(data ?? []).map((entry) => (
-              <tr key={entry.token + entry.type}>
-                <td>
-                  <Time value={entry.created_on} isExact />
-                </td>
-                <td>{readable(entry.type)}</td>
-                <td>
-                  <code>{entry.counterpart}</code>
-                </td>
-                <td className="right">
-                  <Amount value={entry.amount} currency={entry.currency_code} />
-                </td>
-                <td className="right">
-                  <Amount value={entry.balance_after} currency={entry.currency_code} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Table of postings"
+        columns={postingColumns}
+        rows={data ?? []}
+        keyOf={(entry) => entry.token + entry.type}
+      />
     </Panel>
   );
 }
+
+type PayoutEvent = { sequence: unknown; type: string; created_on: string };
+
+const eventColumns: readonly Column<PayoutEvent>[] = [
+  { head: 'Time (UTC)', cell: (event) => <Time value={event.created_on} isExact /> },
+  { head: 'Type', cell: (event) => <code>{event.type}</code> },
+  { head: 'Sequence', kind: 'right', cell: (event) => String(event.sequence) },
+];
 
 function Events({ payout }: { payout: Payout }): ReactNode {
   const { data = [], error } = useQuery(payoutEventsQuery(useApi(), payout));
   return (
     <Panel title="Events" isFlush aside={<span className="small faint num">{data.length}</span>}>
       {error === null ? null : <ProblemNotice error={error} />}
-      <div className="scroll" tabIndex={0} role="group" aria-label="Table of events">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Time (UTC)</th>
-              <th scope="col">Type</th>
-              <th scope="col" className="right">
-                Sequence
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.map((event) => (
-              <tr key={event.sequence}>
-                <td>
-                  <Time value={event.created_on} isExact />
-                </td>
-                <td>
-                  <code>{event.type}</code>
-                </td>
-                <td className="right num">{event.sequence}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Table of events"
+        columns={eventColumns}
+        rows={data}
+        keyOf={(event) => String(event.sequence)}
+      />
     </Panel>
   );
 }

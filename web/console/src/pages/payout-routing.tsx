@@ -6,6 +6,7 @@ import { formatRate } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Panel, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import { decisionQuery } from './payout-story.tsx';
 
 type Candidate = Schemas['RouteCandidate'];
@@ -41,60 +42,46 @@ export function PayoutRouting({ payout }: { payout: Payout }): ReactNode {
   );
 }
 
-function Candidates({
-  rows,
-  currency,
-}: {
-  rows: readonly Candidate[];
-  currency: string;
-}): ReactNode {
+type CandidatesProps = { rows: readonly Candidate[]; currency: string };
+
+function Candidates({ rows, currency }: CandidatesProps): ReactNode {
+  const columns: Column<Candidate>[] = [
+    {
+      head: 'Payer',
+      cell: (candidate) => (
+        <>
+          <span className="clip">{candidate.payer_name}</span>
+          <span className="small faint">
+            {candidate.company_name} · rail {candidate.health}
+          </span>
+        </>
+      ),
+    },
+    { head: 'Result', cell: (candidate) => <Result candidate={candidate} /> },
+    {
+      head: 'Cost',
+      kind: 'right',
+      cell: ({ cost, provider_price: price }) => (
+        <>
+          {cost === '' ? '—' : <Amount value={cost} currency={currency} />}
+          <ProviderPrice price={price} />
+        </>
+      ),
+    },
+    { head: 'Rate', kind: 'right', cell: (candidate) => formatRate(candidate.exchange_rate) },
+    {
+      head: 'Score',
+      kind: 'right',
+      cell: ({ score }) => (score === null ? '—' : String(score)),
+    },
+  ];
   return (
-    <div className="scroll" tabIndex={0} role="group" aria-label="Compared payers">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Payer</th>
-            <th scope="col">Result</th>
-            <th scope="col" className="right">
-              Cost
-            </th>
-            <th scope="col" className="right">
-              Rate
-            </th>
-            <th scope="col" className="right">
-              Score
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((candidate) => (
-            <tr key={candidate.destination_token + candidate.company_name}>
-              <td>
-                <span className="clip">{candidate.payer_name}</span>
-                <span className="small faint">
-                  {candidate.company_name} · rail {candidate.health}
-                </span>
-              </td>
-              <td>
-                <Result candidate={candidate} />
-              </td>
-              <td className="right">
-                {candidate.cost === '' ? (
-                  '—'
-                ) : (
-                  <Amount value={candidate.cost} currency={currency} />
-                )}
-                <ProviderPrice price={candidate.provider_price} />
-              </td>
-              <td className="right num">{formatRate(candidate.exchange_rate)}</td>
-              <td className="right num">
-                {candidate.score === null ? '—' : String(candidate.score)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Compared payers"
+      columns={columns}
+      rows={rows}
+      keyOf={(candidate) => candidate.destination_token + candidate.company_name}
+    />
   );
 }
 

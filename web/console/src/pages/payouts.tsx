@@ -8,15 +8,8 @@ import { nameUser, useCountryNames, useNames } from '../api/queries.ts';
 import { nameDelivery } from '../format/words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
-import {
-  Amount,
-  Empty,
-  Foreign,
-  PageHead,
-  PayoutStatus,
-  SkeletonRows,
-  Time,
-} from '../ui/parts.tsx';
+import { Amount, Empty, Foreign, PageHead, PayoutStatus, Skeleton, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import { exportPayouts } from './payout-export.ts';
 import { PayoutFilterBar } from './payout-filters.tsx';
 import { isNameLike, type PayoutSearch, writePayoutFilters } from './payout-search.ts';
@@ -120,82 +113,78 @@ function NameMatches({ text }: { text: string }): ReactNode {
 export function PayoutTable({ rows }: { rows: readonly Payout[] | undefined }): ReactNode {
   const names = useNames(rows ?? []);
   const countries = useCountryNames();
+  const navigate = useNavigate();
   if (rows?.length === 0) return null;
   return (
-    <div className="scroll" tabIndex={0} role="group" aria-label="Table of payouts">
-      <table className="table payouts">
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Recipient</th>
-            <th scope="col">Your identifier</th>
-            <th scope="col" className="right">
-              Debited
-            </th>
-            <th scope="col" className="right">
-              Recipient gets
-            </th>
-            <th scope="col">Destination</th>
-            <th scope="col" className="right">
-              Time (UTC)
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows === undefined ? (
-            <SkeletonRows rows={12} columns={7} />
-          ) : (
-            rows.map((payout) => (
-              <PayoutRow
-                key={payout.payout_token}
-                payout={payout}
-                name={names.get(payout.user_token)}
-                country={countries.get(payout.country_code) ?? payout.country_code}
-              />
-            ))
-          )}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Table of payouts"
+      className="payouts"
+      columns={listColumns(names, countries)}
+      rows={rows}
+      keyOf={({ payout_token: token }) => token}
+      skeletonRows={12}
+      onRow={(payout) => void navigate(targetOf(payout))}
+    />
   );
 }
 
-type RowProps = { payout: Payout; name: string | undefined; country: string };
+const targetOf = ({ payout_token: payout, user_token: user }: Payout) =>
+  ({ to: '/payouts/$user/$payout', params: { user, payout } }) as const;
 
-function PayoutRow({ payout, name, country }: RowProps): ReactNode {
-  const navigate = useNavigate();
-  const { payout_token: token, user_token: user } = payout;
-  const target = { to: '/payouts/$user/$payout', params: { user, payout: token } } as const;
-  return (
-    <tr className="link" onClick={() => void navigate(target)}>
-      <td>
-        <PayoutStatus status={payout.status} />
-      </td>
-      <td className="name">
-        <span className="clip">{name === undefined ? '…' : <Foreign>{name}</Foreign>}</span>
-      </td>
-      <td className="name">
-        <Link {...target} className="clip" onClick={(event) => event.stopPropagation()}>
-          <Foreign>{payout.client_transfer_id}</Foreign>
-        </Link>
-      </td>
-      <td className="right">
-        <Amount value={payout.total_debit} currency={payout.source_currency_code} />
-      </td>
-      <td className="right">
-        <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
-      </td>
-      <td className="name">
+type Names = ReadonlyMap<string, string>;
+
+/** On a phone they are placed by their order (payouts.css). */
+const listColumns = (names: Names, countries: Names): Column<Payout>[] => [
+  { head: 'Status', cell: (payout) => <PayoutStatus status={payout.status} /> },
+  {
+    head: 'Recipient',
+    kind: 'name',
+    cell: ({ user_token: user }) => {
+      const name = names.get(user);
+      return (
         <span className="clip">
-          {country} <span className="faint">· {nameDelivery(payout.delivery_type)}</span>
+          {name === undefined ? <Skeleton width="110px" /> : <Foreign>{name}</Foreign>}
         </span>
-      </td>
-      <td className="right faint">
-        <Time value={payout.committed_at || payout.created_at} isShort />
-      </td>
-    </tr>
-  );
-}
+      );
+    },
+  },
+  {
+    head: 'Your identifier',
+    kind: 'name',
+    cell: (payout) => (
+      <Link {...targetOf(payout)} className="clip" onClick={(event) => event.stopPropagation()}>
+        <Foreign>{payout.client_transfer_id}</Foreign>
+      </Link>
+    ),
+  },
+  {
+    head: 'Debited',
+    kind: 'right',
+    cell: (payout) => <Amount value={payout.total_debit} currency={payout.source_currency_code} />,
+  },
+  {
+    head: 'Recipient gets',
+    kind: 'right',
+    cell: (payout) => (
+      <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
+    ),
+  },
+  {
+    head: 'Destination',
+    kind: 'name',
+    cell: (payout) => (
+      <span className="clip">
+        {countries.get(payout.country_code) ?? payout.country_code}{' '}
+        <span className="faint">· {nameDelivery(payout.delivery_type)}</span>
+      </span>
+    ),
+  },
+  {
+    head: 'Time (UTC)',
+    kind: 'right',
+    cell: (payout) => <Time value={payout.committed_at || payout.created_at} isShort />,
+  },
+];
 
 function NoPayouts({ search }: { search: PayoutSearch }): ReactNode {
   const isFiltered = Object.keys(search).length > 0;

@@ -1,23 +1,31 @@
-import type { ReactNode } from 'react';
-import { useSession } from '../api/context.tsx';
-import { type Freeze, type List, type Rail, useOperator } from '../api/operator.ts';
-import { formatCount } from '../format/amount.ts';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { useMay, useOperator } from '../api/operator.ts';
+import type { Freeze, Group, List, OverviewFigures, Rail } from '../api/operator-types.ts';
+import { formatCount, formatPercent } from '../format/amount.ts';
+import { formatLength } from '../format/time.ts';
 import { readable } from '../format/words.ts';
 import { Act } from '../ui/act.tsx';
-import { Notice, ProblemNotice } from '../ui/notice.tsx';
-import { Empty, Foreign, PageHead, Panel, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
+import { SelectField } from '../ui/field.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Amount, Empty, PageHead, Panel, Tag } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Switch } from './freezes.tsx';
+import { readCost } from './overview/figures.ts';
 
 type Sending = { freezes: Freeze[]; recovery: string };
 
-/** What is under way at each rail, and the switches that stop it. */
+/** What is under way at each rail, what is left there, and how it did. */
 export function Rails(): ReactNode {
-  const { session } = useSession();
-  const mayStop = session.operator.permissions.includes('operate');
+  const mayStop = useMay('operate');
   const { data: sending } = useOperator<Sending>('sending');
-  const isStopped = sending?.freezes.some(({ scope }) => scope === 'sending') === true;
+  const asked = useOperator<List<Rail>>('rails');
+  const freezes = sending?.freezes ?? [];
+  const isStopped = freezes.some(({ scope }) => scope === 'sending');
   return (
     <>
-      <PageHead title="Rails" lead="Health, work under way and funds, by rail">
+      <PageHead title="Rails" lead="Health, work under way, funds and scorecards, by rail">
         {mayStop && sending !== undefined ? <Switch isStopped={isStopped} /> : null}
       </PageHead>
       <div className="stack">
@@ -26,32 +34,18 @@ export function Rails(): ReactNode {
             <p>Nothing is sent to any payer. Commits are accepted and wait.</p>
           </Notice>
         ) : null}
-        <RailTable mayFreeze={mayStop} />
-        <Freezes freezes={sending?.freezes} mayLift={mayStop} />
+        <Loaded query={asked} height={140}>
+          {({ data }) => <RailTable rows={data} mayFreeze={mayStop} />}
+        </Loaded>
+        <Scorecards />
+        <p className="small soft">
+          {freezes.length === 0
+            ? 'Nothing is stopped or frozen.'
+            : `Stops and freezes in force: ${formatCount(freezes.length)}.`}{' '}
+          <Link to="/freezes">Stops and freezes</Link>
+        </p>
       </div>
     </>
-  );
-}
-
-function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
-  return isStopped ? (
-    <Act
-      label="Resume sending"
-      tone="primary"
-      title="Resume sending"
-      request={(reason) => ({ path: 'sending/resume', body: { reason } })}
-    >
-      <p>What waits is sent, in the order in which it was committed.</p>
-    </Act>
-  ) : (
-    <Act
-      label="Stop sending"
-      tone="danger"
-      title="Stop sending on all rails"
-      request={(reason) => ({ path: 'sending/stop', body: { reason } })}
-    >
-      <p>Nothing new is sent to any payer. What payers have already goes on and is reported.</p>
-    </Act>
   );
 }
 
@@ -73,68 +67,34 @@ function Health({ rail }: { rail: Rail }): ReactNode {
   );
 }
 
-function RailTable({ mayFreeze }: { mayFreeze: boolean }): ReactNode {
-  const { data, error, refetch } = useOperator<List<Rail>>('rails');
-  if (error !== null) return <ProblemNotice error={error} retry={() => void refetch()} />;
+function RailTable({ rows, mayFreeze }: { rows: readonly Rail[]; mayFreeze: boolean }): ReactNode {
+  const columns: Column<Rail>[] = [
+    { head: 'Rail', cell: ({ rail }) => <code>{rail}</code> },
+    { head: 'Health', cell: (row) => <Health rail={row} /> },
+    { head: 'Being sent', kind: 'right', cell: (row) => formatCount(row.being_sent) },
+    { head: 'In flight', kind: 'right', cell: (row) => formatCount(row.handed_over) },
+    { head: 'Waiting', kind: 'right', cell: (row) => formatCount(row.waiting) },
+    { head: 'Prefunding left', kind: 'right', cell: (row) => <Funds funds={row.funds} /> },
+    {
+      head: 'Actions',
+      isHeadHidden: true,
+      kind: 'right',
+      cell: ({ rail, is_frozen: isFrozen }) =>
+        mayFreeze && !isFrozen ? <FreezeRail name={rail} /> : null,
+    },
+  ];
   return (
-    <Panel title="Rails" isFlush>
-      <div className="scroll" tabIndex={0} role="group" aria-label="Table of rails">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Rail</th>
-              <th scope="col">Health</th>
-              <th scope="col" className="right">
-                Being sent
-              </th>
-              <th scope="col" className="right">
-                Handed over
-              </th>
-              <th scope="col" className="right">
-                Waiting
-              </th>
-              <th scope="col">Funds</th>
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data === undefined ? <SkeletonRows rows={2} columns={7} /> : null}
-            {data?.data.map((rail) => (
-              <tr key={rail.rail}>
-                <td>
-                  <code>{rail.rail}</code>
-                </td>
-                <td>
-                  <Health rail={rail} />
-                </td>
-                <td className="right num">{formatCount(rail.being_sent)}</td>
-                <td className="right num">{formatCount(rail.handed_over)}</td>
-                <td className="right num">{formatCount(rail.waiting)}</td>
-                <td>
-                  {rail.funds.length === 0 ? (
-                    <span className="faint">None kept</span>
-                  ) : (
-                    <Funds funds={rail.funds} />
-                  )}
-                </td>
-                <td className="right">
-                  {mayFreeze && !rail.is_frozen ? <FreezeRail name={rail.rail} /> : null}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+    <Panel title="Now" isFlush>
+      <Table label="Table of rails" columns={columns} rows={rows} keyOf={({ rail }) => rail} />
     </Panel>
   );
 }
 
 function Funds({ funds }: { funds: Rail['funds'] }): ReactNode {
-  return funds.map((fund) => (
-    <span key={JSON.stringify(fund)} className="clip small">
-      {Object.values(fund).map(String).join(' ')}
+  if (funds.length === 0) return <span className="faint">Not reported</span>;
+  return funds.map(({ currency, amount }) => (
+    <span key={currency} className="clip">
+      <Amount value={amount} currency={currency} />
     </span>
   ));
 }
@@ -151,39 +111,70 @@ function FreezeRail({ name }: { name: string }): ReactNode {
   );
 }
 
-type FreezesProps = { freezes: Freeze[] | undefined; mayLift: boolean };
+const periods = [7, 30, 90, 366];
 
-function Freezes({ freezes, mayLift }: FreezesProps): ReactNode {
+const basisPoints = (points: number | null): string =>
+  points === null ? '—' : formatPercent(points / 10_000, 2);
+
+const scoreColumns: readonly Column<Group>[] = [
+  { head: 'Rail', cell: ({ name }) => <code>{name}</code> },
+  { head: 'Committed', kind: 'right', cell: (row) => formatCount(row.committed) },
+  { head: 'Completed', kind: 'right', cell: (row) => formatCount(row.completed) },
+  { head: 'Canceled', kind: 'right', cell: (row) => formatCount(row.canceled) },
+  {
+    head: 'Success',
+    kind: 'right',
+    cell: ({ success }) => (success === null ? '—' : formatPercent(success)),
+  },
+  {
+    head: 'Median time',
+    kind: 'right',
+    cell: ({ median_seconds: time }) => (time === null ? '—' : formatLength(time)),
+  },
+  { head: 'Fee', kind: 'right', cell: (row) => basisPoints(row.fee_bps) },
+  { head: 'Margin', kind: 'right', cell: (row) => basisPoints(row.margin_bps) },
+  {
+    head: 'Cost to the sender',
+    kind: 'right',
+    cell: (row) => {
+      const cost = readCost(row);
+      return cost === undefined ? '—' : formatPercent(cost, 2);
+    },
+  },
+];
+
+/** How each rail did in a period, of all accounts. */
+function Scorecards(): ReactNode {
+  const [days, setDays] = useState('30');
+  const asked = useOperator<OverviewFigures>(`overview?days=${days}`);
   return (
-    <Panel title="Stops and freezes">
-      {freezes === undefined || freezes.length === 0 ? (
-        <Empty icon="checkCircle" title="Nothing is stopped">
-          Stops of sending and freezes of rails, corridors, accounts and recipients appear here.
-        </Empty>
-      ) : (
-        <ul className="stack">
-          {freezes.map((freeze) => (
-            <li key={freeze.id} className="row between">
-              <span>
-                <strong>
-                  {readable(freeze.scope)} {freeze.rail ?? ''}
-                </strong>
-                , since <Time value={freeze.since} /> by <Foreign>{freeze.frozen_by}</Foreign>:{' '}
-                <Foreign>{freeze.reason}</Foreign>
-              </span>
-              {mayLift && freeze.scope !== 'sending' ? (
-                <Act
-                  label="Lift"
-                  title={`Lift the freeze of ${freeze.rail ?? freeze.scope}`}
-                  request={(reason) => ({ path: `freezes/${freeze.id}/lift`, body: { reason } })}
-                >
-                  <p>What waited because of it is sent.</p>
-                </Act>
-              ) : null}
-            </li>
-          ))}
-        </ul>
-      )}
-    </Panel>
+    <>
+      <div className="choose">
+        <SelectField
+          label="Scorecards of the last"
+          value={days}
+          onText={setDays}
+          choices={periods.map((count) => ({ value: String(count), label: `${count} days` }))}
+        />
+      </div>
+      <Loaded query={asked} height={140}>
+        {({ rails }) => (
+          <Panel title="Scorecards" isFlush>
+            {rails.length === 0 ? (
+              <Empty icon="rail" title="Nothing was committed in these days">
+                Success, time and cost appear with the first payout.
+              </Empty>
+            ) : (
+              <Table
+                label="Table of scorecards"
+                columns={scoreColumns}
+                rows={rails}
+                keyOf={({ name }) => name}
+              />
+            )}
+          </Panel>
+        )}
+      </Loaded>
+    </>
   );
 }

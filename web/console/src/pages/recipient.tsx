@@ -3,10 +3,12 @@ import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Payout, User } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { nameUser, useCountryNames, userQuery } from '../api/queries.ts';
+import { Act } from '../ui/act.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
-import { Copy, Empty, Foreign, PageHead, Panel, Skeleton, Time } from '../ui/parts.tsx';
+import { Copy, Empty, Facts, Foreign, PageHead, Panel, Skeleton, Time } from '../ui/parts.tsx';
 import { PayoutTable } from './payouts.tsx';
 import { UserStatus } from './recipients.tsx';
 
@@ -33,14 +35,15 @@ export function Recipient(): ReactNode {
     <>
       <PageHead title={user === undefined ? 'Recipient' : nameUser(user)} above={back} />
       <div className="stack">
-        {user === undefined ? <Skeleton height={190} /> : <Facts user={user} />}
+        {user === undefined ? <Skeleton height={190} /> : <Details user={user} />}
+        <Compliance token={token} />
         <UserPayouts token={token} />
       </div>
     </>
   );
 }
 
-function Facts({ user }: { user: User }): ReactNode {
+function Details({ user }: { user: User }): ReactNode {
   const countries = useCountryNames();
   const address = [user.address1, user.address2, user.city, user.state_province, user.postal_code];
   const facts = [
@@ -54,26 +57,41 @@ function Facts({ user }: { user: User }): ReactNode {
   ];
   return (
     <Panel title="Details" aside={<UserStatus status={user.status} />}>
-      <dl className="facts">
-        {facts
-          .filter(({ text }) => text !== '')
-          .map(({ title, text }) => (
-            <div key={title} className="pair">
-              <dt>{title}</dt>
-              <dd>
-                <Foreign>{text}</Foreign>
-              </dd>
-            </div>
-          ))}
-        <dt>Recipient</dt>
-        <dd>
-          <Copy value={user.user_token} label="user token" />
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time value={user.created_on} />
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          ...facts
+            .filter(({ text }) => text !== '')
+            .map(({ title, text }) => ({ title, value: <Foreign>{text}</Foreign> })),
+          { title: 'Recipient', value: <Copy value={user.user_token} label="user token" /> },
+          { title: 'Created', value: <Time value={user.created_on} /> },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** What operators do about a recipient, besides paying. */
+function Compliance({ token }: { token: string }): ReactNode {
+  const mayOperate = useMay('operate');
+  return (
+    <Panel title="Compliance">
+      <div className="row">
+        <Link to="/identities/$user" params={{ user: token }} className="button">
+          Identity
+        </Link>
+        <Link to="/screening" search={{ of: token }} className="button">
+          Screening
+        </Link>
+        {mayOperate ? (
+          <Act
+            label="Freeze"
+            title="Freeze this recipient"
+            request={(reason) => ({ path: 'freezes/recipient', body: { user: token, reason } })}
+          >
+            <p>The recipient is locked: quotes and commits are refused and nothing is sent.</p>
+          </Act>
+        ) : null}
+      </div>
     </Panel>
   );
 }

@@ -6,7 +6,8 @@ import { useApi } from '../api/context.tsx';
 import { countriesQuery, nameUser, useCountryNames } from '../api/queries.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
-import { Empty, Foreign, PageHead, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
+import { Empty, Foreign, PageHead, Tag, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import { type RecipientSearch, writeRecipientFilters } from './recipient-search.ts';
 import './payouts.css';
 
@@ -95,58 +96,45 @@ function Filters({ search }: { search: RecipientSearch }): ReactNode {
 function UserTable({ users }: { users: readonly User[] | undefined }): ReactNode {
   const countries = useCountryNames();
   const navigate = useNavigate();
+  const targetOf = ({ user_token: user }: User) =>
+    ({ to: '/recipients/$user', params: { user } }) as const;
+  const columns: Column<User>[] = [
+    {
+      head: 'Name',
+      kind: 'name',
+      cell: (user) => (
+        <Link {...targetOf(user)} className="clip" onClick={(event) => event.stopPropagation()}>
+          <Foreign>{nameUser(user)}</Foreign>
+        </Link>
+      ),
+    },
+    { head: 'Email', kind: 'name', cell: ({ email }) => <Clipped text={email} /> },
+    {
+      head: 'Your identifier',
+      kind: 'name',
+      cell: ({ internal_user_id: id }) => <Clipped text={id} />,
+    },
+    { head: 'Country', cell: ({ country }) => countries.get(country) ?? country },
+    { head: 'Status', cell: ({ status }) => <UserStatus status={status} /> },
+    { head: 'Created (UTC)', kind: 'right', cell: (user) => <Time value={user.created_on} /> },
+  ];
   return (
-    <div className="scroll" tabIndex={0} role="group" aria-label="Table of recipients">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Email</th>
-            <th scope="col">Your identifier</th>
-            <th scope="col">Country</th>
-            <th scope="col">Status</th>
-            <th scope="col" className="right">
-              Created (UTC)
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {users === undefined ? <SkeletonRows rows={10} columns={6} /> : null}
-          {users?.map((user) => {
-            const target = {
-              to: '/recipients/$user',
-              params: { user: user.user_token },
-            } as const;
-            return (
-              <tr key={user.user_token} className="link" onClick={() => void navigate(target)}>
-                <td className="name">
-                  <Link {...target} className="clip" onClick={(event) => event.stopPropagation()}>
-                    <Foreign>{nameUser(user)}</Foreign>
-                  </Link>
-                </td>
-                <td className="name">
-                  <span className="clip">
-                    <Foreign>{user.email}</Foreign>
-                  </span>
-                </td>
-                <td className="name">
-                  <span className="clip">
-                    <Foreign>{user.internal_user_id}</Foreign>
-                  </span>
-                </td>
-                <td>{countries.get(user.country) ?? user.country}</td>
-                <td>
-                  <UserStatus status={user.status} />
-                </td>
-                <td className="right faint">
-                  <Time value={user.created_on} />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Table of recipients"
+      columns={columns}
+      rows={users}
+      keyOf={({ user_token: token }) => token}
+      skeletonRows={10}
+      onRow={(user) => void navigate(targetOf(user))}
+    />
+  );
+}
+
+function Clipped({ text }: { text: string }): ReactNode {
+  return (
+    <span className="clip">
+      <Foreign>{text}</Foreign>
+    </span>
   );
 }
 

@@ -1,19 +1,24 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { Label } from 'react-aria-components/Label';
 import { Slider, SliderOutput, SliderThumb, SliderTrack } from 'react-aria-components/Slider';
 import { decimal } from '../../../../sdk/src/decimal.ts';
+import type { Payout } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
-import { balancesQuery } from '../api/queries.ts';
+import { balancesQuery, useNames } from '../api/queries.ts';
 import { readAmount } from '../format/amount.ts';
 import { formatLength, formatTimeSeconds } from '../format/time.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
+import { Loaded } from '../ui/loaded.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
-import { PageHead, Panel, Skeleton } from '../ui/parts.tsx';
+import { Amount, Empty, Foreign, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { OutcomeButtons } from './payout-outcome.tsx';
 import './payout.css';
 
-/** Staging only: its clock, and money that is not real. Outcomes are on the page of each payout. */
+/** Staging only: its clock, money that is not real, and what the simulated payers do. */
 export function Sandbox(): ReactNode {
   const mayWrite = useMayWrite();
   return (
@@ -23,12 +28,7 @@ export function Sandbox(): ReactNode {
         <div className="stack">
           <Clock />
           <Fund />
-          <Notice tone="neutral" icon="flask" title="Outcomes by one click">
-            <p>
-              Open a payout that is processing: the simulated payer pays it, rejects it or loses its
-              answer when you say so.
-            </p>
-          </Notice>
+          <Outcomes />
         </div>
       ) : (
         <Notice tone="warning" title="Your role does not change the sandbox">
@@ -36,6 +36,62 @@ export function Sandbox(): ReactNode {
         </Notice>
       )}
     </>
+  );
+}
+
+/** The newest payouts that a simulated payer has, each with what it can do next. */
+function Outcomes(): ReactNode {
+  const api = useApi();
+  const asked = useQuery({
+    queryKey: [api.account, 'payouts', 'in-flight'],
+    queryFn: () => api.readPage<Payout>('/payout', { status: 'PROCESSING', number_of_records: 10 }),
+    refetchInterval: 5_000,
+  });
+  const names = useNames(asked.data?.rows ?? []);
+  const columns: Column<Payout>[] = [
+    {
+      head: 'Payout',
+      kind: 'name',
+      cell: ({ user_token: user, payout_token: payout, client_transfer_id: id }) => (
+        <Link to="/payouts/$user/$payout" params={{ user, payout }} className="clip">
+          <Foreign>{id}</Foreign>
+        </Link>
+      ),
+    },
+    {
+      head: 'Recipient',
+      kind: 'name',
+      cell: ({ user_token: user }) => <Foreign>{names.get(user) ?? '…'}</Foreign>,
+    },
+    {
+      head: 'Recipient gets',
+      kind: 'right',
+      cell: (payout) => (
+        <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
+      ),
+    },
+    { head: 'What the payer does next', cell: (payout) => <OutcomeButtons payout={payout} /> },
+  ];
+  return (
+    <Panel title="Outcomes by one click" isFlush>
+      <Loaded query={asked} height={120}>
+        {({ rows }) =>
+          rows.length === 0 ? (
+            <Empty icon="flask" title="No payout is processing">
+              Commit one: then the simulated payer pays it, rejects it or loses its answer when you
+              say so.
+            </Empty>
+          ) : (
+            <Table
+              label="Payouts in flight"
+              columns={columns}
+              rows={rows}
+              keyOf={({ payout_token: token }) => token}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
   );
 }
 

@@ -8,17 +8,8 @@ import { readable } from '../format/words.ts';
 import { findFault } from '../ui/faults.ts';
 import { TextField } from '../ui/field.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
-import {
-  Copy,
-  Empty,
-  Foreign,
-  PageHead,
-  Panel,
-  Skeleton,
-  SkeletonRows,
-  Tag,
-  Time,
-} from '../ui/parts.tsx';
+import { Copy, Empty, Foreign, PageHead, Panel, Skeleton, Tag, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 
 type Webhook = Schemas['Webhook'];
 
@@ -177,47 +168,40 @@ function Deliveries({ token }: { token: string }): ReactNode {
   });
   if (data?.rows.length === 0) return <p className="more faint">No deliveries yet.</p>;
   return (
-    <div className="scroll" tabIndex={0} role="group" aria-label="Newest deliveries">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Time (UTC)</th>
-            <th scope="col">Event</th>
-            <th scope="col">Result</th>
-            <th scope="col" className="right">
-              Answer
-            </th>
-            <th scope="col" className="right">
-              Took
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {data === undefined ? <SkeletonRows rows={3} columns={5} /> : null}
-          {data?.rows.map((delivery) => (
-            <tr key={delivery.delivery_token}>
-              <td>
-                <Time value={delivery.created_on} isExact />
-              </td>
-              <td>
-                <code>{delivery.type || delivery.kind}</code>
-              </td>
-              <td>
-                <span>{readable(delivery.result)}</span>
-                {delivery.error === '' ? null : (
-                  <span className="small faint clip">
-                    <Foreign>{delivery.error}</Foreign>
-                  </span>
-                )}
-              </td>
-              <td className="right num">
-                {delivery.status_code === 0 ? '—' : delivery.status_code}
-              </td>
-              <td className="right num">{formatCount(delivery.duration_ms)} ms</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Newest deliveries"
+      columns={deliveryColumns}
+      rows={data?.rows}
+      keyOf={(delivery) => delivery.delivery_token}
+      skeletonRows={3}
+    />
   );
 }
+
+const deliveryColumns: readonly Column<Schemas['WebhookDelivery']>[] = [
+  { head: 'Time (UTC)', cell: (delivery) => <Time value={delivery.created_on} isExact /> },
+  { head: 'Event', cell: (delivery) => <code>{delivery.type || delivery.kind}</code> },
+  {
+    head: 'Result',
+    cell: (delivery) => (
+      <>
+        <span>{readable(delivery.result)}</span>
+        {delivery.error === '' ? null : (
+          <span className="small faint clip">
+            <Foreign>{delivery.error}</Foreign>
+          </span>
+        )}
+      </>
+    ),
+  },
+  {
+    head: 'Answer',
+    kind: 'right',
+    cell: ({ status_code: code }) => (code === 0 ? '—' : code),
+  },
+  {
+    head: 'Took',
+    kind: 'right',
+    cell: (delivery) => `${formatCount(delivery.duration_ms)} ms`,
+  },
+];

@@ -14,10 +14,16 @@ export const groups: readonly Group[] = [
       { to: '/pay', label: 'New payout', icon: 'plus', keywords: 'send create quote pay' },
       { to: '/batches', label: 'Batches', icon: 'batch', keywords: 'csv upload many' },
       { to: '/recipients', label: 'Recipients', icon: 'recipients', keywords: 'users people' },
+      {
+        to: '/statements',
+        label: 'Statements',
+        icon: 'statement',
+        keywords: 'balance camt pdf csv entries',
+      },
     ],
   },
   {
-    title: 'Operate',
+    title: 'Decide',
     sections: [
       { to: '/exceptions', label: 'Exceptions', icon: 'alert', keywords: 'holds decide errors' },
       {
@@ -26,13 +32,72 @@ export const groups: readonly Group[] = [
         icon: 'approve',
         keywords: 'second operator four eyes',
       },
-      { to: '/rails', label: 'Rails', icon: 'rail', keywords: 'stop sending freeze health funds' },
+      {
+        to: '/identities',
+        label: 'Identities',
+        icon: 'identity',
+        keywords: 'kyc verification images documents',
+      },
+      {
+        to: '/screening',
+        label: 'Screening',
+        icon: 'shield',
+        keywords: 'sanctions hits ofac un evidence',
+      },
+      {
+        to: '/inbound',
+        label: 'Bank inputs',
+        icon: 'inbox',
+        keywords: 'unmatched unreadable refused messages files inbound',
+      },
+    ],
+  },
+  {
+    title: 'Operate',
+    sections: [
+      {
+        to: '/rails',
+        label: 'Rails',
+        icon: 'rail',
+        keywords: 'health funds prefunding scorecards',
+      },
+      {
+        to: '/freezes',
+        label: 'Stops and freezes',
+        icon: 'pause',
+        keywords: 'stop sending freeze account recipient corridor rail switch',
+      },
+      { to: '/limits', label: 'Limits', icon: 'limit', keywords: 'velocity maximum' },
+      {
+        to: '/prices',
+        label: 'Fees and rates',
+        icon: 'price',
+        keywords: 'tariffs margin exchange fx',
+      },
+      {
+        to: '/reconciliation',
+        label: 'Reconciliation',
+        icon: 'match',
+        keywords: 'bank statement camt settlements match',
+      },
       { to: '/audit', label: 'Audit log', icon: 'audit', keywords: 'history who operators' },
+      {
+        to: '/operators',
+        label: 'Operators',
+        icon: 'operators',
+        keywords: 'people invite roles revoke',
+      },
     ],
   },
   {
     title: 'Build',
     sections: [
+      {
+        to: '/api-keys',
+        label: 'API keys',
+        icon: 'key',
+        keywords: 'credentials secrets rotate revoke budget',
+      },
       {
         to: '/webhooks',
         label: 'Webhooks',

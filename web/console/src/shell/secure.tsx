@@ -1,10 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, lazy, type ReactNode, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { changePassword, confirmTotp, proposeTotp, type Session, signOut } from '../api/session.ts';
 import { TextField } from '../ui/field.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
-import { Copy, PageHead, Panel } from '../ui/parts.tsx';
+import { Copy, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
+
+/** Loaded when an authenticator is set up, which is seldom. */
+const QrCode = lazy(async () => ({ default: (await import('../ui/qr-code.tsx')).QrCode }));
 
 type FirstProps = { session: Session; onSignedOut: () => void; onChanged: () => void };
 
@@ -145,10 +148,7 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
   return (
     <Panel title="Second factor">
       <form className="stack" onSubmit={submit}>
-        <p>
-          Enter this key in the app, or <a href={uri}>open it on this device</a>:
-        </p>
-        <Copy value={secret} label="key" isWhole />
+        <NewKey secret={secret} uri={uri} />
         <Code label="Code that the app shows" value={code} onText={setCode} />
         {session.has_totp ? (
           <Code label="Code of the present app" value={currentCode} onText={setCurrentCode} />
@@ -161,6 +161,20 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
         </div>
       </form>
     </Panel>
+  );
+}
+
+function NewKey({ secret, uri }: { secret: string; uri: string }): ReactNode {
+  return (
+    <>
+      <p>
+        Scan this code with the app, <a href={uri}>open it on this device</a>, or enter the key:
+      </p>
+      <Suspense fallback={<Skeleton width="196px" height={196} />}>
+        <QrCode text={uri} label="QR code with the key of the authenticator" />
+      </Suspense>
+      <Copy value={secret} label="key" isWhole />
+    </>
   );
 }
 

@@ -4,8 +4,26 @@ import { Dialog, DialogTrigger, Heading } from 'react-aria-components/Dialog';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { useSession } from '../api/context.tsx';
 import { type Acted, type Act as Request, useAct, useReadAgain } from '../api/operator.ts';
-import { TextField } from './field.tsx';
+import { findFault } from './faults.ts';
+import { type Choice, SelectField, TextField } from './field.tsx';
 import { Notice, ProblemNotice } from './notice.tsx';
+import { Copy } from './parts.tsx';
+
+/** What is asked for besides the reason. Its name is that of the operation's field. */
+export type ActField = {
+  name: string;
+  label: string;
+  hint?: string;
+  isOptional?: boolean;
+  initial?: string;
+  /** A list to choose from, instead of a text. */
+  choices?: readonly Choice[];
+  inputMode?: 'decimal' | 'numeric';
+  type?: 'date' | 'text';
+};
+
+/** Texts by the names of the fields; empty ones are left out. */
+export type Values = Readonly<Record<string, string>>;
 
 type Props = {
   label: string;
@@ -13,11 +31,15 @@ type Props = {
   /** What it does, in a sentence that a person can agree to. */
   children: ReactNode;
   tone?: 'primary' | 'danger' | 'plain';
-  request: (reason: string) => Request;
+  fields?: readonly ActField[];
+  request: (reason: string, values: Values) => Request;
+  /** Of what was done, such as a secret that is shown once. */
+  outcome?: (outcome: unknown) => ReactNode;
 };
 
 /** A button that asks for the reason, then acts. What needs two persons says that it waits. */
-export function Act({ label, title, children, tone = 'plain', request }: Props): ReactNode {
+export function Act(props: Props): ReactNode {
+  const { label, tone = 'plain' } = props;
   // When it closes: what it acted on may then leave the page, and the dialog with it.
   const readAgain = useReadAgain();
   const look = tone === 'plain' ? 'button' : `button ${tone}`;
@@ -26,31 +48,37 @@ export function Act({ label, title, children, tone = 'plain', request }: Props):
       <Button className={look}>{label}</Button>
       <ModalOverlay className="scrim" isDismissable>
         <Modal className="dialog">
-          <Dialog className="act">
-            {({ close }) => <Form {...{ label, title, tone, request, close }}>{children}</Form>}
-          </Dialog>
+          <Dialog className="act">{({ close }) => <Form {...props} close={close} />}</Dialog>
         </Modal>
       </ModalOverlay>
     </DialogTrigger>
   );
 }
 
-function Form({
-  label,
-  title,
-  children,
-  tone,
-  request,
-  close,
-}: Props & { close: () => void }): ReactNode {
+function Form({ close, ...props }: Props & { close: () => void }): ReactNode {
+  const { label, title, children, tone, fields = [], request, outcome } = props;
   const { environment } = useSession().session;
   const [reason, setReason] = useState('');
+  const [values, setValues] = useState<Values>(() =>
+    Object.fromEntries(fields.map(({ name, initial = '' }) => [name, initial])),
+  );
   const act = useAct();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    act.mutate(request(reason.trim()));
+    const given = Object.entries(values).map(([name, text]): [string, string] => [
+      name,
+      text.trim(),
+    ]);
+    act.mutate(request(reason.trim(), Object.fromEntries(given.filter(([, text]) => text !== ''))));
   };
-  if (act.data !== undefined) return <Outcome {...{ title, close }} result={act.data.result} />;
+  const { data: done } = act;
+  if (done !== undefined) {
+    return (
+      <Outcome title={title} done={done} close={close}>
+        {done.result === 'done' ? outcome?.(done.outcome) : null}
+      </Outcome>
+    );
+  }
   return (
     <form className="stack" onSubmit={submit}>
       <Heading slot="title">{title}</Heading>
@@ -58,13 +86,23 @@ function Form({
       {environment === 'live' ? (
         <Notice tone="danger" title="This is live: it concerns real money" />
       ) : null}
+      {fields.map((field) => (
+        <Input
+          key={field.name}
+          field={field}
+          value={values[field.name] ?? ''}
+          fault={findFault(act.error, field.name)}
+          onText={(text) => setValues({ ...values, [field.name]: text })}
+        />
+      ))}
       <TextField
         label="Reason"
-        hint="For the audit log"
+        hint="For the audit log. No personal data"
         value={reason}
         onText={setReason}
+        fault={findFault(act.error, 'reason')}
         required
-        maxLength={2000}
+        maxLength={1000}
         autoComplete="off"
       />
       {act.error === null ? null : <ProblemNotice error={act.error} />}
@@ -84,10 +122,38 @@ function Form({
   );
 }
 
-type OutcomeProps = { title: string; result: Acted['result']; close: () => void };
+type InputProps = {
+  field: ActField;
+  value: string;
+  fault: string | undefined;
+  onText: (text: string) => void;
+};
 
-function Outcome({ title, result, close }: OutcomeProps): ReactNode {
-  const isWaiting = result === 'waiting';
+function Input({ field, value, fault, onText }: InputProps): ReactNode {
+  const { label, hint, isOptional = false, choices, inputMode, type } = field;
+  if (choices !== undefined) {
+    return <SelectField {...{ label, hint, isOptional, choices, value, fault, onText }} />;
+  }
+  return (
+    <TextField
+      {...{ label, hint, isOptional, inputMode, type, value, fault, onText }}
+      required={!isOptional}
+      maxLength={2000}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}
+
+type OutcomeProps = {
+  title: string;
+  done: Acted;
+  close: () => void;
+  children: ReactNode;
+};
+
+function Outcome({ title, done, close, children }: OutcomeProps): ReactNode {
+  const isWaiting = done.result === 'waiting';
   return (
     <div className="stack">
       <Heading slot="title">{title}</Heading>
@@ -97,11 +163,10 @@ function Outcome({ title, result, close }: OutcomeProps): ReactNode {
         title={isWaiting ? 'Waits for a second operator' : 'Done'}
       >
         <p>
-          {isWaiting
-            ? 'Nothing has changed yet. It is in the list of approvals, and you cannot approve it yourself.'
-            : 'It is in the audit log with your reason.'}
+          {isWaiting ? explainWaiting(done.approval) : 'It is in the audit log with your reason.'}
         </p>
       </Notice>
+      {children}
       <div className="row">
         <Button className="button primary" onPress={close}>
           Close
@@ -109,4 +174,34 @@ function Outcome({ title, result, close }: OutcomeProps): ReactNode {
       </div>
     </div>
   );
+}
+
+/** Requests wait among the approvals; decisions wait for the same decision of another operator. */
+function explainWaiting(approval: string): string {
+  return approval === ''
+    ? 'Nothing has changed yet. Another operator has to decide the same here.'
+    : 'Nothing has changed yet. It is in the list of approvals, and you cannot approve it yourself.';
+}
+
+type SecretsProps = { outcome: unknown; labels: Readonly<Record<string, string>> };
+
+/** Secrets of an outcome, by their names in it. They are shown this once and kept nowhere. */
+export function Secrets({ outcome, labels }: SecretsProps): ReactNode {
+  const shown = Object.entries(labels).flatMap(([name, label]) => {
+    const value = readText(outcome, name);
+    return value === '' ? [] : [{ label, value }];
+  });
+  return shown.map(({ label, value }) => (
+    <div key={label}>
+      <p className="small soft">{label}. Copy it now: it is not shown again.</p>
+      <Copy value={value} label={label} isWhole />
+    </div>
+  ));
+}
+
+/** A text in an outcome; "" where there is none. */
+export function readText(outcome: unknown, name: string): string {
+  if (typeof outcome !== 'object' || outcome === null) return '';
+  const value = (outcome as Readonly<Record<string, unknown>>)[name];
+  return typeof value === 'string' ? value : '';
 }

@@ -68,6 +68,24 @@ export function Panel({ title, aside, isFlush = false, children }: PanelProps): 
   );
 }
 
+export type Fact = { title: string; value: ReactNode };
+
+/** Names and values, one line each; on request with lines left out. */
+export function Facts({ facts }: { facts: readonly (Fact | undefined)[] }): ReactNode {
+  return (
+    <dl className="facts">
+      {facts.map((fact) =>
+        fact === undefined ? null : (
+          <div key={fact.title} className="pair">
+            <dt>{fact.title}</dt>
+            <dd>{fact.value}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}
+
 type HeadProps = { title: string; lead?: ReactNode; children?: ReactNode; above?: ReactNode };
 
 export function PageHead({ title, lead, children, above }: HeadProps): ReactNode {
@@ -145,7 +163,10 @@ export function Copy({ value, label, isWhole = false, text }: CopyProps): ReactN
   return (
     <Button className="copy" onPress={copy}>
       <span className="visually-hidden">Copy {label}</span>
-      <span className="mono clip" title={text === undefined ? value : undefined}>
+      <span
+        className={isWhole ? 'mono whole' : 'mono clip'}
+        title={text === undefined ? value : undefined}
+      >
         {text ?? (isWhole ? value : shortenToken(value))}
       </span>
       <Icon name={isCopied ? 'check' : 'copy'} />

@@ -1,4 +1,4 @@
-import type { Group, OverviewFigures } from '../../api/operator.ts';
+import type { Group, OverviewFigures } from '../../api/operator-types.ts';
 
 type Outcome = 'completed' | 'open' | 'canceled';
 

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { OverviewFigures } from '../../api/operator.ts';
+import type { OverviewFigures } from '../../api/operator-types.ts';
 import { formatCount } from '../../format/amount.ts';
 import { Icon } from '../../ui/icon.tsx';
 

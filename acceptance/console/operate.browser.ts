@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { createRecipient, deliveryCases, pay } from '../recipients.ts';
+import { advance, daySeconds, ok, type Service } from '../service.ts';
+import {
+  createIncidents,
+  hostileName,
+  type Incidents,
+  prepareCounterparties,
+} from './incidents.ts';
+import {
+  actAndClose,
+  openStage,
+  openVisitor,
+  picture,
+  type Stage,
+  settle,
+  type Visitor,
+} from './kit.ts';
+
+/** What operators decide and control, with real hits, images, files of a bank and lost answers. */
+
+const counterparties = prepareCounterparties();
+let stage: Stage;
+let service: Service;
+let owner: Visitor;
+let incidents: Incidents;
+
+before(async () => {
+  stage = await openStage(counterparties.settings);
+  ({ service, owner } = stage);
+  const { demo: api } = service;
+  const bank = await createRecipient(api, deliveryCases.bank);
+  const paid = await pay(api, bank, { source_amount: 20 });
+  ok(await api.post(`/sandbox/payout/${paid.payout_token}`, { outcome: 'completed' }));
+  incidents = await createIncidents(service, counterparties);
+});
+after(async () => {
+  await stage?.close();
+  counterparties.remove();
+});
+
+async function go(label: string): Promise<Visitor['page']> {
+  const { page } = owner;
+  await page.goto(`${service.baseUrl}/console`);
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: label }).click();
+  await page.getByRole('heading', { level: 1, name: label }).waitFor();
+  await settle(page);
+  return page;
+}
+
+test('an identity is decided after a look at the images, beside each other and larger', async () => {
+  const page = await go('Identities');
+  await page.getByRole('link', { name: 'Anna Eriksson' }).click();
+  await page.getByLabel('Why you look at the images').fill('Review of today');
+  await page.getByRole('button', { name: 'Show the images' }).click();
+  const images = page.getByRole('img', { name: /^(?:Document|Face)/ });
+  await images.nth(2).waitFor();
+  const places = await Promise.all([0, 1, 2].map((at) => images.nth(at).boundingBox()));
+  const [first, second, third] = places.map((box) => box?.x ?? 0);
+  assert.ok(first !== undefined && second !== undefined && third !== undefined);
+  assert.ok(first < second && second < third, 'beside each other');
+  await page.getByRole('button', { name: 'Zoom in' }).click();
+  await page.getByText('150 %').waitFor();
+  const larger = await images.first().boundingBox();
+  assert.ok((larger?.width ?? 0) > (places[0]?.width ?? 0) * 1.4, 'larger');
+  await page.getByRole('button', { name: 'Turn: Document front' }).click();
+  await picture(page, 'identity-images');
+  await actAndClose(page, 'Ask for other images', { told: 'glare', Reason: 'The number glares' });
+  await page.getByText('Resubmission requested').first().waitFor();
+  await page.getByText('The number glares').waitFor();
+  const log = await go('Audit log');
+  await log.getByText('identity view').first().waitFor();
+});
+
+test('a sanctions hit shows its evidence, and the payout goes on once it is cleared', async () => {
+  const page = await go('Screening');
+  await page.getByText('Timofey Arkadyevich ZVEROVSKY').first().waitFor();
+  await page.getByText('ofac_sdn', { exact: true }).waitFor();
+  await picture(page, 'screening-evidence');
+  await actAndClose(page, 'Release', { Reason: 'Another date of birth' });
+  await page.getByText('No hit waits').waitFor();
+  await page.goto(`${service.baseUrl}/console/recipients/${incidents.listed}`);
+  await page.getByRole('link', { name: 'Screening' }).last().click();
+  await page.getByText('Results, newest first').waitFor();
+});
+
+test('an exception is decided, and a name with markup stays text', async () => {
+  const page = await go('Exceptions');
+  const entry = page.getByRole('region', { name: 'Unknown outcome' });
+  await entry.getByText(hostileName).waitFor();
+  await actAndClose(page, 'It was not paid', { Reason: 'The payer wrote so' });
+  await entry.waitFor({ state: 'detached' });
+  await page.getByLabel('State').selectOption('closed');
+  await page.getByText('The payer wrote so').waitFor();
+  await page
+    .getByRole('link', { name: /^payout_/ })
+    .first()
+    .click();
+  await page.locator('.payout-title').getByText('Canceled').waitFor();
+});
+
+test('inputs of a bank that nothing matches, or that cannot be read, are closed', async () => {
+  const page = await go('Bank inputs');
+  await page.getByText('it is a payment that this rail did not send').waitFor();
+  const detail = (await page.getByText(/in message [0-9a-f]{12}/).textContent()) ?? '';
+  const id = /in message ([0-9a-f]{12})/.exec(detail)?.[1] ?? '';
+  await page.getByRole('button', { name: 'See a message' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Message').first().fill(id);
+  await dialog.getByLabel('Reason').fill('Inquiry of the bank');
+  await dialog.getByRole('button', { name: 'See a message' }).click();
+  await dialog.getByText('T1NOBODYSPAYMENT').waitFor();
+  await picture(page, 'inbound-message');
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await actAndClose(page, 'Close', { Reason: 'Of our payroll' });
+  await page.getByText('Nothing is open').waitFor();
+  await page.getByLabel('Kind').selectOption('unreadable');
+  await page.getByText('it is not well-formed XML').waitFor();
+  await actAndClose(page, 'Close all of bank_eu', { Reason: 'Sent again by the bank' });
+  await page.getByText('Nothing is open').waitFor();
+});
+
+test('a statement is read and downloaded', async () => {
+  await advance(service.demo, daySeconds);
+  const page = await go('Statements');
+  await page.getByText('Commit').first().waitFor();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'CSV' }).click(),
+  ]);
+  assert.match(await readFile(await file.path(), 'utf8'), /closing_balance/);
+  await picture(page, 'statement');
+});
+
+test('a bank statement is imported, and what matches nothing is explained', async () => {
+  const page = await go('Reconciliation');
+  await page.getByLabel('Rail').selectOption('sandbox');
+  await page.getByLabel('Reason').fill('Statement of today');
+  const rows = ['booking_date,amount,currency,bank_reference', '2026-11-20,-1.50,USD,FEE-2041'];
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    page.getByRole('button', { name: 'Choose a file' }).click(),
+  ]);
+  const buffer = Buffer.from(rows.join('\n'));
+  await chooser.setFiles({ name: 'statement.csv', mimeType: 'text/csv', buffer });
+  await page.getByText('1 new entries, 0 known ones, 0 matched.').waitFor();
+  const entry = page.getByRole('row').filter({ hasText: 'FEE' });
+  await entry.getByRole('checkbox').check();
+  await picture(page, 'reconciliation');
+  await actAndClose(page, 'Explain them', { Reason: 'A fee of the account' });
+  await entry.waitFor({ state: 'detached' });
+});
+
+test('a corridor is frozen and a limit is set, each with a reason', async () => {
+  const page = await go('Stops and freezes');
+  await actAndClose(page, 'Freeze a corridor', { Country: 'KEN', Reason: 'Outage' });
+  await page.getByText('Corridor Kenya').waitFor();
+  await actAndClose(page, 'Lift', { Reason: 'Over' });
+  await page.getByText('Nothing is stopped').waitFor();
+  await go('Limits');
+  await actAndClose(page, 'Set a limit', {
+    Name: 'daily',
+    'At most so much': '5000',
+    Reason: 'New',
+  });
+  await page.getByText('5,000.00').waitFor();
+  await actAndClose(page, 'Remove', { Reason: 'Contract' });
+  await page.getByText('No limit of its own').waitFor();
+});
+
+test('a key is made, works, is replaced and ends', async () => {
+  const page = await go('API keys');
+  const values = { 'What it may do': { label: 'Only look' }, Reason: 'Dashboard' };
+  await page.getByRole('button', { name: 'New credential' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('What it may do').selectOption(values['What it may do']);
+  await dialog.getByLabel('Reason').fill(values.Reason);
+  await dialog.getByRole('button', { name: 'New credential' }).click();
+  const key = (await dialog.getByText(/^test_/).textContent()) ?? '';
+  await picture(page, 'api-key');
+  const api = service.demo.withToken(key);
+  assert.equal((await api.get('/account/balance')).status, 200);
+  assert.equal((await api.post('/user', {})).status, 403);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  const row = page.getByRole('row').filter({ hasText: '4 scopes' }).first();
+  await row.getByRole('button', { name: 'Rotate' }).click();
+  await dialog.getByLabel('Reason').fill('Yearly');
+  await dialog.getByRole('button', { name: 'Rotate' }).click();
+  const next = (await dialog.getByText(/^test_/).textContent()) ?? '';
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.getByText(/^Replaced, until/).waitFor();
+  const renewed = service.demo.withToken(next);
+  assert.equal((await renewed.get('/account/balance')).status, 200);
+  await row.getByRole('button', { name: 'Revoke' }).click();
+  await dialog.getByLabel('Reason').fill('Lost');
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await dialog.getByText('Done', { exact: true }).waitFor();
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  assert.equal((await renewed.get('/account/balance')).status, 401);
+  api.close();
+  renewed.close();
+});
+
+test('an operator is invited by a link, looks without buttons, and is revoked', async () => {
+  const page = await go('Operators');
+  await actAndClose(page, 'New operator', { Name: 'vera', Role: 'viewer', Reason: 'Joined' });
+  const row = page.getByRole('row').filter({ hasText: 'vera' });
+  await row.getByRole('button', { name: 'Invite' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('First login');
+  await dialog.getByRole('button', { name: 'Invite' }).click();
+  const link = (await dialog.getByText(/#link=/).textContent()) ?? '';
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  const vera = await openVisitor(stage.browser, service, {});
+  await vera.page.goto(`${service.baseUrl}/console${new URL(link).hash}`);
+  await vera.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await vera.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const pages = ['operators', 'api-keys', 'limits', 'freezes', 'reconciliation', 'screening'];
+  for (const path of [...pages, `identities/${incidents.verified}`]) {
+    await vera.page.goto(`${service.baseUrl}/console/${path}`);
+    await settle(vera.page);
+    const acts = vera.page
+      .getByRole('main')
+      .getByRole('button', { name: /new|revoke|set|freeze|import|approve|show the images|close/i });
+    assert.equal(await acts.count(), 0, path);
+  }
+  await row.getByRole('button', { name: 'Revoke' }).click();
+  await dialog.getByLabel('Reason').fill('Left');
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await dialog.getByText('Done', { exact: true }).waitFor();
+  await vera.page.goto(`${service.baseUrl}/console`);
+  await vera.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+});
+
+test('the sandbox plays an outcome by one click', async () => {
+  const { demo: api } = service;
+  const bank = await createRecipient(api, deliveryCases.bank);
+  await pay(api, bank, { source_amount: 15, client_transfer_id: hostileName });
+  const page = await go('Sandbox');
+  const row = page.getByRole('row').filter({ hasText: hostileName });
+  await row.getByRole('button', { name: 'Reject it' }).click();
+  await row.waitFor({ state: 'detached' });
+  assert.deepEqual(owner.faults, [], 'no error, no dialog, no other host');
+});

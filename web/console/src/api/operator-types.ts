@@ -1,0 +1,242 @@
+/** What the operators' API answers, as the console uses it. Times are ISO 8601 in UTC, amounts decimals. */
+
+export type List<Row> = { data: Row[]; next?: string | null; matching?: number };
+
+export type Exception = {
+  account_id: string;
+  id: string;
+  /** "" where it belongs to no payout; the recipient likewise. */
+  payout_token: string;
+  user_token: string;
+  rail: string;
+  kind: string;
+  detail: string;
+  amount: string | null;
+  currency: string | null;
+  opened_at: string;
+  closed_at: string | null;
+  resolution: string;
+  decisions: {
+    decided_at: string;
+    action: string;
+    decided_by: string;
+    reason: string;
+    is_effective: boolean;
+  }[];
+};
+
+export type Approval = {
+  approval: string;
+  action: string;
+  requested_by: string;
+  reason: string;
+  requested_at: string;
+  expires_at: string;
+  options: Record<string, unknown>;
+};
+
+export type Rail = {
+  rail: string;
+  health: string;
+  is_frozen: boolean;
+  being_sent: number;
+  handed_over: number;
+  waiting: number;
+  funds: { currency: string; amount: string }[];
+};
+
+export type Freeze = {
+  id: string;
+  scope: string;
+  reason: string;
+  frozen_by: string;
+  since: string;
+  waiting: number;
+  account_id?: string;
+  user_token?: string;
+  country?: string;
+  delivery_type?: string;
+  currency?: string;
+  rail?: string;
+  lifted_at?: string;
+  lifted_by?: string;
+  lift_reason?: string;
+};
+
+export type AuditEntry = {
+  sequence: string;
+  created_at: string;
+  actor: string;
+  actor_kind: string;
+  role: string | null;
+  address: string;
+  action: string;
+  object: unknown;
+  reason: string;
+  outcome: string;
+  before: unknown;
+  after: unknown;
+};
+
+export type Group = {
+  name: string;
+  committed: number;
+  completed: number;
+  canceled: number;
+  /** 0 to 1; null: none ended. */
+  success: number | null;
+  median_seconds: number | null;
+  /** Hundredths of a percent, as the margin. */
+  fee_bps: number | null;
+  margin_bps: number | null;
+};
+
+export type OverviewFigures = {
+  days: number;
+  balances: {
+    account_id: string;
+    account_name: string;
+    currency: string;
+    available: string;
+    reserved: string;
+    in_transit: string;
+  }[];
+  payouts_by_day: { day: string; status: string; count: number }[];
+  corridors: Group[];
+  rails: Group[];
+  needs: { exceptions: number; approvals: number; freezes: number };
+};
+
+export type PendingIdentity = {
+  account: string;
+  user_token: string;
+  session_id: string;
+  provider: string;
+  status: string;
+  submission: number;
+  created_at: string;
+  updated_at: string;
+  decisions: { decision: string; decided_by: string; decided_at: string }[];
+};
+
+export type Identity = {
+  account: string;
+  sessions: {
+    session_id: string;
+    status: string;
+    submission: number;
+    created_at: string;
+    updated_at: string;
+    expires_at: string | null;
+  }[];
+  decisions: {
+    decided_at: string;
+    decided_by: string;
+    decision: string;
+    reason: string;
+    is_effective: boolean;
+    session_id: string;
+    submission: number;
+  }[];
+};
+
+export type IdentityImages = {
+  session_id: string;
+  submission: number;
+  images: { type: string; media_type: string; content: string }[];
+};
+
+/** Results of screening, newest first; their members are shown by their names. */
+export type Screenings = { screenings: Record<string, unknown>[] };
+
+export type BankEntry = {
+  entry: string;
+  booked_on: string;
+  direction: string;
+  amount: string;
+  currency: string;
+  bank_account: string;
+  references: string[];
+  bank_reference: string;
+};
+
+export type OpenSettlement = {
+  settlement: string;
+  booked_on: string;
+  direction: string;
+  amount: string;
+  currency: string;
+  kind: string;
+  account: string;
+  payout_token: string;
+  reference: string;
+  provider_reference: string;
+};
+
+export type Unreconciled = { in_bank_only: BankEntry[]; in_ledger_only: OpenSettlement[] };
+
+export type AccountLimit = {
+  name: string;
+  per: string;
+  hours: number;
+  count_max: string | null;
+  usd_max: string | null;
+  corridor: string | null;
+};
+
+export type ExchangeRate = {
+  base: string;
+  quote: string;
+  rate: string;
+  source: string;
+  as_of: string;
+  expires_at: string | null;
+  is_usable: boolean;
+};
+
+export type Tariff = {
+  effective_from: string | null;
+  fee: { up_to: string | null; fixed: string; basis_points: number }[];
+  margin_basis_points: number;
+  agreed_rates: { pair: string; rate: string }[];
+  min_limit: string;
+  max_limit: string;
+};
+
+export type PayerTariffs = {
+  rail: string;
+  payer_key: string;
+  payer_name: string;
+  country: string;
+  delivery_type: string;
+  currencies: string[];
+  tariffs: Tariff[];
+};
+
+export type Operator = {
+  operator: string;
+  name: string;
+  role: string;
+  created_at: string;
+  key_created_at: string;
+  revoked_at: string | null;
+  is_genuine: boolean;
+};
+
+export type Budget = {
+  currency: string;
+  per_proposal: string | null;
+  per_day: string | null;
+  open_max: number;
+};
+
+export type Credential = {
+  id: string;
+  kind: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  replaced_by: string | null;
+  budgets: Budget[];
+};

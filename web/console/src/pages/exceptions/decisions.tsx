@@ -1,0 +1,49 @@
+import type { ReactNode } from 'react';
+import type { Exception } from '../../api/operator-types.ts';
+import { formatAmount } from '../../format/amount.ts';
+import { Act } from '../../ui/act.tsx';
+import { type DecisionAction, listActions } from './kinds.ts';
+
+const effects: Readonly<Record<DecisionAction, { label: string; effect: string }>> = {
+  release: { label: 'Release', effect: 'The payout goes on: it is sent, or queried further.' },
+  retry: {
+    label: 'Try another payer',
+    effect: 'It is sent by a payer that was not tried, within the quoted cost.',
+  },
+  paid: { label: 'It was paid', effect: 'The payout is completed: the recipient has the money.' },
+  not_paid: {
+    label: 'It was not paid',
+    effect:
+      'The payout is canceled and its money goes back to the balance. Be sure: your statement is recorded.',
+  },
+  refund: {
+    label: 'Refund',
+    effect: 'The payout is canceled and its money goes back to the balance.',
+  },
+  returned: { label: 'It came back', effect: 'The money is back, and goes to the balance.' },
+  write_off: { label: 'Write off', effect: 'The payment is booked against suspense, as a loss.' },
+  dismiss: { label: 'Dismiss', effect: 'The exception is closed. No money moves.' },
+};
+
+/** The decisions that fit the exception. The service refuses one that does not, and says why. */
+export function DecidePayout({ exception }: { exception: Exception }): ReactNode {
+  const { amount, currency, payout_token: payout } = exception;
+  if (payout === '') return null;
+  const about =
+    amount === null || currency === null ? '' : `: ${formatAmount(amount, currency)} ${currency}`;
+  return (
+    <div className="row">
+      {listActions(exception.kind).map((action) => (
+        <Act
+          key={action}
+          label={effects[action].label}
+          title={`${effects[action].label}${about}`}
+          request={(reason) => ({ path: `payouts/${payout}/decision`, body: { action, reason } })}
+        >
+          <p>{effects[action].effect}</p>
+          <p>Large amounts need two operators: then this waits for the second one.</p>
+        </Act>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,254 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { useApi, useSession } from '../api/context.tsx';
+import { useMay, useOperator } from '../api/operator.ts';
+import type { Freeze, List, Rail } from '../api/operator-types.ts';
+import {
+  countriesQuery,
+  useAccountName,
+  useCountryNames,
+  useRecipientNames,
+} from '../api/queries.ts';
+import { formatCount } from '../format/amount.ts';
+import { deliveryTypeNames, nameDelivery, readable } from '../format/words.ts';
+import { RecipientLink } from '../ui/account-link.tsx';
+import { Act, type ActField } from '../ui/act.tsx';
+import type { Choice } from '../ui/field.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+
+/** The one switch that stops all sending, and freezes of a part. */
+export function Freezes(): ReactNode {
+  const mayOperate = useMay('operate');
+  const [isWithLifted, setWithLifted] = useState(false);
+  const { data: sending } = useOperator<{ freezes: Freeze[] }>('sending');
+  const asked = useOperator<List<Freeze>>(isWithLifted ? 'freezes?all=true' : 'freezes');
+  const isStopped = sending?.freezes.some(({ scope }) => scope === 'sending') === true;
+  return (
+    <>
+      <PageHead title="Stops and freezes" lead="What is not sent, and why">
+        {mayOperate && sending !== undefined ? <Switch isStopped={isStopped} /> : null}
+      </PageHead>
+      <div className="stack">
+        {isStopped ? (
+          <Notice tone="danger" title="Sending is stopped" icon="pause">
+            <p>Nothing is sent to any payer. Commits are accepted and wait.</p>
+          </Notice>
+        ) : null}
+        <Loaded query={asked}>{({ data }) => <InForce rows={data} />}</Loaded>
+        <label className="row small">
+          <input
+            type="checkbox"
+            checked={isWithLifted}
+            onChange={({ target }) => setWithLifted(target.checked)}
+          />
+          Show those that were lifted
+        </label>
+        {mayOperate ? <NewFreezes /> : null}
+      </div>
+    </>
+  );
+}
+
+export function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
+  return isStopped ? (
+    <Act
+      label="Resume sending"
+      tone="primary"
+      title="Resume sending"
+      request={(reason) => ({ path: 'sending/resume', body: { reason } })}
+    >
+      <p>What waits is sent, in the order in which it was committed.</p>
+    </Act>
+  ) : (
+    <Act
+      label="Stop sending"
+      tone="danger"
+      title="Stop sending on all rails"
+      request={(reason) => ({ path: 'sending/stop', body: { reason } })}
+    >
+      <p>Nothing new is sent to any payer. What payers have already goes on and is reported.</p>
+    </Act>
+  );
+}
+
+function InForce({ rows }: { rows: readonly Freeze[] }): ReactNode {
+  const mayOperate = useMay('operate');
+  if (rows.length === 0) {
+    return (
+      <Panel title="In force">
+        <Empty icon="checkCircle" title="Nothing is stopped">
+          Stops of sending and freezes of rails, corridors, accounts and recipients appear here.
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="In force" isFlush>
+      <FreezeTable rows={rows} mayLift={mayOperate} />
+    </Panel>
+  );
+}
+
+function FreezeTable({ rows, mayLift }: { rows: readonly Freeze[]; mayLift: boolean }): ReactNode {
+  const columns: Column<Freeze>[] = [
+    { head: 'What', kind: 'text', cell: (row) => <Scope freeze={row} /> },
+    { head: 'Why', kind: 'text', cell: (row) => <Foreign>{row.reason}</Foreign> },
+    { head: 'By', kind: 'name', cell: (row) => <Foreign>{row.frozen_by}</Foreign> },
+    { head: 'Since (UTC)', cell: (row) => <Time value={row.since} /> },
+    { head: 'Waiting', kind: 'right', cell: (row) => formatCount(row.waiting) },
+    {
+      head: 'Actions',
+      isHeadHidden: true,
+      kind: 'right',
+      cell: (row) => <Lift freeze={row} mayLift={mayLift} />,
+    },
+  ];
+  return <Table label="Table of freezes" columns={columns} rows={rows} keyOf={({ id }) => id} />;
+}
+
+function Lift({ freeze, mayLift }: { freeze: Freeze; mayLift: boolean }): ReactNode {
+  const { id, scope, lifted_at: liftedAt, lifted_by: liftedBy = '' } = freeze;
+  if (liftedAt !== undefined) {
+    return (
+      <span className="small faint">
+        Lifted <Time value={liftedAt} /> by <Foreign>{liftedBy}</Foreign>
+      </span>
+    );
+  }
+  // Ended by their own switches.
+  if (!mayLift || scope === 'sending' || scope === 'commits') return null;
+  return (
+    <Act
+      label="Lift"
+      title={`Lift the freeze: ${readable(scope)}`}
+      request={(reason) => ({ path: `freezes/${id}/lift`, body: { reason } })}
+    >
+      <p>What waited because of it is sent. It can need two operators.</p>
+    </Act>
+  );
+}
+
+function Scope({ freeze }: { freeze: Freeze }): ReactNode {
+  const { account } = useSession();
+  const nameAccount = useAccountName();
+  const countries = useCountryNames();
+  const { scope, account_id: of = account, user_token: user = '', country, rail } = freeze;
+  const names = useRecipientNames(user === '' ? [] : [{ account: of, user }]);
+  if (scope === 'rail') return <>Rail {rail}</>;
+  if (scope === 'recipient') {
+    return (
+      <>
+        Recipient <RecipientLink account={of} user={user} name={names.get(user)} />
+      </>
+    );
+  }
+  if (scope === 'account') {
+    return (
+      <>
+        Account <Foreign>{nameAccount(of)}</Foreign>
+      </>
+    );
+  }
+  if (scope === 'corridor') {
+    const { delivery_type: type, currency } = freeze;
+    const parts = [type === undefined ? '' : nameDelivery(type), currency ?? ''];
+    const rest = parts.filter((part) => part !== '').join(' in ');
+    const place = countries.get(country ?? '') ?? country ?? '';
+    return <>{rest === '' ? `Corridor ${place}` : `Corridor ${place}: ${rest}`}</>;
+  }
+  return <>{scope === 'sending' ? 'All sending' : 'All commits'}</>;
+}
+
+type NewFreeze = {
+  scope: string;
+  label: string;
+  effect: string;
+  fields: readonly ActField[];
+};
+
+/** What can be frozen, with what exists to choose from. */
+function useNewFreezes(): NewFreeze[] {
+  const { session, account } = useSession();
+  const { data: countries = [] } = useQuery(countriesQuery(useApi()));
+  const { data: rails } = useOperator<List<Rail>>('rails');
+  const railChoices = (rails?.data ?? []).map(({ rail: value }) => ({ value, label: value }));
+  const accountChoices = session.accounts.map((one) => ({ value: one.account, label: one.name }));
+  return [
+    {
+      scope: 'rail',
+      label: 'Freeze a rail',
+      effect: 'Nothing new is sent by it. Payouts wait, or go by another payer of theirs.',
+      fields: [
+        { name: 'rail', label: 'Rail', initial: railChoices[0]?.value ?? '', choices: railChoices },
+      ],
+    },
+    {
+      scope: 'corridor',
+      label: 'Freeze a corridor',
+      effect: 'Nothing is sent to this country, or of one delivery type or currency there.',
+      fields: corridorFields(
+        countries.map((one) => ({ value: one.country_code, label: one.country_name })),
+      ),
+    },
+    {
+      scope: 'account',
+      label: 'Freeze an account',
+      effect: 'Its commits are refused and nothing of it is sent.',
+      fields: [{ name: 'account', label: 'Account', initial: account, choices: accountChoices }],
+    },
+    {
+      scope: 'recipient',
+      label: 'Freeze a recipient',
+      effect: 'The recipient is locked: quotes and commits are refused and nothing is sent.',
+      fields: [{ name: 'user', label: 'Token of the recipient', hint: 'usr_…' }],
+    },
+  ];
+}
+
+function corridorFields(countries: readonly Choice[]): ActField[] {
+  return [
+    {
+      name: 'country',
+      label: 'Country',
+      initial: countries[0]?.value ?? '',
+      choices: countries,
+    },
+    {
+      name: 'delivery_type',
+      label: 'Delivery',
+      isOptional: true,
+      choices: [
+        { value: '', label: 'Any' },
+        ...deliveryTypeNames.map((value) => ({ value, label: nameDelivery(value) })),
+      ],
+    },
+    { name: 'currency', label: 'Currency', isOptional: true, hint: 'Such as MXN' },
+  ];
+}
+
+function NewFreezes(): ReactNode {
+  const kinds = useNewFreezes();
+  return (
+    <Panel title="Freeze a part">
+      <div className="row">
+        {kinds.map(({ scope, label, effect, fields }) => (
+          <Act
+            key={scope}
+            label={label}
+            title={label}
+            fields={fields}
+            request={(reason, values) => ({
+              path: `freezes/${scope}`,
+              body: { ...values, reason },
+            })}
+          >
+            <p>{effect} What payers have already goes on.</p>
+          </Act>
+        ))}
+      </div>
+    </Panel>
+  );
+}

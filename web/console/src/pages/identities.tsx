@@ -1,0 +1,76 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useOperator } from '../api/operator.ts';
+import type { List, PendingIdentity } from '../api/operator-types.ts';
+import { useAccountName, useRecipientNames } from '../api/queries.ts';
+import { Loaded } from '../ui/loaded.tsx';
+import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+
+/** Verifications of all accounts that wait for a person, the newest first. */
+export function Identities(): ReactNode {
+  const asked = useOperator<List<PendingIdentity>>('identities');
+  return (
+    <>
+      <PageHead title="Identities" lead="Verifications that wait for a decision, in all accounts" />
+      <Loaded query={asked}>
+        {({ data }) => (
+          <Panel title="To decide" isFlush>
+            {data.length === 0 ? (
+              <Empty icon="checkCircle" title="No verification waits">
+                A recipient appears here after uploading images. The page of every recipient leads
+                to earlier ones.
+              </Empty>
+            ) : (
+              <Pending rows={data} />
+            )}
+          </Panel>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Pending({ rows }: { rows: readonly PendingIdentity[] }): ReactNode {
+  const navigate = useNavigate();
+  const nameAccount = useAccountName();
+  const names = useRecipientNames(rows.map(({ account, user_token: user }) => ({ account, user })));
+  const targetOf = ({ user_token: user }: PendingIdentity) =>
+    ({ to: '/identities/$user', params: { user } }) as const;
+  const columns: Column<PendingIdentity>[] = [
+    {
+      head: 'Recipient',
+      kind: 'name',
+      cell: (row) => (
+        <Link {...targetOf(row)} className="clip" onClick={(event) => event.stopPropagation()}>
+          <Foreign>{names.get(row.user_token) ?? '…'}</Foreign>
+        </Link>
+      ),
+    },
+    { head: 'Account', kind: 'name', cell: (row) => <Foreign>{nameAccount(row.account)}</Foreign> },
+    {
+      head: 'Status',
+      cell: (row) => (
+        <Tag tone="warning" icon="clock">
+          {row.status}
+        </Tag>
+      ),
+    },
+    { head: 'Upload', kind: 'right', cell: (row) => row.submission },
+    {
+      head: 'Decided by one',
+      cell: ({ decisions: [first] }) =>
+        first === undefined ? '—' : <Foreign>{first.decided_by}</Foreign>,
+    },
+    { head: 'Changed (UTC)', kind: 'right', cell: (row) => <Time value={row.updated_at} /> },
+  ];
+  return (
+    <Table
+      label="Table of verifications"
+      columns={columns}
+      rows={rows}
+      keyOf={({ session_id: id }) => id}
+      onRow={(row) => void navigate(targetOf(row))}
+    />
+  );
+}

@@ -1,0 +1,186 @@
+import type { ReactNode } from 'react';
+import { useSession } from '../api/context.tsx';
+import { useMay, useOperator } from '../api/operator.ts';
+import type { AccountLimit, List } from '../api/operator-types.ts';
+import { formatCount } from '../format/amount.ts';
+import { formatLength } from '../format/time.ts';
+import { readable } from '../format/words.ts';
+import { Act, type ActField } from '../ui/act.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Amount, Empty, Foreign, PageHead, Panel } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+
+/** Limits of the chosen account. A payout over one is held for a person. */
+export function Limits(): ReactNode {
+  const { account } = useSession();
+  const mayOperate = useMay('operate');
+  const asked = useOperator<List<AccountLimit>>(`accounts/${account}/limits`);
+  return (
+    <>
+      <PageHead title="Limits" lead="Of this account. A payout over one is held for a person">
+        {mayOperate ? <SetLimit label="Set a limit" /> : null}
+      </PageHead>
+      <div className="stack">
+        <Loaded query={asked}>
+          {({ data }) => (
+            <Panel title="Limits of payouts" isFlush>
+              {data.length === 0 ? (
+                <Empty icon="check" title="No limit of its own">
+                  Limits of the whole service are in the file that OUTLAY_VELOCITY_LIMITS names.
+                </Empty>
+              ) : (
+                <Table
+                  label="Table of limits"
+                  columns={mayOperate ? [...columns, actions] : columns}
+                  rows={data}
+                  keyOf={({ name }) => name}
+                />
+              )}
+            </Panel>
+          )}
+        </Loaded>
+        {mayOperate ? <OpenQuotes account={account} /> : null}
+      </div>
+    </>
+  );
+}
+
+const columns: readonly Column<AccountLimit>[] = [
+  { head: 'Name', kind: 'name', cell: ({ name }) => <Foreign>{name}</Foreign> },
+  { head: 'Of', cell: ({ per, corridor }) => corridor ?? readable(per) },
+  {
+    head: 'Within',
+    cell: ({ per, hours }) => (per === 'payout' ? '—' : formatLength(hours * 3600)),
+  },
+  {
+    head: 'Payouts',
+    kind: 'right',
+    cell: ({ count_max: count }) => (count === null ? 'Any' : formatCount(Number(count))),
+  },
+  {
+    head: 'Value',
+    kind: 'right',
+    cell: ({ usd_max: usd }) => (usd === null ? 'Any' : <Amount value={usd} currency="USD" />),
+  },
+];
+
+const actions: Column<AccountLimit> = {
+  head: 'Actions',
+  isHeadHidden: true,
+  kind: 'right',
+  cell: (limit) => (
+    <div className="row end">
+      <SetLimit label="Change" limit={limit} />
+      <RemoveLimit name={limit.name} />
+    </div>
+  ),
+};
+
+const perChoices = [
+  { value: 'account', label: 'The account' },
+  { value: 'corridor', label: 'Each corridor' },
+  { value: 'payout', label: 'One payout' },
+];
+
+function SetLimit({ label, limit }: { label: string; limit?: AccountLimit }): ReactNode {
+  const { account } = useSession();
+  const name: ActField = { name: 'name', label: 'Name', initial: '' };
+  const fields: ActField[] = [
+    {
+      name: 'per',
+      label: 'What it limits',
+      initial: limit?.per ?? 'account',
+      choices: perChoices,
+    },
+    {
+      name: 'usd',
+      label: 'At most so much, USD',
+      isOptional: true,
+      inputMode: 'decimal',
+      initial: limit?.usd_max ?? '',
+    },
+    {
+      name: 'count',
+      label: 'At most so many payouts',
+      isOptional: true,
+      inputMode: 'numeric',
+      initial: limit?.count_max ?? '',
+      hint: 'Not of one payout',
+    },
+    {
+      name: 'hours',
+      label: 'Within so many hours',
+      isOptional: true,
+      inputMode: 'numeric',
+      initial: limit === undefined ? '24' : String(limit.hours),
+    },
+    {
+      name: 'corridor',
+      label: 'Only of this corridor',
+      isOptional: true,
+      initial: limit?.corridor ?? '',
+      hint: 'Such as MEX BANK_DEPOSIT MXN',
+    },
+  ];
+  return (
+    <Act
+      label={label}
+      title={limit === undefined ? 'Set a limit' : `Change the limit ${limit.name}`}
+      tone={limit === undefined ? 'primary' : 'plain'}
+      fields={limit === undefined ? [name, ...fields] : fields}
+      request={(reason, { name: given = limit?.name ?? '', ...values }) => ({
+        path: `accounts/${account}/limits/${encodeURIComponent(given)}`,
+        method: 'PUT',
+        body: { ...values, reason },
+      })}
+    >
+      <p>It holds from the next check of a payout on. Raising one can need two operators.</p>
+    </Act>
+  );
+}
+
+function RemoveLimit({ name }: { name: string }): ReactNode {
+  const { account } = useSession();
+  return (
+    <Act
+      label="Remove"
+      title={`Remove the limit ${name}`}
+      request={(reason) => ({
+        path: `accounts/${account}/limits/${encodeURIComponent(name)}/removal`,
+        body: { reason },
+      })}
+    >
+      <p>Payouts of the account are not held by it any more. It can need two operators.</p>
+    </Act>
+  );
+}
+
+function OpenQuotes({ account }: { account: string }): ReactNode {
+  return (
+    <Panel title="Open quotes">
+      <div className="row between">
+        <p className="soft">How many quotes, and of what value, may be open at the same time.</p>
+        <Act
+          label="Set limits of quotes"
+          title="Set limits of open quotes"
+          fields={[
+            { name: 'open_quotes', label: 'Quotes', isOptional: true, inputMode: 'numeric' },
+            {
+              name: 'open_quotes_usd',
+              label: 'Value, whole USD',
+              isOptional: true,
+              inputMode: 'numeric',
+            },
+          ]}
+          request={(reason, values) => ({
+            path: `accounts/${account}`,
+            method: 'PATCH',
+            body: { ...values, reason },
+          })}
+        >
+          <p>An empty field keeps what holds now.</p>
+        </Act>
+      </div>
+    </Panel>
+  );
+}

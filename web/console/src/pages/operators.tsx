@@ -1,0 +1,149 @@
+import type { ReactNode } from 'react';
+import { useSession } from '../api/context.tsx';
+import { useMay, useOperator } from '../api/operator.ts';
+import type { List, Operator } from '../api/operator-types.ts';
+import { readable } from '../format/words.ts';
+import { Act, Secrets } from '../ui/act.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+
+const roles = [
+  { value: 'viewer', may: 'looks at everything but images of identities' },
+  { value: 'operator', may: 'also accounts, keys, limits, rails, stops, reconciliation' },
+  { value: 'approver', may: 'also decides about payouts that wait' },
+  { value: 'compliance', may: 'looks, identities, sanctions hits, erasure, payouts that wait' },
+  { value: 'owner', may: 'everything, also operators' },
+] as const;
+
+/** Who may do what here. A role is fixed: another one is another operator. */
+export function Operators(): ReactNode {
+  const mayAdminister = useMay('administer');
+  const asked = useOperator<List<Operator>>('operators');
+  return (
+    <>
+      <PageHead title="Operators" lead="Who may look, act and decide">
+        {mayAdminister ? <Create /> : null}
+      </PageHead>
+      <div className="stack">
+        <Loaded query={asked}>
+          {({ data }) => (
+            <Panel title="Operators" isFlush>
+              <Table
+                label="Table of operators"
+                columns={mayAdminister ? [...columns, actions] : columns}
+                rows={data}
+                keyOf={({ operator }) => operator}
+              />
+            </Panel>
+          )}
+        </Loaded>
+        <Panel title="Roles">
+          <dl className="facts">
+            {roles.map(({ value, may }) => (
+              <div key={value} className="pair">
+                <dt>{readable(value)}</dt>
+                <dd>{may}</dd>
+              </div>
+            ))}
+          </dl>
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+const columns: readonly Column<Operator>[] = [
+  { head: 'Name', kind: 'name', cell: ({ name }) => <Foreign>{name}</Foreign> },
+  { head: 'Role', cell: ({ role }) => readable(role) },
+  { head: 'State', cell: (row) => <State operator={row} /> },
+  { head: 'Created (UTC)', cell: (row) => <Time value={row.created_at} /> },
+  { head: 'Key of (UTC)', cell: (row) => <Time value={row.key_created_at} /> },
+];
+
+function State({ operator }: { operator: Operator }): ReactNode {
+  const { revoked_at: revokedAt, is_genuine: isGenuine } = operator;
+  if (revokedAt !== null) {
+    return (
+      <Tag icon="cancel">
+        Revoked <Time value={revokedAt} />
+      </Tag>
+    );
+  }
+  return isGenuine ? (
+    <Tag tone="success" icon="check">
+      Active
+    </Tag>
+  ) : (
+    <Tag tone="danger" icon="alert">
+      Changed past the service
+    </Tag>
+  );
+}
+
+const actions: Column<Operator> = {
+  head: 'Actions',
+  isHeadHidden: true,
+  kind: 'right',
+  cell: (row) => <Actions operator={row} />,
+};
+
+function Actions({ operator }: { operator: Operator }): ReactNode {
+  const { session } = useSession();
+  if (operator.revoked_at !== null) return null;
+  const { name } = operator;
+  return (
+    <div className="row end">
+      <Act
+        label="Invite"
+        title={`Invite ${name} by a link`}
+        request={(reason) => ({ path: `operators/${name}/invite`, body: { reason } })}
+        outcome={(outcome) => <Secrets outcome={outcome} labels={{ link: `Link for ${name}` }} />}
+      >
+        <p>
+          The link signs {name} in once, within a day. Whoever has it becomes {name}, so give it to
+          nobody else.
+        </p>
+      </Act>
+      {name === session.operator.name ? null : (
+        <Act
+          label="Revoke"
+          tone="danger"
+          title={`Revoke ${name}`}
+          request={(reason) => ({ path: `operators/${name}/revoke`, body: { reason } })}
+        >
+          <p>Key and sessions end at once, for good. The name stays taken.</p>
+        </Act>
+      )}
+    </div>
+  );
+}
+
+function Create(): ReactNode {
+  return (
+    <Act
+      label="New operator"
+      tone="primary"
+      title="Create an operator"
+      fields={[
+        {
+          name: 'name',
+          label: 'Name',
+          hint: 'Small letters, digits, dot, hyphen. Never given twice',
+        },
+        {
+          name: 'role',
+          label: 'Role',
+          initial: 'viewer',
+          choices: roles.map(({ value, may }) => ({ value, label: `${readable(value)}: ${may}` })),
+        },
+      ]}
+      request={(reason, values) => ({ path: 'operators', body: { ...values, reason } })}
+      outcome={(outcome) => (
+        <Secrets outcome={outcome} labels={{ key: 'The key for the command line' }} />
+      )}
+    >
+      <p>For the console, invite the operator by a link afterwards.</p>
+    </Act>
+  );
+}

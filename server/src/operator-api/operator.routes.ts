@@ -13,6 +13,7 @@ import { payoutOperations } from './payout-operations.ts';
 import { personOperations } from './person-operations.ts';
 import { reconciliationOperations } from './reconciliation-operations.ts';
 import { reviewOperations } from './review-operations.ts';
+import { routingOperations } from './routing-operations.ts';
 import { ruleOperations } from './rule-operations.ts';
 
 /** The API of operators. */
@@ -89,6 +90,7 @@ export function operatorRoutes(): Route<OverviewServices>[] {
     ...payoutOperations(),
     ...reviewOperations(),
     ...ruleOperations(),
+    ...routingOperations(),
     ...reconciliationOperations(),
     ...personOperations(),
     approveRoute(),

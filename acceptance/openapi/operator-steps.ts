@@ -35,6 +35,19 @@ const policy = {
   examples: [{ payout: { amount: '50000' }, holds: [] }],
 };
 
+/** A lower fee, and a limit. */
+const changes = {
+  payers: [
+    {
+      rail: 'sandbox',
+      countryCode: 'MEX',
+      deliveryType: 'BANK_DEPOSIT',
+      fee: [{ upTo: null, fixed: '0.50', basisPoints: 0 }],
+      maxLimit: '2500',
+    },
+  ],
+};
+
 const reads: Step[] = [
   read('getOverview', 'The last week', () => ({ query: { days: '7' } })),
   read('getStatus', 'One screen'),
@@ -257,6 +270,9 @@ const persons: Step[] = [
     body: { ...account(known), policy, reason },
   })),
   read('listApprovalPolicies', 'Of an account', (known) => ({ query: account(known) })),
+  change('backtestRouting', 'A lower fee and limit for bank deposits in Mexico', (known) => ({
+    body: { ...account(known), changes, days: '30' },
+  })),
   change('setPolicy', 'Two persons from just above 5,000 USD', () => ({
     params: { action: 'funding' },
     body: { persons: '2', above_usd: '5000', reason: 'Audit finding 12' },

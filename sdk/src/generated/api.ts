@@ -378,7 +378,7 @@ export interface paths {
         get: operations["getPayout"];
         /**
          * Commit a payout
-         * @description Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.
+         * @description Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. Where rules ask for the approval of persons, the payout is HOLD until they have given it, and `payout_status` says so. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.
          */
         put: operations["commitPayout"];
         post?: never;
@@ -1940,6 +1940,13 @@ export interface components {
             /** @description The payout */
             payout_token: string;
             /**
+             * @description With `success`, where it waits until persons have approved it; else absent
+             * @enum {string}
+             */
+            payout_status?: "HOLD";
+            /** @description With payout_status: why */
+            status_reason?: string;
+            /**
              * @description Whether money moves; only with `success`
              * @enum {string}
              */
@@ -2251,6 +2258,13 @@ export interface components {
             /** @description The payout */
             payout_token: string;
             /**
+             * @description With `success`, where it waits until persons have approved it; else absent
+             * @enum {string}
+             */
+            payout_status?: "HOLD";
+            /** @description With payout_status: why */
+            status_reason?: string;
+            /**
              * @description The present status
              * @enum {string}
              */
@@ -2301,9 +2315,9 @@ export interface components {
         /** @description An event of the account, with the object as it was after the change */
         EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["AccountEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
         /** @enum {string} */
-        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "review";
+        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "price_worse" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
         /** @enum {string} */
-        ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "named_another";
+        ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "price_stale" | "price_worse" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "named_another";
         Fault: {
             /** @description JSON Pointer (RFC 6901) into the body */
             pointer?: string;
@@ -3106,7 +3120,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -3297,6 +3311,18 @@ export interface components {
              */
             liveness: "not_checked" | "passed" | "failed";
         };
+        ProviderPrice: {
+            /** @description Of the balance at the provider */
+            source_currency: string;
+            /** @description Decimal, all-in, without the margin of this service */
+            exchange_rate: string;
+            /** @description Decimal, in source_currency; "" where it covers no such amount */
+            fee: string;
+            /** @description RFC 3339, UTC: when it was read */
+            as_of: string;
+            /** @description Its age at the decision */
+            age_seconds: number;
+        };
         QuoteDryRun: {
             /** @description The transfers that the commit would post; empty where it would be refused */
             postings: components["schemas"]["Posting"][];
@@ -3346,7 +3372,7 @@ export interface components {
             fee?: Decimal;
         };
         /** @enum {string} */
-        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "price_worse" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "needs_approval" | "decided_by_operator" | "not_approved" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "price_worse" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
         RecipientDetails: {
             /** @description The fields that the form shows */
             values: {
@@ -3579,6 +3605,8 @@ export interface components {
             rating: Decimal | null;
             /** @description What the router compares, the highest wins; null where excluded */
             score: Decimal | null;
+            /** @description For operators: what its provider asks, where it quotes prices; the latest one, even if too old */
+            provider_price: components["schemas"]["ProviderPrice"] | null;
             /** @description Whether the payout goes through it */
             is_chosen: boolean;
             /** @description The rule that excluded it; "" for the one that was chosen */
@@ -4530,7 +4558,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `legal_hold`, `payouts_open`, `clock_backwards`. */
+        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `own_payout`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `legal_hold`, `payouts_open`, `clock_backwards`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

@@ -16,6 +16,7 @@ import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { reportCommands } from './report.ts';
 import { rotationCommands } from './rotation.ts';
+import { routingCommands } from './routing.ts';
 import { ruleCommands } from './rule.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
   ...accountCommands,
   ...limitCommands,
   ...ruleCommands,
+  ...routingCommands,
   ...credentialCommands,
   ...userCommands,
   ...linkCommands,

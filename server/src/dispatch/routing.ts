@@ -251,18 +251,29 @@ export function describeStanding(services: RouterServices, payer: Payer): Standi
   };
 }
 
+/** How many points a tenth of a percent of unavailability and a basis point of price cost. */
+export type ScoreWeights = { readonly unavailability: number; readonly price: number };
+
+export const scoreWeights: ScoreWeights = { unavailability: 1, price: 1 };
+
 /**
  * 1000, less a point for each tenth of a percent of unavailability (none if unmeasured) and for each
- * basis point of fee and margin, less 100 if the rail is failing.
+ * basis point of fee and margin, less 100 if the rail is failing. Other weights are for back-tests.
  */
 export function score(
   standing: Pick<Standing, 'availability_percent' | 'health'>,
   price: { feeMinor: bigint; sourceMinor: bigint; marginBasisPoints: number },
+  weights: ScoreWeights = scoreWeights,
 ): number {
   const { feeMinor, sourceMinor, marginBasisPoints } = price;
   const feeBasisPoints = Number((feeMinor * 10_000n) / (sourceMinor > 0n ? sourceMinor : 1n));
-  const available = (standing.availability_percent ?? 100) * 10;
-  return available - feeBasisPoints - marginBasisPoints - (standing.health === 'up' ? 0 : 100);
+  const unavailable = 1000 - (standing.availability_percent ?? 100) * 10;
+  return (
+    1000 -
+    unavailable * weights.unavailability -
+    (feeBasisPoints + marginBasisPoints) * weights.price -
+    (standing.health === 'up' ? 0 : 100)
+  );
 }
 
 function findExclusion(

@@ -115,6 +115,28 @@ export function createMeasurements(session: Session): Measurements {
   };
 }
 
+/** What was measured of a payer in the last ninety days; undefined with fewer than 50 payouts. */
+export type PayerHistory = {
+  availabilityPercent: number | undefined;
+  /** The share of payouts that it refused, for reasons of its own, or returned after paying; 0 to 1. */
+  failureRate: number | undefined;
+};
+
+export type PayerHistories = (payer: Pick<Payer, 'railName' | 'key'>) => PayerHistory;
+
+/** As the database has them; counts of running processes may be missing for some seconds. */
+export async function readPayerHistories(session: Session): Promise<PayerHistories> {
+  const rows = await sumPayerCounts(session);
+  const histories = new Map(
+    rows.map((row) => [
+      `${row.rail}/${row.payer_key}`,
+      { availabilityPercent: getAvailability(row), failureRate: getFailureRate(row) },
+    ]),
+  );
+  const none = { availabilityPercent: undefined, failureRate: undefined };
+  return ({ railName, key }) => histories.get(`${railName}/${key}`) ?? none;
+}
+
 /** Compares what changes about a payer. */
 function isSame(left: Standing, right: Standing): boolean {
   return (
@@ -176,6 +198,13 @@ function getRating(counts: PayerCounts): number | undefined {
   if (all < payoutsMin) return undefined;
   const good = Math.max(0, counts.paid - counts.returned - counts.late / 2);
   return Math.round((good * 50) / all);
+}
+
+/** Refusals for reasons of the recipient do not count. */
+function getFailureRate(counts: PayerCounts): number | undefined {
+  const all = counts.paid + counts.refused_by_payer;
+  if (all < payoutsMin) return undefined;
+  return Math.min(1, (counts.refused_by_payer + counts.returned) / all);
 }
 
 function hashToUuid(text: string): string {

@@ -188,6 +188,23 @@ describe('files and messages', () => {
   });
 });
 
+describe('a back-test', () => {
+  it('compares both sides for a viewer, and names what the changes get wrong', async () => {
+    const backtest = (changes: object) => call('vic', 'POST routing/backtest', { changes });
+    const payers = [{ rail: 'sandbox', countryCode: 'MEX', maxLimit: '2500' }];
+    const { status, body } = await backtest({ payers });
+    assert.deepEqual([status, body.result, body.outcome['next']], [200, 'done', null]);
+    for (const faulty of [{ payers: [{ rail: 'bank' }] }, { rails: [{}], payers }]) {
+      const refused = await backtest(faulty);
+      assert.equal(refused.status, 400);
+      assert.deepEqual(
+        refused.body.errors.map(({ pointer, code }) => [pointer, code]),
+        [['/changes', 'invalid_value']],
+      );
+    }
+  });
+});
+
 describe('a change', () => {
   it('needs the role, and is refused with every fault at once', async () => {
     const refused = await call('vic', 'POST sending/stop', { reason: 'Trial' });

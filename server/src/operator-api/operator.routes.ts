@@ -14,6 +14,7 @@ import { personOperations } from './person-operations.ts';
 import { priceOperations } from './price-operations.ts';
 import { reconciliationOperations } from './reconciliation-operations.ts';
 import { reviewOperations } from './review-operations.ts';
+import { routingOperations } from './routing-operations.ts';
 import { ruleOperations } from './rule-operations.ts';
 
 /** The API of operators. */
@@ -91,6 +92,7 @@ export function operatorRoutes(): Route<OverviewServices>[] {
     ...payoutOperations(),
     ...reviewOperations(),
     ...ruleOperations(),
+    ...routingOperations(),
     ...reconciliationOperations(),
     ...priceOperations(),
     ...personOperations(),

@@ -15,7 +15,7 @@ import { defaultPriceRules } from '../contract/price-rules.ts';
 
 /** The operator's file of rails, with their payers and tariffs. */
 
-const feeStep = z.strictObject({
+export const feeStep = z.strictObject({
   upTo: z.string().nullable(),
   fixed: z.string(),
   basisPoints: z.int(),
@@ -30,7 +30,7 @@ const tariff = z.strictObject({
   maxLimit: z.string().default('0'),
 });
 
-const availability = z.strictObject({
+export const availability = z.strictObject({
   timeZone: z.string().refine(isTimeZone, permitted.timeZone).default('UTC'),
   calendar: z.string().refine(isCalendar, permitted.calendar).nullable().default(null),
   weekend: z.array(z.int()).refine(isWeekend, permitted.weekend).default([]),
@@ -91,7 +91,7 @@ const payer = z.strictObject({
   options: z.record(z.string(), z.string()).default({}),
 });
 
-const dailyLimits = z.record(z.string(), z.string()).transform((limits, context) => {
+export const dailyLimits = z.record(z.string(), z.string()).transform((limits, context) => {
   const read: Record<string, bigint> = {};
   for (const [code, text] of Object.entries(limits)) {
     const currency = findCurrency(code);

@@ -4720,7 +4720,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a205b3-3b67-72c9-8329-32f727db13af
+                 * @example 01a205f5-ce9a-7101-b869-41195a4783af
                  */
                 balance_token: string;
             };
@@ -4762,7 +4762,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a205b3-3b67-72c9-8329-32f727db13af
+                 * @example 01a205f5-ce9a-7101-b869-41195a4783af
                  */
                 balance_token: string;
             };
@@ -4899,7 +4899,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -4929,7 +4929,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -4964,7 +4964,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-4c9f-73c8-bcbc-43ba97e83a5c
+                 * @example usr_01a205f5-e25c-73a2-b976-10aa56fdfebc
                  */
                 user_token: string;
             };
@@ -4997,7 +4997,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -5028,7 +5028,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -5085,7 +5085,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -5115,7 +5115,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -5272,7 +5272,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
@@ -5312,7 +5312,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
@@ -5354,7 +5354,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
@@ -5416,7 +5416,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -5449,7 +5449,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -5495,12 +5495,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
+                 * @example payout_01a205f5-d40d-734f-b824-5111f3f26d6f
                  */
                 payout_token: string;
             };
@@ -5533,12 +5533,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
+                 * @example payout_01a205f5-d40d-734f-b824-5111f3f26d6f
                  */
                 payout_token: string;
             };
@@ -5575,12 +5575,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
+                 * @example payout_01a205f5-d40d-734f-b824-5111f3f26d6f
                  */
                 payout_token: string;
             };
@@ -5635,12 +5635,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
+                 * @example payout_01a205f5-d40d-734f-b824-5111f3f26d6f
                  */
                 payout_token: string;
             };
@@ -5670,12 +5670,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a205b3-4077-75b5-91c5-744391c89387
+                 * @example payout_01a205f5-d4a5-7619-9489-92bdc8d5ffba
                  */
                 payout_token: string;
             };
@@ -5793,7 +5793,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -5888,12 +5888,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a205b3-4b28-71a6-bc90-bae32cb3de3a
+                 * @example payout_01a205f5-dfae-7731-93d9-8754d7646007
                  */
                 payout_token: string;
             };
@@ -5957,7 +5957,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a205b3-4b34-7757-bb82-561f17b2a1d1
+                 * @example proposal_01a205f5-dfe8-71cc-9e6e-cd65d6da8002
                  */
                 proposal_token: string;
             };
@@ -5987,7 +5987,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a205b3-4b34-7757-bb82-561f17b2a1d1
+                 * @example proposal_01a205f5-dfe8-71cc-9e6e-cd65d6da8002
                  */
                 proposal_token: string;
             };
@@ -6018,7 +6018,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a205b3-4b34-7757-bb82-561f17b2a1d1
+                 * @example proposal_01a205f5-dfe8-71cc-9e6e-cd65d6da8002
                  */
                 proposal_token: string;
             };
@@ -6065,7 +6065,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -6192,7 +6192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -6223,7 +6223,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };
@@ -6258,12 +6258,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a205b3-4a73-71ad-a882-5b6a91d77a43
+                 * @example link_01a205f5-ded5-7248-aeec-cb8fc57fff1e
                  */
                 link_token: string;
             };
@@ -6291,12 +6291,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
+                 * @example payout_01a205f5-d40d-734f-b824-5111f3f26d6f
                  */
                 payout_token: string;
             };
@@ -6430,7 +6430,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
+                 * @example batch_01a205f5-e18e-7700-9d29-e418f27155b6
                  */
                 batch_token: string;
             };
@@ -6462,7 +6462,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
+                 * @example batch_01a205f5-e18e-7700-9d29-e418f27155b6
                  */
                 batch_token: string;
             };
@@ -6509,7 +6509,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
+                 * @example batch_01a205f5-e18e-7700-9d29-e418f27155b6
                  */
                 batch_token: string;
             };
@@ -6537,7 +6537,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
+                 * @example batch_01a205f5-e18e-7700-9d29-e418f27155b6
                  */
                 batch_token: string;
             };
@@ -6568,7 +6568,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a205b3-4c1e-770e-80fe-bef1cc8fb88c
+                 * @example batch_01a205f5-e18e-7700-9d29-e418f27155b6
                  */
                 batch_token: string;
             };
@@ -6599,7 +6599,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a205b3-4c59-734b-a802-d727230d8837
+                 * @example batch_01a205f5-e1f1-77c5-a657-b649e4bf112d
                  */
                 batch_token: string;
             };
@@ -6737,7 +6737,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -6767,7 +6767,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -6802,7 +6802,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -6837,7 +6837,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -6868,7 +6868,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -6899,7 +6899,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -6930,7 +6930,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -6961,7 +6961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -7007,7 +7007,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
             };
@@ -7035,12 +7035,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a205b3-4b6b-7687-b5f6-b4dca1502ec9
+                 * @example webhook_01a205f5-e04c-77fb-84a6-d6511ad527d4
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a205b3-4b77-73a7-85fc-b629d8f332b7
+                 * @example delivery_01a205f5-e05d-7767-bc22-d1d0e8a947b8
                  */
                 delivery_token: string;
             };
@@ -7178,7 +7178,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a205b3-4000-744a-a4d5-e80f2c92edc6
+                 * @example payout_01a205f5-d40d-734f-b824-5111f3f26d6f
                  */
                 payout_token: string;
             };
@@ -7213,7 +7213,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a205b3-3f05-71cd-8bf9-c8447af167a7
+                 * @example usr_01a205f5-d2d9-7048-9686-16df4559df4b
                  */
                 user_token: string;
             };

@@ -205,9 +205,7 @@ begin
         when l.state not in ('retry', 'rejected') then 'query'
         when p.status = 'COMPLETED' then 'ended'
         when p.status <> 'PROCESSING' then 'held'
-        when not t.is_checked and (p_has_rules
-          or exists (select from account_limits where account_id = t.account_id)
-          or has_approval_rules(t.account_id)) then 'check'
+        when not t.is_checked and (p_has_rules or has_own_checks(t.account_id)) then 'check'
         else 'send'
       end as mode
     from unnest(p_leased) t

@@ -43,6 +43,12 @@ create table account_limits (
 alter table account_limits enable row level security;
 create policy own_account on account_limits using (account_id = current_account());
 
+-- Whether payouts of the account are checked before they are sent, whatever the settings are.
+create function has_own_checks(p_account uuid) returns boolean
+  language sql stable
+  return exists (select from account_limits where account_id = p_account)
+    or has_approval_rules(p_account);
+
 -- The use of the limits that a payout counts towards: the payouts in the window of each, and their sum.
 -- p_limits is an array of { name, per: recipient, account or corridor; seconds; count and usd in cents
 -- (null: no limit); corridor (null: any) }.

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
+  type HttpExchange,
+  type OpenApiDescription,
+  openDescription,
+} from '../../../testing/counterparties/adyen/description.ts';
+import {
   type AdyenBench,
   context,
   newAdyenInstruction,
   openAdyenBench,
 } from '../../../testing/setups/adyen.ts';
-import {
-  type HttpExchange,
-  type OpenApiDescription,
-  openDescription,
-} from '../../../testing/counterparties/adyen/description.ts';
 import type { Instruction } from '../contract/contract.ts';
 
 /**

@@ -167,6 +167,23 @@ const screeningOperations = () => [
     refusals: [404],
   }),
   defineOperation({
+    command: 'screening evidence',
+    method: 'GET',
+    path: '/operator/screenings/evidence',
+    operationId: 'listScreeningEvidence',
+    summary: 'See the texts that were compared for the hits of a recipient or a payout',
+    description: 'One of `user` and `payout` is required. Needs the permission `comply`.',
+    result: z
+      .object({
+        evidence: z
+          .array(objectAnswer)
+          .describe('Per screening with hits, newest first; empty where there was none'),
+      })
+      .meta({ id: 'OperatorScreeningEvidence' }),
+    shape: (found) => ({ evidence: found }),
+    refusals: [404, 410],
+  }),
+  defineOperation({
     command: 'screening decide',
     method: 'POST',
     path: '/operator/screenings/decision',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { describeLocation, readSource } from '../fx/read-source.ts';
+import { parseEu } from './eu.ts';
 import type { ListEntry, ParsedList } from './list-entry.ts';
 import {
   type EntryRow,
@@ -15,6 +16,7 @@ import {
 import { type NameWord, readWords } from './names.ts';
 import { parseOfac } from './ofac.ts';
 import { readAcronyms } from './organisation-words.ts';
+import { parseUk } from './uk.ts';
 import { parseUn } from './un.ts';
 import { normalizeWallet } from './wallets.ts';
 
@@ -31,7 +33,10 @@ export type ListSource =
       /** The rest of remarks that `sdn` truncates; undefined where it is not configured. */
       readonly comments?: string | undefined;
     }
-  | { readonly list: 'un_consolidated'; readonly location: string };
+  | {
+      readonly list: 'un_consolidated' | 'eu_consolidated' | 'uk_sanctions';
+      readonly location: string;
+    };
 
 export type ListReport = { readonly list: ListSource['list'] } & (
   | {
@@ -130,7 +135,19 @@ function parseTexts(
   source: ListSource,
   [first = '', second = '', comments]: readonly string[],
 ): ParsedList {
-  if (source.list !== 'ofac_sdn') return parseUn(first);
+  switch (source.list) {
+    case 'un_consolidated':
+      return parseUn(first);
+    case 'eu_consolidated':
+      return parseEu(first);
+    case 'uk_sanctions':
+      return parseUk(first);
+    case 'ofac_sdn':
+      return parseOfacTexts(first, second, comments);
+  }
+}
+
+function parseOfacTexts(first: string, second: string, comments: string | undefined): ParsedList {
   return parseOfac({ sdn: first, alt: second, ...(comments === undefined ? {} : { comments }) });
 }
 

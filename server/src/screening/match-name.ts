@@ -26,8 +26,8 @@ export type NameSearch = {
 
 /** Added to the logit of the score: 1 is about ten points of a hundred near the threshold. */
 const shifts = {
-  dateOfBirth: { same: 0.6, near: 0.2, different: -1, unknown: 0 },
-  country: { same: 0.15, different: -0.15, unknown: 0 },
+  dateOfBirth: { same: 0.6, near: 0.2, different: -1.5, unknown: 0 },
+  country: { same: 0.15, different: -0.25, unknown: 0 },
 } as const;
 
 /** Listed dates of birth are often wrong by a year or two. */

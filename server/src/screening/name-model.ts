@@ -1,9 +1,8 @@
 import type { NameFeatures } from './name-features.ts';
 
 /**
- * The score of a listed name: a logistic regression of its features, fitted by `bench/screening/fit.ts`
- * on one half of the lists' entries and on ordinary names of 37 locales (decision 55). A date of birth
- * and a country move it as far as their evidence goes.
+ * The score of a listed name: a logistic regression of its features, fitted on one half of the lists'
+ * entries and on ordinary names as decision 55 describes. A date of birth and a country move it.
  */
 
 /** What else is known of the two names, each 0 or 1. */
@@ -25,7 +24,7 @@ type Model = { readonly bias: number } & {
 /** Fitted; a bias of minus the threshold, so that a name at the threshold has a sum of 0. */
 const models: Readonly<Record<'person' | 'organisation', Model>> = {
   person: {
-    bias: -21.86,
+    bias: -22.24,
     cosine: 4.65,
     bigrams: 5.58,
     entryCover: 4.72,
@@ -34,7 +33,7 @@ const models: Readonly<Record<'person' | 'organisation', Model>> = {
     leastSimilar: 7.71,
     isMoreWords: 0.35,
     distinctive: 0,
-    isAbjad: -0.3,
+    isAbjad: 0.4,
     isSyllabic: -1.6,
     isWeak: -1.33,
     isAcronym: -3,
@@ -51,7 +50,7 @@ const models: Readonly<Record<'person' | 'organisation', Model>> = {
     isMoreWords: 0,
     distinctive: 1.75,
     isAbjad: -1.57,
-    isSyllabic: -5,
+    isSyllabic: -15.6,
     isWeak: -3,
     isAcronym: -0.38,
     isOtherKind: -2.39,

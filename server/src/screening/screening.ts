@@ -64,7 +64,7 @@ export function createSpellingCache(): SpellingCache {
 export const defaultThresholdPermille = 870;
 /**
  * Names of banks consist of a few common words ("Commercial International Bank" matches a listed one
- * at 961), and all recipients at a bank share its name; listed banks score 990 and above.
+ * at 927), and all recipients at a bank share its name; a listed bank scores 999.
  */
 const bankNameScoreMin = 980;
 

@@ -57,9 +57,22 @@ function compareJaro(left: string, right: string): number {
   return (count / left.length + count / right.length + (count - moved / 2) / count) / 3;
 }
 
+/** A searched word meets the same listed words in most of its candidates. */
+const compared = new WeakMap<NameWord, WeakMap<NameWord, number>>();
+
 /** The similarity of two words, 0 to 1. */
 export function compareWords(left: NameWord, right: NameWord): number {
   if (left.text === right.text) return 1;
+  const known = compared.get(left) ?? new WeakMap<NameWord, number>();
+  const present = known.get(right);
+  if (present !== undefined) return present;
+  const similarity = compareTexts(left, right);
+  known.set(right, similarity);
+  compared.set(left, known);
+  return similarity;
+}
+
+function compareTexts(left: NameWord, right: NameWord): number {
   if (left.kind === 'initial' || right.kind === 'initial') {
     return left.text[0] === right.text[0] ? initialSimilarity : 0;
   }

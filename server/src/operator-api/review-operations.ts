@@ -168,11 +168,11 @@ const screeningOperations = () => [
   }),
   defineOperation({
     command: 'screening evidence',
-    method: 'GET',
+    method: 'POST',
     path: '/operator/screenings/evidence',
-    operationId: 'listScreeningEvidence',
+    operationId: 'viewScreeningEvidence',
     summary: 'See the texts that were compared for the hits of a recipient or a payout',
-    description: 'One of `user` and `payout` is required. Needs the permission `comply`.',
+    description: 'One of `user` and `payout` is required. Who saw the texts is in the audit log.',
     result: z
       .object({
         evidence: z

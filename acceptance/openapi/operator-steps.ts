@@ -78,6 +78,9 @@ const reads: Step[] = [
 const scheduled = 'payout_token that an operator cancels';
 
 const cases: Step[] = [
+  change('viewScreeningEvidence', 'Of a recipient without hits', (known) => ({
+    body: { ...user(known), reason: 'Complaint 12' },
+  })),
   change('viewIdentityImages', 'Of a recipient, shortened', (known) => ({
     params: user(known),
     body: { reason: 'Complaint 12' },

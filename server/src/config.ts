@@ -236,6 +236,16 @@ export const settings = {
     'Sanctions: the consolidated list of the United Nations as XML, a file or URL',
     'https://scsanctions.un.org/resources/xml/en/consolidated.xml',
   ),
+  OUTLAY_SCREENING_EU: setting(
+    text,
+    'Sanctions: the consolidated list of the European Union as XML 1.1, a file or URL',
+    'file xmlFullSanctionsList_1_1 of the Financial Sanctions Database',
+  ),
+  OUTLAY_SCREENING_UK: setting(
+    text,
+    'Sanctions: the UK Sanctions List as XML, a file or URL',
+    'https://sanctionslist.fcdo.gov.uk/docs/UK-Sanctions-List.xml',
+  ),
   OUTLAY_SCREENING_THRESHOLD: setting(
     wholeNumber({ min: 500, max: 1000, otherwise: 870 }),
     'Score, of 1000, from which a name is a hit (docs/guides/screening.md)',

@@ -2,6 +2,9 @@ import { formatToken } from '../core/ids.ts';
 import type { ApprovalRule } from './approval-rules.ts';
 import { matchRules } from './approval-rules.ts';
 import { selectPastPayouts } from './approvals.sql.ts';
+
+export { selectSendingAccounts as listSendingAccounts } from './approvals.sql.ts';
+
 import { type ApprovalServices, createConverter, readFacts } from './approvals.ts';
 
 /** What rules would have held: they are tried on past payouts before they take effect. */

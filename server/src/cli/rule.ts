@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { listAccounts } from '../accounts/accounts.ts';
 import {
   everyAccount,
   listPolicyVersions,
   setApprovalPolicy,
 } from '../approvals/approval-policies.ts';
-import { previewRules } from '../approvals/approval-preview.ts';
+import { listSendingAccounts, previewRules } from '../approvals/approval-preview.ts';
 import { PolicyFaults, readPolicyContent } from '../approvals/approval-rules.ts';
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
@@ -103,7 +102,7 @@ export const ruleCommands = [
     run: async (context, { account: id, policy: content, days: back = '30' }) => {
       const accounts =
         id === undefined
-          ? (await listAccounts(context.db.system)).map(({ id: each }) => each)
+          ? await listSendingAccounts(context.db.system)
           : [await getAccountId(context, id)];
       const services = {
         session: context.db.system,

@@ -2,6 +2,7 @@ import { RefusedCommand } from '../config.ts';
 import { AppError } from '../core/errors.ts';
 import { importSanctionsLists } from '../environment/imports.ts';
 import { decideScreenedPayout } from '../rules/screening-decisions.ts';
+import { listEvidence } from '../screening/evidence.ts';
 import { listPayoutScreenings } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
 import { findAccountOfUser } from '../users/users.ts';
@@ -42,6 +43,20 @@ export const screeningCommands = [
       }
       const found = await findScreening(system, await getUserKey(context, userId ?? ''));
       return found ?? 'never screened';
+    },
+  }),
+  defineCommand({
+    name: 'screening evidence',
+    permission: 'comply',
+    about: 'show the texts that were compared for the hits of a user or a payout',
+    options: subject,
+    check: checkSubject,
+    run: async (context, { user: userId, payout: payoutId }) => {
+      const services = { session: context.db.system, keys: context.keys };
+      if (payoutId === undefined) {
+        return listEvidence(services, await getUserKey(context, userId ?? ''));
+      }
+      return listEvidence(services, await getPayoutKey(context, payoutId));
     },
   }),
   defineCommand({

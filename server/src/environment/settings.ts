@@ -68,11 +68,14 @@ function describeLimits(limits: readonly VelocityLimit[]): string {
 export function listSources(config: Config): ListSource[] {
   const { OUTLAY_SCREENING_OFAC_SDN: sdn, OUTLAY_SCREENING_OFAC_ALT: alt } = config;
   const { OUTLAY_SCREENING_OFAC_COMMENTS: comments, OUTLAY_SCREENING_UN: location } = config;
+  const { OUTLAY_SCREENING_EU: eu, OUTLAY_SCREENING_UK: uk } = config;
   return [
     ...(sdn === undefined || alt === undefined
       ? []
       : [{ list: 'ofac_sdn', sdn, alt, comments } as const]),
     ...(location === undefined ? [] : [{ list: 'un_consolidated', location } as const]),
+    ...(eu === undefined ? [] : [{ list: 'eu_consolidated', location: eu } as const]),
+    ...(uk === undefined ? [] : [{ list: 'uk_sanctions', location: uk } as const]),
   ];
 }
 

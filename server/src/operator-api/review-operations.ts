@@ -158,6 +158,23 @@ const screeningOperations = () => [
     refusals: [404],
   }),
   defineOperation({
+    command: 'screening evidence',
+    method: 'POST',
+    path: '/operator/screenings/evidence',
+    operationId: 'viewScreeningEvidence',
+    summary: 'See the texts that were compared for the hits of a recipient or a payout',
+    description: 'One of `user` and `payout` is required. Who saw the texts is in the audit log.',
+    result: z
+      .object({
+        evidence: z
+          .array(objectAnswer)
+          .describe('Per screening with hits, newest first; empty where there was none'),
+      })
+      .meta({ id: 'OperatorScreeningEvidence' }),
+    shape: (found) => ({ evidence: found }),
+    refusals: [404, 410],
+  }),
+  defineOperation({
     command: 'screening decide',
     method: 'POST',
     path: '/operator/screenings/decision',

@@ -65,6 +65,8 @@ export const nameReview = 'name_review';
 /** Holds data of the lists only, and none of the person. */
 export const hit = z.object({
   list: z.string(),
+  /** The version of the list; absent in hits that an earlier release stored. */
+  version: z.string().optional(),
   entryId: z.string(),
   /** The primary name of the entry. */
   name: z.string(),
@@ -82,6 +84,25 @@ export const hit = z.object({
   }),
 });
 export type Hit = Readonly<z.infer<typeof hit>>;
+
+/**
+ * What was compared for a hit, with the names of the person: sealed where it is stored. The rest is in
+ * the hit itself (list, version, entry, listed name, date of birth and country).
+ */
+export const hitEvidence = z.object({
+  list: z.string(),
+  entryId: z.string(),
+  field: z.string(),
+  /** The name, or the wallet, as it was compared. */
+  text: z.string(),
+  /** The words that matched, as both sides were read, and their similarity in thousandths. */
+  words: z.array(
+    z.object({ searched: z.string(), listed: z.string(), similarityPermille: z.int() }),
+  ),
+  /** What the score follows from, in thousandths; see `name-features.ts`. */
+  measures: z.record(z.string(), z.int()),
+});
+export type HitEvidence = Readonly<z.infer<typeof hitEvidence>>;
 
 /** What a hit says of the entry, from its row. */
 export function describeEntry(

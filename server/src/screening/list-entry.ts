@@ -3,8 +3,11 @@ import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 import { z } from 'zod';
 
 export const entryKinds = ['person', 'organisation'] as const;
-/** `weak` is an alias that the list itself calls weak or low-quality: a nickname, a common name. */
-export const nameQualities = ['primary', 'alias', 'weak'] as const;
+/**
+ * `weak` is an alias that the list itself calls weak or low-quality: a nickname, a common name;
+ * `acronym` are the initials of an organisation, which the import adds.
+ */
+export const nameQualities = ['primary', 'alias', 'weak', 'acronym'] as const;
 
 /** An entry about one person or organisation, independent of the format of the list. */
 export type ListEntry = {

@@ -52,10 +52,11 @@ const insertEntries: Statement = {
   name: 'screening_insert_entries',
   text: `
     insert into screening_entries (list, entry_id, from_sequence, kind, name, programmes, births,
-      countries, content_hash)
-    select $1, entry_id, $2, kind, name, programmes, births, countries, decode(content_hash, 'hex')
+      countries, words, content_hash)
+    select $1, entry_id, $2, kind, name, programmes, births, countries, words,
+      decode(content_hash, 'hex')
     from jsonb_to_recordset($3::jsonb) as given (entry_id text, kind text, name text,
-      programmes jsonb, births jsonb, countries text, content_hash text)`,
+      programmes jsonb, births jsonb, countries text, words text, content_hash text)`,
 };
 
 const insertNames: Statement = {
@@ -137,6 +138,7 @@ export type EntryRow = {
   programmes: readonly string[];
   births: unknown;
   countries: string;
+  words: string;
   content_hash: string;
 };
 export type NameRow = {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { describeLocation, readSource } from '../fx/read-source.ts';
+import { parseEu } from './eu.ts';
 import type { ListEntry, ParsedList } from './list-entry.ts';
 import {
   type EntryRow,
@@ -12,8 +13,10 @@ import {
   type WalletRow,
   writeVersion,
 } from './lists.sql.ts';
-import { readWords } from './names.ts';
+import { type NameWord, readWords } from './names.ts';
 import { parseOfac } from './ofac.ts';
+import { readAcronyms } from './organisation-words.ts';
+import { parseUk } from './uk.ts';
 import { parseUn } from './un.ts';
 import { normalizeWallet } from './wallets.ts';
 
@@ -30,7 +33,10 @@ export type ListSource =
       /** The rest of remarks that `sdn` truncates; undefined where it is not configured. */
       readonly comments?: string | undefined;
     }
-  | { readonly list: 'un_consolidated'; readonly location: string };
+  | {
+      readonly list: 'un_consolidated' | 'eu_consolidated' | 'uk_sanctions';
+      readonly location: string;
+    };
 
 export type ListReport = { readonly list: ListSource['list'] } & (
   | {
@@ -66,7 +72,7 @@ const shrinkPercentMax = 10;
 const futureToleranceMs = 48 * 3_600_000;
 const readMsMax = 120_000;
 /** Increased by a release that reads more of a list, which must then be imported again. */
-export const parserVersion = 2;
+export const parserVersion = 3;
 
 /** Imports one list after the other; a faulty source does not stop the others. */
 export async function importLists(
@@ -129,7 +135,19 @@ function parseTexts(
   source: ListSource,
   [first = '', second = '', comments]: readonly string[],
 ): ParsedList {
-  if (source.list !== 'ofac_sdn') return parseUn(first);
+  switch (source.list) {
+    case 'un_consolidated':
+      return parseUn(first);
+    case 'eu_consolidated':
+      return parseEu(first);
+    case 'uk_sanctions':
+      return parseUk(first);
+    case 'ofac_sdn':
+      return parseOfacTexts(first, second, comments);
+  }
+}
+
+function parseOfacTexts(first: string, second: string, comments: string | undefined): ParsedList {
   return parseOfac({ sdn: first, alt: second, ...(comments === undefined ? {} : { comments }) });
 }
 
@@ -216,6 +234,7 @@ function prepareRows(entries: readonly ListEntry[]): ListRows {
       programmes: entry.programmes,
       births: entry.births,
       countries: entry.countries.join(' '),
+      words: joinWords(own),
     };
     // The words are included, so that a release that splits names differently renews all entries.
     const content = createHash('sha256')
@@ -237,24 +256,44 @@ function describeWallets(entry: ListEntry): WalletRow[] {
   return [...rows.values()];
 }
 
+/** More than the names of nearly every entry have; further ones are ignored. */
+const entryWordsMax = 60;
+
+/** The distinct words of all names of an entry. */
+function joinWords(names: readonly NameRow[]): string {
+  const given = names.filter(({ quality }) => quality !== 'acronym');
+  const words = new Set(given.flatMap((name) => name.words.split(' ')));
+  return [...words].slice(0, entryWordsMax).join(' ');
+}
+
 /** The distinct names, except those without any letter after transliteration. */
 function describeNames(entry: ListEntry): NameRow[] {
   const rows = new Map<string, NameRow>();
   for (const { text, quality } of entry.names) {
     for (const variant of [text, withoutBrackets(text)]) {
       const words = readWords(variant);
-      const key = words.map((word) => word.text).join(' ');
-      if (key === '' || rows.has(key)) continue;
-      rows.set(key, {
-        entry_id: entry.entryId,
-        text: variant,
-        quality,
-        words: key,
-        skeletons: words.map((word) => word.skeleton).join(' '),
-      });
+      addName(rows, words, { entry_id: entry.entryId, text: variant, quality });
+      if (entry.kind !== 'organisation') continue;
+      for (const acronym of readAcronyms(words)) {
+        const name = { entry_id: entry.entryId, text: variant, quality: 'acronym' };
+        addName(rows, readWords(acronym), name);
+      }
     }
   }
   return [...rows.values()];
+}
+
+function addName(
+  rows: Map<string, NameRow>,
+  words: readonly NameWord[],
+  name: Pick<NameRow, 'entry_id' | 'text' | 'quality'>,
+): void {
+  const key = words.map((word) => word.text).join(' ');
+  // A name that the list itself has is worth more than the acronym of another.
+  const isKnown =
+    rows.has(key) && (name.quality === 'acronym' || rows.get(key)?.quality !== 'acronym');
+  if (key === '' || isKnown) return;
+  rows.set(key, { ...name, words: key, skeletons: words.map((word) => word.skeleton).join(' ') });
 }
 
 /** Payments rarely repeat an abbreviation behind a name, as in "Some Bank (SB)". */

@@ -1,58 +1,56 @@
-import { describeEntry, type Hit, type ScreenedPerson } from './hit.ts';
+import { describeEntry, type Hit, type HitEvidence, type ScreenedPerson } from './hit.ts';
+import { informWord, measureNames, type NameFeatures } from './name-features.ts';
+import { scoreName } from './name-model.ts';
 import type { NameWord } from './names.ts';
+import { asOrganisationWord } from './organisation-words.ts';
 import type { CandidateRow } from './screening.sql.ts';
-import { compareNames } from './similarity.ts';
+import { pairWords } from './similarity.ts';
 
 /** The score of one candidate: by name, then by date of birth, country and kind. */
 
 export type NameSearch = {
   readonly name: {
     readonly field: Hit['matchedOn']['field'];
+    readonly text: string;
     readonly words: readonly NameWord[];
   };
   readonly person: ScreenedPerson;
-  readonly weightOf: (word: NameWord) => number;
-  readonly wordOf: (text: string, skeleton: string) => NameWord;
+  /** The number of listed names that have the word in any spelling. */
+  readonly countOf: (word: NameWord) => number;
+  readonly nameCount: number;
+  /** A listed word by its text. */
+  readonly wordOf: (text: string) => NameWord;
+  /** By list, the version in force. */
+  readonly versionOf: (list: string) => string;
 };
 
-/** Thousandths added to the score of the names. */
-const changes = {
-  dateOfBirth: { same: 40, near: 15, different: -70, unknown: 0 },
-  country: { same: 10, different: -10, unknown: 0 },
-  /** Nicknames and common names, which the list itself calls weak. */
-  weakName: -40,
-  /** A person whose name resembles an organisation's, or the reverse. */
-  otherKind: -30,
+/** Added to the logit of the score: 1 is about ten points of a hundred near the threshold. */
+const shifts = {
+  dateOfBirth: { same: 0.6, near: 0.2, different: -1.5, unknown: 0 },
+  country: { same: 0.15, different: -0.25, unknown: 0 },
 } as const;
 
 /** Listed dates of birth are often wrong by a year or two. */
 const nearDays = 2 * 366;
 const dayMs = 86_400_000;
 
-export function matchName(row: CandidateRow, { name, person, weightOf, wordOf }: NameSearch): Hit {
-  const skeletons = row.skeletons.split(' ');
-  const listedWords = row.words
-    .split(' ')
-    .map((text, index) => wordOf(text, skeletons[index] ?? ''));
-  const similarity = compareNames(
-    { words: name.words, weights: name.words.map(weightOf) },
-    { words: listedWords, weights: listedWords.map(weightOf) },
-  );
+/** A candidate of any score; `explain` says what was compared. */
+export type Match = { readonly hit: Hit; readonly explain: () => HitEvidence };
+
+export function matchName(row: CandidateRow, search: NameSearch): Match {
+  const { name, person, versionOf } = search;
   const isPersonName = name.field === 'person_name';
   // An attribute may name a person or an organisation.
   const isOwnName = isPersonName || name.field === 'business_name';
   const dateOfBirth = isPersonName ? compareDateOfBirth(person.dateOfBirth, row) : 'unknown';
   const country = isOwnName ? compareCountry(person.countryCode, row) : 'unknown';
   const isOtherKind = isOwnName && isPersonName !== (row.kind === 'person');
-  const score =
-    Math.round(similarity * 1000) +
-    changes.dateOfBirth[dateOfBirth] +
-    changes.country[country] +
-    (row.quality === 'weak' ? changes.weakName : 0) +
-    (isOtherKind ? changes.otherKind : 0);
-  return {
+  const shift = shifts.dateOfBirth[dateOfBirth] + shifts.country[country];
+  const compared = compareCandidate(row, search);
+  const hit: Hit = {
     ...describeEntry(row),
-    scorePermille: Math.max(0, Math.min(1000, score)),
+    version: versionOf(row.list),
+    scorePermille: scoreCandidate(row, search, { compared, isOtherKind, shift }),
     matchedOn: {
       field: name.field,
       listedName: row.text,
@@ -61,6 +59,94 @@ export function matchName(row: CandidateRow, { name, person, weightOf, wordOf }:
       country,
     },
   };
+  return { hit, explain: () => explainMatch(hit, name.text, compared) };
+}
+
+type Compared = {
+  readonly searched: readonly NameWord[];
+  readonly listed: readonly NameWord[];
+  readonly features: NameFeatures;
+};
+
+function explainMatch(
+  hit: Hit,
+  text: string,
+  { searched, listed, features }: Compared,
+): HitEvidence {
+  const words = pairWords(searched, listed).map(({ left, right, similarity }) => ({
+    searched: left.text,
+    listed: right.text,
+    similarityPermille: Math.round(similarity * 1000),
+  }));
+  const measures: Record<string, number> = {};
+  for (const [name, value] of Object.entries(features)) measures[name] = Math.round(value * 1000);
+  const { list, entryId, matchedOn } = hit;
+  return {
+    list,
+    entryId,
+    field: matchedOn.field,
+    text,
+    words,
+    measures,
+  };
+}
+
+function compareCandidate(
+  row: CandidateRow,
+  { name, countOf, nameCount, wordOf }: NameSearch,
+): Compared {
+  const read = (word: NameWord): NameWord =>
+    row.kind === 'organisation' ? asOrganisationWord(word) : word;
+  const inform = (words: readonly NameWord[]) => ({
+    words,
+    information: words.map((word) => informWord(word, { word: countOf(word), names: nameCount })),
+  });
+  const split = (texts: string): NameWord[] => texts.split(' ').map((text) => read(wordOf(text)));
+  const searched = inform(name.words.map(read));
+  const listed = inform(split(row.words));
+  const features = measureNames(searched, listed, split(row.entry_words));
+  return { searched: searched.words, listed: listed.words, features };
+}
+
+function scoreCandidate(
+  row: CandidateRow,
+  { name }: NameSearch,
+  given: { compared: Compared; isOtherKind: boolean; shift: number },
+): number {
+  const { compared, isOtherKind, shift } = given;
+  const { searched, listed, features } = compared;
+  const circumstances = {
+    isAbjad: Number(searched.some(({ abjad }) => abjad !== undefined)),
+    isSyllabic: Number(searched.some(({ isSyllable }) => isSyllable === true)),
+    isWeak: Number(row.quality === 'weak'),
+    isAcronym: Number(row.quality === 'acronym'),
+    isOtherKind: Number(isOtherKind),
+  };
+  const isFull = row.quality === 'primary' || row.quality === 'alias';
+  const isIdentical = isFull && !isOtherKind && sortTexts(searched) === sortTexts(listed);
+  const isOtherNumber = hasOtherNumber(searched, listed);
+  const ownKind = name.field === 'person_name' ? 'person' : 'organisation';
+  const isOwnName = name.field === 'person_name' || name.field === 'business_name';
+  const kind = isOwnName ? ownKind : row.kind;
+  return scoreName(kind, { ...features, ...circumstances }, { shift, isIdentical, isOtherNumber });
+}
+
+function hasOtherNumber(left: readonly NameWord[], right: readonly NameWord[]): boolean {
+  const numbersOf = (words: readonly NameWord[]): string[] =>
+    words.map(({ text }) => text).filter((text) => /\d/.test(text));
+  const [searched, listed] = [numbersOf(left), numbersOf(right)];
+  return (
+    searched.length > 0 && listed.length > 0 && searched.every((text) => !listed.includes(text))
+  );
+}
+
+/** Articles and initials do not distinguish names, unless there is nothing else. */
+function sortTexts(words: readonly NameWord[]): string {
+  const significant = words.filter(({ kind }) => kind !== 'particle');
+  return (significant.length === 0 ? words : significant)
+    .map(({ text }) => text)
+    .toSorted()
+    .join(' ');
 }
 
 function compareDateOfBirth(date: string, row: CandidateRow): Hit['matchedOn']['dateOfBirth'] {

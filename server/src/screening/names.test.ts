@@ -18,11 +18,11 @@ test('names in any script become words in plain Latin letters', () => {
 
 test('each Chinese and Korean syllable is a word', () => {
   assert.equal(textsOf('王小明'), 'wang xiao ming');
-  assert.equal(textsOf('김민수'), 'gim min su');
+  assert.equal(textsOf('김민수'), 'kim min su');
 });
 
 test('the Arabic article and an initial alef are kept', () => {
-  assert.equal(textsOf('احمد الراشد'), 'ahmd al rashd'.replace('rashd', 'rshd'));
+  assert.equal(textsOf('احمد الراشد'), 'ahmd al rashd');
 });
 
 test('all spellings of an Abdul name give the same words', () => {

@@ -1,4 +1,5 @@
 import anyAscii from 'any-ascii';
+import { isAbjad, readAbjad, spellAbjad } from './abjad.ts';
 
 /**
  * Splits names into words that can be compared: in Latin letters, lower case, without marks. Listed
@@ -18,6 +19,12 @@ export type NameWord = {
   /** Its consonants, see `findSkeleton`; equal for most spellings of one name. */
   readonly skeleton: string;
   readonly kind: WordKind;
+  /** Of a searched word in Arabic or Hebrew script, its letters as `abjad.ts` compares them. */
+  readonly abjad?: string;
+  /** A searched Chinese character or Korean syllable, which has no typing errors. */
+  readonly isSyllable?: boolean;
+  /** Of a word in an organisation's name, see `organisation-words.ts`. */
+  readonly meaning?: string;
 };
 
 /** More words than any real name has; the rest of a longer text is ignored. */
@@ -41,26 +48,94 @@ const particles = new Set(
  * and Korean syllable becomes a word, because the end of the family name is not marked.
  */
 export function readWords(name: string): NameWord[] {
-  const folded = name
-    .slice(0, textLengthMax)
-    .normalize('NFKC')
-    .replaceAll(/[\p{Script=Han}\p{Script=Hangul}]/gu, ' $& ');
-  const latin = anyAscii(readArabicBeginnings(folded))
-    .toLowerCase()
-    .replaceAll(/['`"]/g, '')
-    .replaceAll('&', ' and ');
+  const folded = name.slice(0, textLengthMax).normalize('NFKC');
+  const abjads = new Map<string, string>();
+  const syllables = new Set<string>();
+  const latin = spellLatin(folded, { abjads, syllables });
   const texts = joinLetters(latin.split(/[^a-z0-9]+/).filter((text) => text !== ''));
-  return texts.flatMap(splitServant).slice(0, wordsMax).map(describeWord);
+  return texts
+    .flatMap(splitServant)
+    .slice(0, wordsMax)
+    .map((text) => {
+      const abjad = abjads.get(text);
+      return {
+        ...readWord(text),
+        ...(abjad === undefined ? {} : { abjad }),
+        ...(syllables.has(text) ? { isSyllable: true } : {}),
+      };
+    });
 }
 
-/**
- * Arabic joins the article to its word, and has letters that only carry a vowel. At the beginning of
- * a word both are kept here, because the transliteration drops the vowels.
- */
-function readArabicBeginnings(text: string): string {
+/** By Latin text, what is known of the words in other scripts. */
+type Origins = { readonly abjads: Map<string, string>; readonly syllables: Set<string> };
+
+function spellLatin(text: string, { abjads, syllables }: Origins): string {
+  const spelled = joinArabic(text)
+    .replaceAll(
+      /[\p{Script=Arabic}\p{Script=Hebrew}][\p{Script=Arabic}\p{Script=Hebrew}\p{M}]*/gu,
+      (run) =>
+        splitArabic(run).replaceAll(/\S+/g, (word) => {
+          if (!isAbjad(word)) return word;
+          const abjad = readAbjad(word);
+          const latin = spellAbjad(abjad);
+          abjads.set(latin, abjad);
+          return latin;
+        }),
+    )
+    .replaceAll(/[\p{Script=Han}\p{Script=Hangul}]/gu, (character) => {
+      const read = anyAscii(character).toLowerCase();
+      const latin = /\p{Script=Hangul}/u.test(character) ? spellKorean(read) : read;
+      syllables.add(latin);
+      return ` ${latin} `;
+    });
+  return anyAscii(spelled).toLowerCase().replaceAll(/['`"]/g, '').replaceAll('&', ' and ');
+}
+
+/** Korean syllables as the lists spell them: in McCune-Reischauer without its marks. */
+function spellKorean(syllable: string): string {
+  if (syllable === 'i') return 'ri';
+  return syllable
+    .replace(/^g/, 'k')
+    .replace(/^d/, 't')
+    .replace(/^b/, 'p')
+    .replace(/^r(?![i])/, 'n')
+    .replace(/eo|eu/, (vowel) => (vowel === 'eo' ? 'o' : 'u'));
+}
+
+/** Particles that would otherwise be read without their vowels. */
+const arabicParticles: Readonly<Record<string, string>> = {
+  بن: 'bin',
+  ابن: 'ibn',
+  بنت: 'bint',
+  ابو: 'abu',
+  أبو: 'abu',
+  ال: 'al',
+  آل: 'al',
+  عبد: 'abd',
+};
+
+/** Words that Latin spellings join: Hidayatullah, Nasiruddin, Abdulhai. */
+function joinArabic(text: string): string {
   return text
-    .replaceAll(/(?<!\p{Script=Arabic})\u0627\u0644(?=\p{Script=Arabic}{2})/gu, 'al ')
-    .replaceAll(/(?<!\p{Script=Arabic})[\u0622\u0623\u0625\u0627\u0639]/gu, 'a');
+    .replaceAll(/[\u064B-\u065F\u0670\u0640\u200C\u200D]/gu, '')
+    .replaceAll(/(?<=\p{Script=Arabic}{2}) ?(?:ال?ل[هہ])(?!\p{Script=Arabic})/gu, 'الله')
+    .replaceAll(/(?<=\p{Script=Arabic}{2}) ?(?:الد[يی]ن)(?!\p{Script=Arabic})/gu, 'دين')
+    .replaceAll(
+      /(?<!\p{Script=Arabic})عبد ?ال(?=[^ل]\p{Script=Arabic}{0,2}(?!\p{Script=Arabic}))/gu,
+      'عبدل',
+    );
+}
+
+/** Arabic joins the article to its word, and "servant of" is often written as one word with it. */
+function splitArabic(plain: string): string {
+  const known = arabicParticles[plain];
+  if (known !== undefined) return known;
+  const servant = /^عبدال(?!ل?له)(.{2,})$/u.exec(plain)?.[1];
+  if (servant !== undefined) return `abd al ${servant}`;
+  const afterAbu = /^[اأ]بو(?:ال)?(.{3,})$/u.exec(plain)?.[1];
+  if (afterAbu !== undefined) return `abu ${afterAbu}`;
+  const afterArticle = /^ال(?!ل?له)(.{2,})$/u.exec(plain)?.[1];
+  return afterArticle === undefined ? plain : `al ${afterArticle}`;
 }
 
 /** Joins "S. A. R. L." and "L L C" to one word; two letters may be a person's initials and stay. */
@@ -93,16 +168,12 @@ function splitServant(text: string): string[] {
   return [text];
 }
 
-function describeWord(whole: string): NameWord {
+/** One word in plain Latin letters, such as a stored one. */
+export function readWord(whole: string): NameWord {
   const text = whole.slice(0, wordLengthMax);
-  return restoreWord(text, findSkeleton(text));
-}
-
-/** The word of a stored text and skeleton. */
-export function restoreWord(text: string, skeleton: string): NameWord {
   const isParticle = particles.has(text);
   const kind = isParticle ? 'particle' : /^[a-z]$/.test(text) ? 'initial' : 'word';
-  return { text, plain: simplifySpelling(text), skeleton, kind };
+  return { text, plain: simplifySpelling(text), skeleton: findSkeleton(text), kind };
 }
 
 function simplifySpelling(text: string): string {

@@ -66,13 +66,13 @@ const insertRows: Statement = {
   text: `
     insert into payout_screenings (account_id, payout_id, sequence, user_id, is_passed,
       recipient_sequence, subject_index, list_fingerprint, threshold_permille, hits, screened_at,
-      cleared_by, cleared_at)
+      cleared_by, cleared_at, evidence)
     select $1, given.payout_id, coalesce(last.sequence, 0) + 1, given.user_id, given.is_passed,
       given.recipient_sequence, decode(given.subject_index, 'hex'), $2, $3, given.hits,
-      environment_now(), given.cleared_by, given.cleared_at
+      environment_now(), given.cleared_by, given.cleared_at, decode(given.evidence, 'hex')
     from jsonb_to_recordset($4::jsonb) as given (payout_id uuid, user_id uuid, is_passed boolean,
       recipient_sequence integer, subject_index text, hits jsonb, cleared_by text,
-      cleared_at timestamptz)
+      cleared_at timestamptz, evidence text)
     left join lateral (
       select * from payout_screenings s
       where s.account_id = $1 and s.payout_id = given.payout_id
@@ -91,9 +91,9 @@ const insertClearance: Statement = {
   text: `
     insert into payout_screenings (account_id, payout_id, sequence, user_id, is_passed,
       recipient_sequence, subject_index, list_fingerprint, threshold_permille, hits, screened_at,
-      cleared_by, cleared_at)
+      cleared_by, cleared_at, evidence)
     select account_id, payout_id, sequence + 1, user_id, true, recipient_sequence, subject_index,
-      list_fingerprint, threshold_permille, hits, screened_at, $3, environment_now()
+      list_fingerprint, threshold_permille, hits, screened_at, $3, environment_now(), evidence
     from payout_screenings
     where account_id = $1 and payout_id = $2 and not is_passed
       and sequence = (select max(sequence) from payout_screenings
@@ -136,6 +136,8 @@ export type NewPayoutRow = {
   hits: readonly Hit[];
   cleared_by: string | null;
   cleared_at: Date | null;
+  /** Sealed, in hexadecimal digits. */
+  evidence: string | null;
 };
 
 export function findListedWallets(

@@ -1,5 +1,13 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { describeEntry, type Hit, nameFields, type OtherName, type ScreenedPerson } from './hit.ts';
+import { sealEvidence } from './evidence.ts';
+import {
+  describeEntry,
+  type Hit,
+  type HitEvidence,
+  nameFields,
+  type OtherName,
+  type ScreenedPerson,
+} from './hit.ts';
 import { readWords } from './names.ts';
 import {
   type ClearedRow,
@@ -61,19 +69,19 @@ export async function screenPayouts(
   let lists = await readListsInForce(session);
   for (let tries = 1; ; tries += 1) {
     const recipients = await screenUsers(services, payouts, options);
-    const found = await screenSubjects(session, subjects, options);
+    const found = await screenSubjects(session, { subjects, lists }, options);
     const after = await readListsInForce(session);
     if (after.fingerprint.equals(lists.fingerprint) || tries === triesMax) {
       const screened = payouts.flatMap((payout, index): ScreenedSubject[] => {
-        const [recipient, hits = []] = [recipients[index], found[index]];
-        if (recipient === undefined) return [];
+        const [recipient, subject] = [recipients[index], found[index]];
+        if (recipient === undefined || subject === undefined) return [];
         const subjectIndex = keys.blindIndex('payout screening', JSON.stringify(subjects[index]));
-        return [{ payout, recipient, hits, subjectIndex, cleared: undefined }];
+        return [{ payout, recipient, ...subject, subjectIndex, cleared: undefined }];
       });
       await addCleared(session, screened);
       // If the lists kept changing, the older fingerprint is stored, and these payouts are
       // screened again.
-      await write(session, { screened, lists, options });
+      await write(services, { screened, lists, options });
       return screened.map(describe);
     }
     lists = after;
@@ -113,28 +121,37 @@ function nameKey(text: string): string {
     .join(' ');
 }
 
+type FoundHits = { readonly hits: Hit[]; readonly evidence: HitEvidence[] };
+
 async function screenSubjects(
   session: Session,
-  subjects: readonly Subject[],
+  { subjects, lists }: { subjects: readonly Subject[]; lists: ListsInForce },
   options: ScreeningOptions,
-): Promise<Hit[][]> {
-  const hits: Hit[][] = subjects.map(() => []);
+): Promise<FoundHits[]> {
+  const found: FoundHits[] = subjects.map(() => ({ hits: [], evidence: [] }));
   const named = subjects.flatMap(({ names }, index) =>
     names.length > 0 ? [{ names, index }] : [],
   );
   const screenings =
     named.length === 0 ? [] : await screenPersons(session, named.map(toPerson), options);
   for (const [place, { index }] of named.entries()) {
-    hits[index]?.push(...(screenings[place]?.hits ?? []));
+    found[index]?.hits.push(...(screenings[place]?.hits ?? []));
+    found[index]?.evidence.push(...(screenings[place]?.evidence ?? []));
   }
   const wallets = new Set(subjects.map(({ wallet }) => wallet).filter((wallet) => wallet !== ''));
-  if (wallets.size === 0) return hits;
+  if (wallets.size === 0) return found;
   for (const row of await findListedWallets(session, [...wallets])) {
     for (const [index, { wallet }] of subjects.entries()) {
-      if (wallet === row.wallet) hits[index]?.push(describeWallet(row));
+      if (wallet !== row.wallet) continue;
+      const version = lists.versions.find(({ list }) => list === row.list)?.version;
+      const hit = { ...describeWallet(row), ...(version === undefined ? {} : { version }) };
+      found[index]?.hits.push(hit);
+      const { list, entryId } = hit;
+      const compared = { list, entryId, field: 'wallet', text: wallet, words: [], measures: {} };
+      found[index]?.evidence.push(compared);
     }
   }
-  return hits;
+  return found;
 }
 
 function toPerson({ names }: Pick<Subject, 'names'>): ScreenedPerson {
@@ -160,6 +177,7 @@ type ScreenedSubject = {
   readonly payout: PayoutToScreen;
   readonly recipient: UserScreening;
   readonly hits: readonly Hit[];
+  readonly evidence: readonly HitEvidence[];
   readonly subjectIndex: Buffer;
   cleared: ClearedRow | undefined;
 };
@@ -199,12 +217,15 @@ function isPassed({ recipient, hits, cleared }: ScreenedSubject): boolean {
 
 /** One statement per account, because a transaction must touch only one. */
 async function write(
-  session: Session,
+  services: ScreeningServices,
   given: { screened: readonly ScreenedSubject[]; lists: ListsInForce; options: ScreeningOptions },
 ): Promise<void> {
   const { screened, lists, options } = given;
+  const { session } = services;
+  const owned = screened.map(({ payout, evidence }) => ({ ...payout, evidence }));
+  const sealed = await sealEvidence(services, owned);
   const byAccount = new Map<string, Map<string, NewPayoutRow>>();
-  for (const one of screened) {
+  for (const [index, one] of screened.entries()) {
     const { accountId, payoutId, userId } = one.payout;
     const rows = byAccount.get(accountId) ?? new Map<string, NewPayoutRow>();
     byAccount.set(accountId, rows);
@@ -217,6 +238,7 @@ async function write(
       hits: one.hits,
       cleared_by: one.cleared?.cleared_by ?? null,
       cleared_at: one.cleared?.cleared_at ?? null,
+      evidence: sealed[index]?.toString('hex') ?? null,
     });
   }
   const thresholdPermille = options.thresholdPermille ?? defaultThresholdPermille;

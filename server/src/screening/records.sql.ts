@@ -61,13 +61,13 @@ const insertRows = defineQuery({
   text: `
     insert into screenings as s (account_id, user_id, sequence, state, subject_index,
       list_fingerprint, list_versions, threshold_permille, top_score_permille, hits, screened_at,
-      decided_by, decided_at, decision_reason)
+      decided_by, decided_at, decision_reason, evidence)
     select $1, given.user_id, given.sequence, given.state, decode(given.subject_index, 'hex'),
       $2, $3::jsonb, $4, given.top_score_permille, given.hits, now.at,
-      last.decided_by, last.decided_at, last.decision_reason
+      last.decided_by, last.decided_at, last.decision_reason, decode(given.evidence, 'hex')
     from (select environment_now() as at) now
     cross join jsonb_to_recordset($5::jsonb) as given (user_id uuid, sequence integer, state text,
-      subject_index text, top_score_permille smallint, hits jsonb)
+      subject_index text, top_score_permille smallint, hits jsonb, evidence text)
     left join screenings last on last.account_id = $1 and last.user_id = given.user_id
       and last.sequence = given.sequence - 1 and last.state = given.state
     order by given.user_id
@@ -81,9 +81,9 @@ const insertDecision = defineQuery({
   text: `
     insert into screenings as s (account_id, user_id, sequence, state, subject_index,
       list_fingerprint, list_versions, threshold_permille, top_score_permille, hits, screened_at,
-      decided_by, decided_at, decision_reason)
+      decided_by, decided_at, decision_reason, evidence)
     select account_id, user_id, sequence + 1, $4, subject_index, list_fingerprint, list_versions,
-      threshold_permille, top_score_permille, hits, screened_at, $5, environment_now(), $6
+      threshold_permille, top_score_permille, hits, screened_at, $5, environment_now(), $6, evidence
     from screenings
     where account_id = $1 and user_id = $2 and sequence = $3 and state <> 'clear'
     on conflict (account_id, user_id, sequence) do nothing
@@ -128,6 +128,8 @@ export type NewRows = {
     subject_index: string;
     top_score_permille: number;
     hits: readonly Hit[];
+    /** Sealed, in hexadecimal digits. */
+    evidence: string | null;
   }[];
 };
 

@@ -14,6 +14,7 @@ import {
 } from '../../testing/setups/screening.ts';
 import { openBytes, rowContext } from '../core/sealing.ts';
 import { findSqlState } from '../db/postgres/pool.ts';
+import { listEvidence } from './evidence.ts';
 import { findDataKey, readHistory } from './records.sql.ts';
 import {
   findScreening,
@@ -217,4 +218,17 @@ test('results and decisions are immutable and hidden from tenants', async () => 
     const reading = readRows(tenant, { name: '', text: `select from ${table}` });
     await assert.rejects(reading, (error) => findSqlState(error) === '42501');
   }
+});
+
+test('what was compared for a hit is stored sealed, and readable for an operator', async () => {
+  const user = await screening.newUser();
+  const result = await screen(user, listed);
+  const services = { session: screening.db.system, keys: screening.keys };
+  const [shown] = await listEvidence(services, user);
+  assert.equal(shown?.sequence, result.sequence);
+  const [compared] = shown?.evidence ?? [];
+  assert.equal(compared?.entryId, result.hits[0]?.entryId);
+  assert.match(compared?.text ?? '', /Zverov/i);
+  assert.ok((compared?.words.length ?? 0) > 1);
+  assert.equal(result.hits[0]?.version, result.listVersions[0]?.version);
 });

@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { type KeyRing, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { sealEvidence } from './evidence.ts';
 import {
   findDataKey,
   readHistory,
@@ -110,7 +111,14 @@ async function screenOnce(
   if (changes.length === 0) return rows;
   const persons = changes.map(({ user }) => user.person);
   const screenings = await screenPersons(session, persons, options);
-  rows.push(...(await write(session, { changes, screenings, thresholdPermille })));
+  const evidence = await sealEvidence(
+    { session, keys },
+    changes.map(({ user }, index) => ({
+      ...user,
+      evidence: screenings[index]?.evidence ?? [],
+    })),
+  );
+  rows.push(...(await write(session, { changes, screenings, evidence, thresholdPermille })));
   return rows;
 }
 
@@ -120,10 +128,11 @@ async function write(
   given: {
     changes: readonly Change[];
     screenings: readonly Screening[];
+    evidence: readonly (Buffer | null)[];
     thresholdPermille: number;
   },
 ): Promise<ScreeningRow[]> {
-  const { changes, screenings, thresholdPermille } = given;
+  const { changes, screenings, evidence, thresholdPermille } = given;
   type NewRow = Parameters<typeof writeRows>[1]['rows'][number];
   const byAccount = new Map<string, NewRow[]>();
   let lists: ListsInForce | undefined;
@@ -139,6 +148,7 @@ async function write(
       subject_index: change.index.toString('hex'),
       top_score_permille: screening.topScorePermille,
       hits: screening.hits,
+      evidence: evidence[position]?.toString('hex') ?? null,
     };
     byAccount.set(accountId, [...(byAccount.get(accountId) ?? []), row]);
   }

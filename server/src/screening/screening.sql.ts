@@ -30,7 +30,6 @@ const selectVersions = defineQuery({
 const similarWordColumns = {
   given: column.text,
   listed: column.text,
-  skeleton: column.text,
   name_count: column.integer,
 };
 export type SimilarWordRow = RowOf<typeof similarWordColumns>;
@@ -38,7 +37,7 @@ export type SimilarWordRow = RowOf<typeof similarWordColumns>;
 const selectSimilarWords = defineQuery({
   name: 'screening_select_similar_words',
   text: `
-    select given, listed, skeleton, name_count
+    select given, listed, name_count
     from find_similar_words($1::text[], $2::text[])`,
   columns: similarWordColumns,
 });
@@ -51,12 +50,13 @@ const candidateColumns = {
   text: column.text,
   quality: column.oneOf(...nameQualities),
   words: column.text,
-  skeletons: column.text,
   /** The primary name of the entry. */
   name: column.text,
   kind: column.oneOf(...entryKinds),
   births: column.json(z.array(dateOfBirth)),
   countries: column.text,
+  /** The distinct words of all names of the entry. */
+  entry_words: column.text,
   programmes: column.json(z.array(z.string())),
 };
 export type CandidateRow = RowOf<typeof candidateColumns>;
@@ -87,8 +87,8 @@ const selectCandidates = defineQuery({
       from found
       group by ordinal, name_id, length
     )
-    select ranked.ordinal, n.list, n.entry_id, n.text, n.quality, n.words, n.skeletons,
-      e.name, e.kind, e.births, e.countries, e.programmes
+    select ranked.ordinal, n.list, n.entry_id, n.text, n.quality, n.words,
+      e.name, e.kind, e.births, e.countries, e.words as entry_words, e.programmes
     from ranked
     join screening_names n on n.id = ranked.name_id
     join screening_entries e on e.list = n.list and e.entry_id = n.entry_id

@@ -52,6 +52,7 @@ test('a hit names the list, entry and listed name, and has no data of the person
     { ...hit, scorePermille: 0 },
     {
       list: 'ofac_sdn',
+      version: lists.versions[0]?.version,
       entryId: '101',
       name: 'Timofey Arkadyevich ZVEROVSKY',
       kind: 'person',
@@ -71,7 +72,7 @@ test('a hit names the list, entry and listed name, and has no data of the person
 
 test('a matching date of birth raises the score, a distant one lowers it', async () => {
   const scoreOf = async (dateOfBirth: string): Promise<number> => {
-    const subject = person('Timofey', 'Zverovsky', { dateOfBirth });
+    const subject = person('Timofe', 'Zveroowskiy', { dateOfBirth });
     return (await screenPerson(screening.db.system, subject)).topScorePermille;
   };
   const [same, near, unknown, far] = [

@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Session } from '../db/postgres/pool.ts';
-import { type Hit, type ListsInForce, nameReview, type ScreenedPerson } from './hit.ts';
+import {
+  type Hit,
+  type HitEvidence,
+  type ListsInForce,
+  nameReview,
+  type ScreenedPerson,
+} from './hit.ts';
 import { parserVersion } from './lists.ts';
-import { matchName } from './match-name.ts';
-import { type NameWord, readWords, restoreWord } from './names.ts';
+import { type Match, matchName } from './match-name.ts';
+import { type NameWord, readWord, readWords } from './names.ts';
 import { findObfuscations, type Obfuscation, readObfuscatedName } from './obfuscated-names.ts';
+import { asOrganisationWord } from './organisation-words.ts';
 import {
   type CandidateRow,
   countWords,
@@ -13,7 +20,7 @@ import {
   readVersions,
   type SearchedWord,
 } from './screening.sql.ts';
-import { compareWords, wordSimilarityMin } from './similarity.ts';
+import { compareWords, wordSimilarityMin } from './word-similarity.ts';
 
 export type { Hit, ListsInForce, ListVersion, ScreenedPerson } from './hit.ts';
 export { findListFault, importLists, type ListReport, type ListSource } from './lists.ts';
@@ -28,6 +35,8 @@ export type Screening = {
   readonly lists: ListsInForce;
   /** At or above the threshold, one per entry, the highest score first. */
   readonly hits: readonly Hit[];
+  /** What was compared, for each hit in its order; it holds names of the person. */
+  readonly evidence: readonly HitEvidence[];
   readonly isHit: boolean;
   /** The score of the best candidate, hit or not; 0 without candidates. */
   readonly topScorePermille: number;
@@ -41,18 +50,23 @@ export type ScreeningOptions = {
 };
 
 /** The spellings of searched words, valid while the lists stay the same. */
-export type SpellingCache = { fingerprint: Buffer; readonly spellings: Map<string, Spelling[]> };
+export type SpellingCache = {
+  fingerprint: Buffer;
+  readonly spellings: Map<string, Spelling[]>;
+  /** Words of the lists, by their text. */
+  readonly listed: Map<string, NameWord>;
+};
 
 export function createSpellingCache(): SpellingCache {
-  return { fingerprint: Buffer.alloc(0), spellings: new Map() };
+  return { fingerprint: Buffer.alloc(0), spellings: new Map(), listed: new Map() };
 }
 
 export const defaultThresholdPermille = 870;
 /**
  * Names of banks consist of a few common words ("Commercial International Bank" matches a listed one
- * at 883), and all recipients at a bank share its name; listed banks score 980 and above.
+ * at 927), and all recipients at a bank share its name; a listed bank scores 999.
  */
-const bankNameScoreMin = 950;
+const bankNameScoreMin = 980;
 
 /** Listed names that are compared as a whole, for each searched name. */
 const candidatesMax = 40;
@@ -115,29 +129,34 @@ export async function screenPersons(
   }
 }
 
-function conclude(lists: ListsInForce, found: readonly Hit[], threshold: number): Screening {
-  const best = new Map<string, Hit>();
-  for (const hit of found) {
+function conclude(lists: ListsInForce, found: readonly Match[], threshold: number): Screening {
+  const best = new Map<string, Match>();
+  for (const match of found) {
+    const { hit } = match;
     const least = hit.matchedOn.field === 'BankName' ? bankNameScoreMin : 0;
     if (hit.scorePermille < Math.max(threshold, least)) continue;
     const key = `${hit.list} ${hit.entryId}`;
-    if ((best.get(key)?.scorePermille ?? -1) < hit.scorePermille) best.set(key, hit);
+    if ((best.get(key)?.hit.scorePermille ?? -1) < hit.scorePermille) best.set(key, match);
   }
   const ranked = [...best.values()].toSorted(
-    (a, b) =>
+    ({ hit: a }, { hit: b }) =>
       b.scorePermille - a.scorePermille ||
       a.list.localeCompare(b.list, 'en') ||
       a.entryId.localeCompare(b.entryId, 'en'),
   );
-  const hits = ranked.slice(0, hitsMax);
-  const topScorePermille = Math.max(0, ...found.map(({ scorePermille }) => scorePermille));
-  return { lists, hits, isHit: hits.length > 0, topScorePermille };
+  const chosen = ranked.slice(0, hitsMax);
+  const hits = chosen.map(({ hit }) => hit);
+  const evidence = chosen.map(({ explain }) => explain());
+  const topScorePermille = Math.max(0, ...found.map(({ hit }) => hit.scorePermille));
+  return { lists, hits, evidence, isHit: hits.length > 0, topScorePermille };
 }
 
 type SearchedName = {
   readonly personIndex: number;
   readonly field: Hit['matchedOn']['field'];
+  readonly text: string;
   readonly words: readonly NameWord[];
+  readonly isCompany: boolean;
 };
 
 type GivenName = {
@@ -158,9 +177,9 @@ function listGivenNames(person: ScreenedPerson): GivenName[] {
 
 /** Each name as it is written, and as it reads where letters are obfuscated. */
 function listNames(person: ScreenedPerson, personIndex: number): SearchedName[] {
-  return listGivenNames(person).flatMap(({ field, text }) =>
-    [text, ...readObfuscatedName(text)]
-      .map((variant) => ({ personIndex, field, words: readWords(variant) }))
+  return listGivenNames(person).flatMap(({ field, text: written, isCompany }) =>
+    [written, ...readObfuscatedName(written)]
+      .map((text) => ({ personIndex, field, text, words: readWords(text), isCompany }))
       .filter(({ words }) => words.length > 0),
   );
 }
@@ -171,24 +190,37 @@ const obfuscationTexts: Readonly<Record<Obfuscation, string>> = {
 };
 
 /** Hits that need a review whatever the lists contain. */
-function listReviews(person: ScreenedPerson): Hit[] {
+function listReviews(person: ScreenedPerson): Match[] {
   return listGivenNames(person).flatMap(({ field, text, isCompany }) =>
-    findObfuscations(text, isCompany).map((obfuscation) => ({
-      list: nameReview,
-      entryId: obfuscation,
-      name: obfuscationTexts[obfuscation],
-      kind: isCompany ? 'organisation' : 'person',
-      programmes: [],
-      scorePermille: 1000,
-      matchedOn: {
-        field,
-        listedName: '',
-        quality: 'primary',
-        dateOfBirth: 'unknown',
-        country: 'unknown',
-      },
-    })),
+    findObfuscations(text, isCompany).map((obfuscation): Match => {
+      const hit = describeReview(field, obfuscation, isCompany);
+      const { list, entryId } = hit;
+      const explain = () => ({ list, entryId, field, text, words: [], measures: {} });
+      return { hit, explain };
+    }),
   );
+}
+
+function describeReview(
+  field: GivenName['field'],
+  obfuscation: Obfuscation,
+  isCompany: boolean,
+): Hit {
+  return {
+    list: nameReview,
+    entryId: obfuscation,
+    name: obfuscationTexts[obfuscation],
+    kind: isCompany ? 'organisation' : 'person',
+    programmes: [],
+    scorePermille: 1000,
+    matchedOn: {
+      field,
+      listedName: '',
+      quality: 'primary',
+      dateOfBirth: 'unknown',
+      country: 'unknown',
+    },
+  };
 }
 
 /** The names of a search and the lists. */
@@ -200,17 +232,19 @@ type Task = {
 };
 
 /** The candidates for each person, by index, with scores of any height. */
-async function findHits(session: Session, task: Task): Promise<Hit[][]> {
+async function findHits(session: Session, task: Task): Promise<Match[][]> {
   const { names, persons } = task;
-  const hits: Hit[][] = persons.map(() => []);
+  const hits: Match[][] = persons.map(() => []);
+  const versions = new Map(task.lists.versions.map(({ list, version }) => [list, version]));
+  const versionOf = (list: string): string => versions.get(list) ?? '';
   for (let from = 0; from < names.length; from += portionNames) {
     const portion = names.slice(from, from + portionNames);
-    const { candidates, weightOf, wordOf } = await search(session, portion, task);
+    const { candidates, ...found } = await search(session, portion, task);
     for (const row of candidates) {
       const name = portion[row.ordinal - 1];
       const person = name === undefined ? undefined : persons[name.personIndex];
       if (name === undefined || person === undefined) continue;
-      hits[name.personIndex]?.push(matchName(row, { name, person, weightOf, wordOf }));
+      hits[name.personIndex]?.push(matchName(row, { ...found, name, person, versionOf }));
     }
   }
   return hits;
@@ -218,10 +252,11 @@ async function findHits(session: Session, task: Task): Promise<Hit[][]> {
 
 type SearchResult = {
   candidates: readonly CandidateRow[];
-  /** The weight of a word, 0 to 1: the rarer on the lists, the higher. */
-  weightOf: (word: NameWord) => number;
+  /** The number of listed names that have the word in any spelling. */
+  countOf: (word: NameWord) => number;
+  nameCount: number;
   /** A stored word, cached because candidates share many words. */
-  wordOf: (text: string, skeleton: string) => NameWord;
+  wordOf: (text: string) => NameWord;
 };
 
 async function search(
@@ -235,21 +270,19 @@ async function search(
   const similar = await findSpellings(session, searchedWords, cache);
   const nameCount = lists.versions.reduce((sum, list) => sum + list.nameCount, 0);
   const searched = names.flatMap((name, index) =>
-    listSearchedWords(name.words, index + 1, { similar, nameCount }),
+    listSearchedWords(name, index + 1, { similar, nameCount }),
   );
   const candidates = await findCandidates(session, searched, candidatesMax);
   const listed = candidates.flatMap((row) => row.words.split(' '));
   const counts = await countWords(session, [...words.values()], listed);
   const countOf = ({ text, skeleton }: NameWord): number =>
     counts.get(text) ?? counts.get(`/${skeleton}`) ?? 0;
-  const seen = new Map<string, NameWord>();
-  const wordOf = (text: string, skeleton: string): NameWord => {
-    const word = seen.get(text) ?? restoreWord(text, skeleton);
-    seen.set(text, word);
+  const wordOf = (text: string): NameWord => {
+    const word = cache.listed.get(text) ?? readWord(text);
+    cache.listed.set(text, word);
     return word;
   };
-  const weightOf = (word: NameWord): number => weigh(word.kind, countOf(word), nameCount);
-  return { candidates, wordOf, weightOf };
+  return { candidates, wordOf, countOf, nameCount };
 }
 
 type Spelling = { listed: string; similarity: number; nameCount: number };
@@ -260,6 +293,7 @@ const cachedWordsMax = 20_000;
 function prepareCache(cache: SpellingCache, lists: ListsInForce): SpellingCache {
   const isSame = cache.fingerprint.equals(lists.fingerprint);
   if (!isSame || cache.spellings.size > cachedWordsMax) cache.spellings.clear();
+  if (!isSame) cache.listed.clear();
   if (!isSame) cache.fingerprint = lists.fingerprint;
   return cache;
 }
@@ -279,7 +313,7 @@ async function findSpellings(
   for (const row of await findSimilarWords(session, unknown)) {
     const given = byText.get(row.given);
     if (given === undefined) continue;
-    const similarity = compareForSearch(given, { text: row.listed, skeleton: row.skeleton });
+    const similarity = compareForSearch(given, row.listed);
     if (similarity < wordSimilarityMin) continue;
     found.get(row.given)?.push({ listed: row.listed, similarity, nameCount: row.name_count });
   }
@@ -297,10 +331,10 @@ async function findSpellings(
 const partLengthMin = 4;
 
 /** A word may begin or end a longer one, because names are joined or split in writing. */
-function compareForSearch(given: NameWord, listed: { text: string; skeleton: string }): number {
-  const [short = '', long = ''] = [given.text, listed.text].toSorted((a, b) => a.length - b.length);
+function compareForSearch(given: NameWord, listed: string): number {
+  const [short = '', long = ''] = [given.text, listed].toSorted((a, b) => a.length - b.length);
   const isPart = short.length >= partLengthMin && (long.startsWith(short) || long.endsWith(short));
-  const similarity = compareWords(given, restoreWord(listed.text, listed.skeleton));
+  const similarity = compareWords(given, readWord(listed));
   return isPart ? Math.max(similarity, wordSimilarityMin) : similarity;
 }
 
@@ -309,17 +343,19 @@ function compareForSearch(given: NameWord, listed: { text: string; skeleton: str
  * single significant word is searched by its articles and titles too, unchanged.
  */
 function listSearchedWords(
-  words: readonly NameWord[],
+  name: SearchedName,
   ordinal: number,
   found: { similar: ReadonlyMap<string, Spelling[]>; nameCount: number },
 ): SearchedWord[] {
+  const words = name.isCompany ? name.words.map(asOrganisationWord) : name.words;
   const isShort = words.filter(({ kind }) => kind === 'word').length < 2;
-  return words.flatMap(({ text, kind }) => {
+  return words.flatMap(({ text, kind, meaning }) => {
     if (kind !== 'word') {
       return isShort ? [{ ordinal, given: text, listed: text, weight: weights[kind] }] : [];
     }
     const spellings = found.similar.get(text) ?? [];
-    const weight = weigh('word', spellings[0]?.nameCount ?? 0, found.nameCount);
+    const rarity = weigh('word', spellings[0]?.nameCount ?? 0, found.nameCount);
+    const weight = meaning === undefined ? rarity : rarity * weights.meaningShare;
     return spellings.map(({ listed, similarity }) => ({
       ordinal,
       given: text,
@@ -329,7 +365,8 @@ function listSearchedWords(
   });
 }
 
-const weights = { particle: 0.06, initial: 0.3, wordMin: 0.3 } as const;
+/** A line of business or a place finds fewer candidates than a word that distinguishes. */
+const weights = { particle: 0.06, initial: 0.3, wordMin: 0.3, meaningShare: 0.4 } as const;
 
 /** The rarity of a word among the listed names (inverse document frequency), within bounds. */
 function weigh(kind: NameWord['kind'], count: number, nameCount: number): number {

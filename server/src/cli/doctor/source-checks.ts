@@ -14,7 +14,7 @@ import { listSources, readRateSources } from '../../environment/settings.ts';
 import { type RateSourceName, readQuotes } from '../../fx/load.ts';
 import { describeLocation } from '../../fx/read-source.ts';
 import { readVelocityLimits } from '../../rules/velocity.ts';
-import { findListFault } from '../../screening/screening.ts';
+import { findListFault, type ListSource } from '../../screening/screening.ts';
 import { type Finding, formatCause, passed, problem } from './finding.ts';
 
 /** The files and URLs that settings name, and the master keys. */
@@ -42,8 +42,7 @@ export async function checkRates(options: Sources): Promise<Finding[]> {
 export async function checkLists({ config, fetch }: Sources): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const source of listSources(config)) {
-    const setting =
-      source.list === 'ofac_sdn' ? 'OUTLAY_SCREENING_OFAC_SDN, _ALT' : 'OUTLAY_SCREENING_UN';
+    const setting = settingsOfLists[source.list];
     const fault = await findListFault(source, { fetch });
     findings.push(
       fault === undefined
@@ -112,3 +111,10 @@ export function listSecretNames(config: Config): Set<string> {
   }
   return names;
 }
+
+const settingsOfLists: Readonly<Record<ListSource['list'], string>> = {
+  ofac_sdn: 'OUTLAY_SCREENING_OFAC_SDN, _ALT',
+  un_consolidated: 'OUTLAY_SCREENING_UN',
+  eu_consolidated: 'OUTLAY_SCREENING_EU',
+  uk_sanctions: 'OUTLAY_SCREENING_UK',
+};

@@ -46,6 +46,8 @@ create table screening_entries (
   births jsonb not null,
   -- ISO 3166-1 alpha-3 codes, separated by spaces.
   countries text not null,
+  -- The distinct words of all names, separated by spaces.
+  words text not null,
   content_hash bytea not null,
   primary key (list, entry_id, from_sequence),
   foreign key (list, from_sequence) references screening_versions (list, sequence)
@@ -59,7 +61,7 @@ create table screening_names (
   entry_id text not null,
   from_sequence integer not null,
   text text not null,
-  quality text not null check (quality in ('primary', 'alias', 'weak')),
+  quality text not null check (quality in ('primary', 'alias', 'weak', 'acronym')),
   -- Words and their skeletons, in parallel, separated by spaces: both hold letters and digits only,
   -- and the driver reads arrays slowly.
   words text not null check (words <> ''),
@@ -163,6 +165,8 @@ create table screenings (
   decided_at timestamptz,
   -- Sealed under the user's key: reasons hold personal data.
   decision_reason bytea,
+  -- The texts that were compared for each hit, sealed under the user's key.
+  evidence bytea,
   primary key (account_id, user_id, sequence),
   foreign key (account_id, user_id) references users (account_id, id),
   constraint decided_by_person
@@ -199,6 +203,8 @@ create table payout_screenings (
   -- A later screening with the same hits keeps these.
   cleared_by text check (length(cleared_by) between 1 and 200),
   cleared_at timestamptz,
+  -- The texts that were compared for each hit, sealed under the user's key.
+  evidence bytea,
   primary key (account_id, payout_id, sequence),
   foreign key (account_id, payout_id) references payout_quotes (account_id, id),
   constraint cleared_as_a_whole check ((cleared_by is null) = (cleared_at is null)),

@@ -1,0 +1,120 @@
+import iso3166 from 'i18n-iso-countries/index.js';
+import {
+  type DateOfBirth,
+  formatDay,
+  type ListEntry,
+  type ListedName,
+  type ParsedList,
+  roughYears,
+  spanMonth,
+  spanYears,
+} from './list-entry.ts';
+import { attributeOf, childrenOf, readXmlEntries, type XmlElement } from './xml-tree.ts';
+
+/**
+ * The consolidated list of persons, groups and entities subject to EU financial sanctions, in the
+ * format "XML 1.1" (`xmlFullSanctionsList_1_1`) of the Commission's Financial Sanctions Database:
+ * `export` with a `sanctionEntity` per entry, whose data is in attributes. A subject type of
+ * classification P is a person, E an enterprise.
+ */
+export function parseEu(text: string): ParsedList {
+  let publishedAt: string | undefined;
+  const entries: ListEntry[] = [];
+  try {
+    readXmlEntries(text, {
+      entryName: 'sanctionEntity',
+      onRoot: (root) => {
+        if (root.name === 'export') publishedAt = readInstant(attributeOf(root, 'generationDate'));
+      },
+      onEntry: (element) => entries.push(readEntry(element)),
+    });
+  } catch (error) {
+    return fail(String(error instanceof Error ? error.message : error).slice(0, 200));
+  }
+  if (publishedAt === undefined) return fail('the root element must be export with generationDate');
+  const seen = new Set<string>();
+  for (const { entryId, names } of entries) {
+    if (!/^\d{1,12}$/.test(entryId)) return fail('an entry has no logicalId');
+    if (seen.has(entryId)) return fail(`duplicate entry ${entryId}`);
+    if (names.length === 0) return fail(`entry ${entryId} has no name`);
+    seen.add(entryId);
+  }
+  if (entries.length === 0) return fail('the list has no entries');
+  return { ok: true, entries, publishedAt, skipped: 0, cutOff: 0, warnings: [] };
+}
+
+function readEntry(element: XmlElement): ListEntry {
+  const subject = childrenOf(element, 'subjectType')[0];
+  const isPerson =
+    attributeOf(subject, 'classificationCode') === 'P' || attributeOf(subject, 'code') === 'person';
+  const places = isPerson
+    ? childrenOf(element, 'citizenship')
+    : childrenOf(element, 'address').filter((address) => attributeOf(address, 'countryIso2Code'));
+  const programmes = childrenOf(element, 'regulation').map((regulation) =>
+    attributeOf(regulation, 'programme'),
+  );
+  return {
+    entryId: attributeOf(element, 'logicalId'),
+    kind: isPerson ? 'person' : 'organisation',
+    names: readNames(element),
+    births: childrenOf(element, 'birthdate').flatMap((birth) => readBirth(birth) ?? []),
+    countries: unique(places.map((place) => findCountry(attributeOf(place, 'countryIso2Code')))),
+    programmes: unique(programmes),
+    wallets: [],
+  };
+}
+
+/** The first strong name is the primary one; a name that is not strong is a weak alias. */
+function readNames(element: XmlElement): ListedName[] {
+  const names: ListedName[] = [];
+  for (const alias of childrenOf(element, 'nameAlias')) {
+    const parts = ['firstName', 'middleName', 'lastName'].map((part) => attributeOf(alias, part));
+    const text = attributeOf(alias, 'wholeName') || parts.filter((part) => part !== '').join(' ');
+    if (text === '') continue;
+    names.push({ text, quality: attributeOf(alias, 'strong') === 'false' ? 'weak' : 'alias' });
+  }
+  // A strong name first, because it stands for the entry.
+  const strong = names.filter(({ quality }) => quality === 'alias');
+  const [first, ...others] = [...strong, ...names.filter(({ quality }) => quality === 'weak')];
+  return first === undefined ? [] : [{ text: first.text, quality: 'primary' }, ...others];
+}
+
+/** A day, a month, a year or a range of years; `circa` widens it. */
+function readBirth(birth: XmlElement): DateOfBirth | undefined {
+  const rough = attributeOf(birth, 'circa') === 'true' ? roughYears : 0;
+  const numberOf = (name: string): number | undefined => {
+    const text = attributeOf(birth, name);
+    return /^\d{1,4}$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
+  };
+  const [from, to] = [numberOf('yearRangeFrom'), numberOf('yearRangeTo')];
+  if (from !== undefined && to !== undefined) return spanYears(from - rough, to + rough);
+  const [year, month, day] = [numberOf('year'), numberOf('monthOfYear'), numberOf('dayOfMonth')];
+  const whole = /^(\d{4})-(\d{2})-(\d{2})/.exec(attributeOf(birth, 'birthdate'));
+  if (rough === 0 && whole !== null) {
+    const exact = whole[0];
+    return { from: exact, to: exact };
+  }
+  if (year === undefined) return undefined;
+  if (rough > 0 || month === undefined || month > 12) return spanYears(year - rough, year + rough);
+  if (day === undefined) return spanMonth(year, month);
+  const exact = formatDay(year, month, day);
+  return { from: exact, to: exact };
+}
+
+/** The alpha-3 code; "00" and unknown codes are dropped. */
+function findCountry(alpha2: string): string {
+  return iso3166.alpha2ToAlpha3(alpha2) ?? '';
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values.filter((value) => value !== ''))];
+}
+
+function readInstant(text: string): string | undefined {
+  const timeMs = Date.parse(text);
+  return Number.isNaN(timeMs) ? undefined : new Date(timeMs).toISOString();
+}
+
+function fail(fault: string): ParsedList {
+  return { ok: false, fault: `not a usable EU sanctions list: ${fault}` };
+}

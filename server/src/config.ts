@@ -239,7 +239,7 @@ export const settings = {
   OUTLAY_SCREENING_EU: setting(
     text,
     'Sanctions: the consolidated list of the European Union as XML 1.1, a file or URL',
-    'file xmlFullSanctionsList_1_1 of the Financial Sanctions Database',
+    'lists/xmlFullSanctionsList_1_1.xml',
   ),
   OUTLAY_SCREENING_UK: setting(
     text,

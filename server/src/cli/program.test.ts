@@ -238,7 +238,7 @@ describe('commands on an environment', () => {
       reports.map(({ rail }) => rail),
       ['broken', 'cash_mx'],
     );
-    assert.match(reports[0]?.faults.join() ?? '', /kind must be one of evm, .*, not pigeon/);
+    assert.match(reports[0]?.faults.join() ?? '', /kind must be one of adyen, .*, not pigeon/);
     assert.match(reports[1]?.faults.join() ?? '', /the partner cannot be reached/);
   });
 });

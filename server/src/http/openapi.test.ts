@@ -126,6 +126,7 @@ const notRecorded: ReadonlySet<string> = new Set([
   'linkSettlements',
   'explainSettlements',
   'closePeriod',
+  'viewInboundMessage',
 ]);
 
 test('every operation of the interface that answers JSON shows a recorded answer', () => {

@@ -68,12 +68,12 @@ const writeFile = (...lines: Line[]): Buffer =>
 const importFile = (...lines: Line[]) =>
   importBankFile(money, { rail, bytes: writeFile(...lines), importedBy: 'Ana' });
 
+/** By amount: entries of one day have no order among themselves. */
 const readOpen = async () => {
   const { inBankOnly, inLedgerOnly } = await listOpen(money.db, { rail });
-  return {
-    bank: inBankOnly.map(({ amount }) => amount),
-    ledger: inLedgerOnly.map(({ amount }) => amount),
-  };
+  const sortAmounts = (entries: readonly { amount: bigint }[]): bigint[] =>
+    entries.map(({ amount }) => amount).toSorted((one, other) => Number(one - other));
+  return { bank: sortAmounts(inBankOnly), ledger: sortAmounts(inLedgerOnly) };
 };
 
 const close = (changes: Partial<PeriodKey> = {}) => {

@@ -60,6 +60,10 @@ export const exceptionTexts: Readonly<Record<string, RoutingText>> = {
     cause: 'The payout could not be sent for a day; no attempt is in flight.',
     remedy: operator,
   },
+  approval: {
+    cause: 'The operator asks for the approval of such payouts by persons.',
+    remedy: `${operator} Without an approval the payout is cancelled and refunded.`,
+  },
   routes_exhausted: {
     cause: 'Every payer of a dynamic destination refused, or costs more than quoted.',
     remedy: operator,

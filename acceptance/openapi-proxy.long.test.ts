@@ -65,9 +65,10 @@ async function startProxy(file: string, upstream: string): Promise<typeof proxy>
 test('the proxy accepts everything, and the answers equal the examples', async () => {
   const fresh = await recordExamples({ ...service, proxyUrl: proxy.url });
   const committed = JSON.parse(await readFile(examplesFile, 'utf8')) as ExampleRecord[];
-  for (const [index, example] of committed.entries()) {
+  const leveled = { fresh: level(fresh), committed: level(committed) };
+  for (const [index, example] of leveled.committed.entries()) {
     const name = `${example.operationId}: ${example.summary}`;
-    assert.deepEqual(level(fresh)[index], level(committed)[index], `${name} (npm run record)`);
+    assert.deepEqual(leveled.fresh[index], example, `${name} (npm run record)`);
   }
   assert.equal(fresh.length, committed.length);
 });
@@ -81,12 +82,14 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
       names.set(id, name);
       return name;
     })
+    // Made up for an entry of a bank without one.
+    .replaceAll(/"reference":"[0-9a-f]{32}"/g, '"reference":""')
     .replaceAll(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z?/g, 'a time')
     .replaceAll(/"(duration_ms|backlog)":\d+/g, '"$1":0')
     // Ages, and how far the payouts of other steps have come.
     .replaceAll(/"(age|day|sequence|waits_for|next)":"[^"]*"/g, '"$1":""')
     .replaceAll(
-      /"([a-z]+_seconds|being_sent|handed_over|waiting|tries|stuck|unsent|released|committed|completed|canceled|success|fee_bps|margin_bps|count|matching)":(?:[\d.e-]+|null)/g,
+      /"([a-z_]+_seconds|being_sent|handed_over|waiting|tries|stuck|unsent|released|committed|completed|canceled|success|fee_bps|margin_bps|count|matching)":(?:[\d.e-]+|null)/g,
       '"$1":0',
     )
     // Whether the deliverer has just tried.

@@ -50,6 +50,8 @@ before(async () => {
     batches: '/batches',
     exceptions: '/exceptions',
     approvals: '/approvals',
+    rules: '/rules',
+    backtest: '/backtest',
     identities: '/identities',
     identity: `/identities/${incidents.verified}`,
     'identity-none': `/identities/${bank.userToken}`,

@@ -77,6 +77,16 @@ const routes = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: '/rules',
+    component: lazyRouteComponent(() => import('./pages/rules.tsx'), 'Rules'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/backtest',
+    component: lazyRouteComponent(() => import('./pages/backtest.tsx'), 'Backtesting'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: '/rails',
     component: lazyRouteComponent(() => import('./pages/rails.tsx'), 'Rails'),
   }),

@@ -16,6 +16,9 @@ export type Exception = {
   opened_at: string;
   closed_at: string | null;
   resolution: string;
+  /** Of an approval: so many persons must release it, and until when. */
+  approvers: number | null;
+  expires_at: string | null;
   decisions: {
     decided_at: string;
     action: string;
@@ -43,6 +46,23 @@ export type Rail = {
   handed_over: number;
   waiting: number;
   funds: { currency: string; amount: string }[];
+  /** "" where an amount is not known. */
+  prefunding: {
+    currency: string;
+    funds: string;
+    committed: string;
+    scheduled: string;
+    left: string;
+  }[];
+  /** Null where tariffs are the price. */
+  prices: { age_seconds: number | null; unpriced: number } | null;
+  /** Times are "" where there is none. */
+  heard_at: string;
+  oldest_unanswered_at: string;
+  unresolved_inbound: number;
+  next_cut_off_at: string;
+  last_day: Group | null;
+  last_30_days: Group | null;
 };
 
 export type Freeze = {
@@ -239,4 +259,78 @@ export type Credential = {
   revoked_at: string | null;
   replaced_by: string | null;
   budgets: Budget[];
+};
+
+/** A policy of approvals is a JSON document, see docs/guides/approvals.md. */
+export type ApprovalPolicyVersion = {
+  version: number;
+  is_in_force: boolean;
+  /** It was changed past the service, and holds every payout. */
+  is_forged: boolean;
+  policy: Record<string, unknown>;
+  set_by: string;
+  reason: string;
+  set_at: string;
+  replaced_at: string | null;
+};
+
+export type ApprovalPreview = {
+  payouts: number;
+  held: number;
+  rules: { name: string; held: number }[];
+  examples: { payout_token: string; rules: string[] }[];
+};
+
+/** Amounts are decimals in USD. */
+export type BacktestSide = {
+  payouts: number;
+  fee_usd: string;
+  margin_usd: string;
+  cost_usd: string;
+  charges_usd: string;
+  payouts_without_charges: number;
+  earned_usd: string;
+  mean_arrival_seconds: number;
+  arrive_within_hour: number;
+  arrive_within_day: number;
+  delayed_by_daily_limits: number;
+  expected_failures: number;
+  payouts_without_failure_rate: number;
+};
+
+export type BacktestSides = { before: BacktestSide; after: BacktestSide };
+
+export type BacktestExample = {
+  payout_token: string;
+  before: string | null;
+  after: string | null;
+  before_cost_usd: string | null;
+  after_cost_usd: string | null;
+  reason: string;
+};
+
+export type BacktestReason = { reason: string; payouts: number };
+
+export type Backtest = {
+  payouts: number;
+  replayed: number;
+  left_out: { reason: string; payouts: number; detail: string }[];
+  priced_as_quoted: number;
+  valued_at_present_rates: number;
+  charges_without_rate: number;
+  total: BacktestSides;
+  corridors: (BacktestSides & {
+    source_currency: string;
+    country: string;
+    delivery_type: string;
+    destination_currency: string;
+  })[];
+  rails: (BacktestSides & { rail: string })[];
+  not_routed: { before: BacktestReason[]; after: BacktestReason[] };
+  lost: number;
+  admitted: number;
+  moved: number;
+  moves: { from: string; to: string; payouts: number }[];
+  examples: { moved: BacktestExample[]; lost: BacktestExample[]; admitted: BacktestExample[] };
+  next: string | null;
 };

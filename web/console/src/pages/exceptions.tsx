@@ -9,7 +9,17 @@ import { readable } from '../format/words.ts';
 import { PayoutLink, RecipientLink } from '../ui/account-link.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Amount, Empty, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import {
+  Amount,
+  Empty,
+  type Fact,
+  Facts,
+  Foreign,
+  PageHead,
+  Panel,
+  Tag,
+  Time,
+} from '../ui/parts.tsx';
 import { DecidePayout } from './exceptions/decisions.tsx';
 import { describeKind, payoutKinds } from './exceptions/kinds.ts';
 import './payouts.css';
@@ -169,18 +179,33 @@ export function ExceptionFacts({ exception, name }: EntryProps): ReactNode {
         { title: 'Rail', value: <code>{exception.rail}</code> },
         exception.detail === ''
           ? undefined
-          : { title: 'Detail', value: <Foreign>{exception.detail}</Foreign> },
+          : {
+              title: exception.kind === 'approval' ? 'Rules' : 'Detail',
+              value: <Foreign>{exception.detail}</Foreign>,
+            },
+        ...listApprovalFacts(exception),
       ]}
     />
   );
 }
 
-function Decided({ decisions }: Pick<Exception, 'decisions'>): ReactNode {
+/** How many persons must release it, how many have, and until when. */
+export function listApprovalFacts(exception: Exception): Fact[] {
+  const { approvers, expires_at: expiresAt, decisions } = exception;
+  if (approvers === null) return [];
+  const releases = decisions.filter(({ action }) => action === 'release');
+  const released = new Set(releases.map((decision) => decision.decided_by)).size;
+  const approval = { title: 'Released by', value: `${released} of ${approvers} operators` };
+  if (expiresAt === null) return [approval];
+  return [approval, { title: 'Canceled unless released by', value: <Time value={expiresAt} /> }];
+}
+
+export function Decided({ decisions }: Pick<Exception, 'decisions'>): ReactNode {
   return decisions.map((decision) => (
     <p key={decision.decided_at} className="small soft">
       <strong>{readable(decision.action)}</strong> by <Foreign>{decision.decided_by}</Foreign>,{' '}
       <Time value={decision.decided_at} />: <Foreign>{decision.reason}</Foreign>
-      {decision.is_effective ? '' : ' (waits for a second operator)'}
+      {decision.is_effective ? '' : ' (waits for another operator)'}
     </p>
   ));
 }

@@ -19,6 +19,7 @@ import {
   Time,
 } from '../ui/parts.tsx';
 import { PayoutActions } from './payout-actions.tsx';
+import { PayoutApproval } from './payout-approval.tsx';
 import { OutcomePanel } from './payout-outcome.tsx';
 import { PayoutRecords } from './payout-records.tsx';
 import { PayoutRouting } from './payout-routing.tsx';
@@ -83,6 +84,9 @@ function Loaded({ payout, latest, onPast }: LoadedProps): ReactNode {
       <div className="stack">
         <StateSlider latest={latest} onPast={onPast} />
         <Wait payout={payout} />
+        {payout === latest && latest.reason_code === 'needs_approval' ? (
+          <PayoutApproval payout={latest.payout_token} />
+        ) : null}
         <div className="payout-grid">
           <div className="stack">
             <PayoutStory payout={payout} />

@@ -13,6 +13,7 @@ import { Amount, Empty, PageHead, Panel, Tag } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Switch } from './freezes.tsx';
 import { readCost } from './overview/figures.ts';
+import { Prefunding, Reports } from './rails/reports.tsx';
 
 type Sending = { freezes: Freeze[]; recovery: string };
 
@@ -35,7 +36,13 @@ export function Rails(): ReactNode {
           </Notice>
         ) : null}
         <Loaded query={asked} height={140}>
-          {({ data }) => <RailTable rows={data} mayFreeze={mayStop} />}
+          {({ data }) => (
+            <>
+              <RailTable rows={data} mayFreeze={mayStop} />
+              <Prefunding rails={data} />
+              <Reports rails={data} />
+            </>
+          )}
         </Loaded>
         <Scorecards />
         <p className="small soft">

@@ -21,8 +21,10 @@ export function describeWait({ status, ...payout }: Waiting): Wait | undefined {
   if (known === undefined || (status !== 'HOLD' && status !== 'ERROR' && !isExplained)) {
     return undefined;
   }
+  const isApproval = status === 'HOLD' && payout.reason_code === 'needs_approval';
   return {
     ...known,
+    ...(isApproval && { title: 'This payout waits for approval' }),
     reason: payout.status_reason || payout.reason_code,
     question: status === 'CANCELLED' ? 'For the next one to succeed, it is on' : 'Who acts next',
     actor: nameActor(payout.actor),

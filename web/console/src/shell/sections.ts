@@ -33,6 +33,12 @@ export const groups: readonly Group[] = [
         keywords: 'second operator four eyes',
       },
       {
+        to: '/rules',
+        label: 'Approval rules',
+        icon: 'rule',
+        keywords: 'policy hold release approvers conditions',
+      },
+      {
         to: '/identities',
         label: 'Identities',
         icon: 'identity',
@@ -73,6 +79,12 @@ export const groups: readonly Group[] = [
         label: 'Fees and rates',
         icon: 'price',
         keywords: 'tariffs margin exchange fx',
+      },
+      {
+        to: '/backtest',
+        label: 'Routing back-test',
+        icon: 'backtest',
+        keywords: 'replay what if fees margin routes payers compare',
       },
       {
         to: '/reconciliation',

@@ -18,6 +18,12 @@ export function Notice({ tone, title, icon = 'alert', children }: NoticeProps): 
   );
 }
 
+/** What a person can do about a refusal, where the service's own sentence does not say it. */
+const remedies: Readonly<Record<string, string>> = {
+  own_payout:
+    'You created or committed this payout, or uploaded or committed its batch. Another operator can release it; you can refund it.',
+};
+
 type Explained = { title: string; detail: string; code?: string; requestId?: string };
 
 function explain(error: unknown): Explained {
@@ -26,7 +32,7 @@ function explain(error: unknown): Explained {
     const faults = error.faults.map(({ detail }) => detail).join(' ');
     return {
       title: problem.title,
-      detail: faults || problem.detail,
+      detail: remedies[problem.code] ?? (faults || problem.detail),
       code: problem.code,
       requestId,
     };

@@ -41,9 +41,17 @@ export function DecidePayout({ exception }: { exception: Exception }): ReactNode
           request={(reason) => ({ path: `payouts/${payout}/decision`, body: { action, reason } })}
         >
           <p>{effects[action].effect}</p>
-          <p>Large amounts need two operators: then this waits for the second one.</p>
+          <p>{describePersons(exception, action)}</p>
         </Act>
       ))}
     </div>
   );
+}
+
+/** How many operators it takes. Approval rules say their own number, for the release only. */
+function describePersons({ approvers }: Exception, action: DecisionAction): string {
+  if (action !== 'release' || approvers === null || approvers < 2) {
+    return 'Large amounts need two operators: then this waits for the second one.';
+  }
+  return `It takes ${approvers} different operators: this waits until all of them have released it.`;
 }

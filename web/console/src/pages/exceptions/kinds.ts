@@ -29,6 +29,10 @@ const kinds: Readonly<Record<string, Kind>> = {
     meaning: 'A name or the wallet is on a sanctions list, or a name is written suspiciously.',
     actions: ['release', 'refund'],
   },
+  approval: {
+    meaning: 'Approval rules hold it. Who created or committed it cannot release it.',
+    actions: ['release', 'refund'],
+  },
   velocity: { meaning: 'It is over one of the limits.', actions: ['release', 'refund'] },
   routes_exhausted: {
     meaning: 'Every payer rejected it, or costs more than was quoted.',

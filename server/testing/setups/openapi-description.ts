@@ -2,174 +2,407 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { parse } from 'yaml';
+import {
+  type Form,
+  findByPath,
+  isTree,
+  readPointer,
+  rewriteSchemas,
+  type Tree,
+  writePointer,
+} from './openapi-schemas.ts';
 
 /**
- * Exchanges against an OpenAPI 3.1 description. Descriptions leave objects open, so that a misspelled
- * member would pass; here an object has the members that it describes and no others, unless it says
- * `additionalProperties` or describes none.
+ * HTTP exchanges and webhooks against OpenAPI descriptions, 3.0 or 3.1. A member or a query parameter
+ * that is not described is a fault, also where the description leaves the object open by default.
  */
 
 export type DescribedExchange = {
   readonly method: string;
-  /** With its query. */
+  /** With the path of the server and the query. */
   readonly path: string;
+  /** Of the request; names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** "": none. */
   readonly body: string;
   readonly status: number;
+  /** The body of the answer; "": none. */
   readonly answer: string;
 };
 
 export type Description = {
-  /** Every fault, with the operation that has it. */
+  /** Every fault, after the operation that has it; an operation that is not described is one. */
   listFaults(exchange: DescribedExchange): readonly string[];
+  /** As `GET /transfers/{id}`; undefined: not described. */
+  findOperation(exchange: Pick<DescribedExchange, 'method' | 'path'>): string | undefined;
+  /** Of the body of a webhook, by its name in `webhooks`. */
   listWebhookFaults(name: string, body: string): readonly string[];
-  /** `METHOD /path/{template}` of what was validated so far, with how often. */
+  /** Of a value that must have a schema of `components`. */
+  listSchemaFaults(name: string, value: unknown): readonly string[];
+  /** The examples of bodies, and those that break their own description. */
+  checkExamples(): { readonly count: number; readonly wrong: readonly string[] };
+  /** Operations and webhooks that were validated so far, with how often. */
   readonly seen: ReadonlyMap<string, number>;
 };
 
-type Tree = { [key: string]: unknown };
-type Parameter = { name: string; in: string; required?: boolean; schema?: Tree };
-type Content = Record<string, { schema?: Tree } | undefined>;
-type Operation = {
-  parameters?: Tree[];
-  requestBody?: { required?: boolean; content: Content };
-  responses: Record<string, Tree | undefined>;
+export type DescriptionOptions = {
+  /** Answers may have members that are not described; requests and webhooks may not. */
+  readonly hasOpenAnswers?: boolean;
 };
 
-const documentId = 'https://description.example/openapi';
+/** Files in JSON or YAML that describe one API together. */
+export function openDescription(
+  files: readonly string[],
+  options: DescriptionOptions = {},
+): Description {
+  const documents = files.map((file): unknown => {
+    const text = readFileSync(file, 'utf8');
+    return file.endsWith('.json') ? JSON.parse(text) : parse(text);
+  });
+  return describeApi(documents, options);
+}
 
-export function openDescription(file: string): Description {
-  const document = close(parse(readFileSync(file, 'utf8'))) as Tree;
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
-  addFormats.default(ajv);
-  for (const format of ['int32', 'int64'])
-    ajv.addFormat(format, { type: 'number', validate: Number.isInteger });
-  ajv.addSchema(document, documentId);
-  const compiled = new Map<string, ValidateFunction>();
-  const validate = (pointer: readonly string[], value: unknown): readonly string[] => {
-    const path = pointer.map((part) =>
-      encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')),
-    );
-    const $ref = `${documentId}#/${path.join('/')}`;
-    const check = compiled.get($ref) ?? ajv.compile({ $ref });
-    compiled.set($ref, check);
-    if (check(value)) return [];
-    return (check.errors ?? []).map(
-      ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
-    );
-  };
-  const resolve = (tree: Tree): { tree: Tree; pointer: readonly string[] | undefined } => {
-    if (typeof tree['$ref'] !== 'string') return { tree, pointer: undefined };
-    const pointer = tree['$ref'].replace('#/', '').split('/');
-    const found = pointer.reduce<unknown>((at, part) => (at as Tree)[part], document) as Tree;
-    return { tree: found, pointer };
-  };
-  const paths = Object.keys(document['paths'] as Tree).map((template) => ({
-    template,
-    pattern: new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '([^/]+)')}$`),
-    names: [...template.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? ''),
-  }));
+export function describeApi(
+  documents: readonly unknown[],
+  { hasOpenAnswers = false }: DescriptionOptions = {},
+): Description {
+  const answerForm = hasOpenAnswers ? 'open' : 'closed';
+  const described = documents.map(readDocument);
   const seen = new Map<string, number>();
-
-  const listParameterFaults = (
-    operation: Operation,
-    given: { url: URL; headers: DescribedExchange['headers']; values: ReadonlyMap<string, string> },
-  ): readonly string[] => {
-    const parameters = (operation.parameters ?? []).map((tree) => resolve(tree).tree as Parameter);
-    const query = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
-    const faults = [...given.url.searchParams.keys()]
-      .filter((name) => !query.includes(name))
-      .map((name) => `the query has ${name}, which is not described`);
-    for (const { name, in: place, required = false, schema = {} } of parameters) {
-      const header = given.headers[name.toLowerCase()];
-      const sources: Readonly<Record<string, string | undefined>> = {
-        query: given.url.searchParams.get(name) ?? undefined,
-        path: given.values.get(name),
-        header: typeof header === 'string' ? header : header?.join(','),
-      };
-      const text = sources[place];
-      if (text === undefined && required) faults.push(`${place} must have ${name}`);
-      if (text === undefined) continue;
-      const isNumber = schema['type'] === 'integer' || schema['type'] === 'number';
-      const value = isNumber ? Number(text) : text;
-      if (!ajv.validate(schema, value)) faults.push(`${place} ${name}: ${ajv.errorsText()}`);
+  const count = (name: string): void => void seen.set(name, (seen.get(name) ?? 0) + 1);
+  const find = ({ method, path }: Pick<DescribedExchange, 'method' | 'path'>) => {
+    const url = new URL(path, 'http://description.example');
+    for (const document of described) {
+      const operation = findOperation(document, method, url.pathname);
+      if (operation !== undefined) return { document, operation, url };
     }
-    return faults;
+    return undefined;
   };
-
-  const listFaults: Description['listFaults'] = (exchange) => {
-    const { method, headers, status } = exchange;
-    const url = new URL(exchange.path, 'https://description.example');
-    const path = paths.find(
-      ({ template, pattern }) =>
-        pattern.test(url.pathname) &&
-        (document['paths'] as Record<string, Tree>)[template]?.[method.toLowerCase()] !== undefined,
-    );
-    if (path === undefined) return [`${method} ${url.pathname} is not described`];
-    const name = `${method} ${path.template}`;
-    seen.set(name, (seen.get(name) ?? 0) + 1);
-    const pointer = ['paths', path.template, method.toLowerCase()];
-    const operation = (document['paths'] as Record<string, Record<string, Operation>>)[
-      path.template
-    ]?.[method.toLowerCase()] as Operation;
-    const parts = path.pattern.exec(url.pathname)?.slice(1) ?? [];
-    const values = new Map(path.names.map((key, index) => [key, parts[index] ?? '']));
-    const faults = [...listParameterFaults(operation, { url, headers, values })];
-    faults.push(...listBodyFaults(operation, { exchange, pointer }, validate));
-    const response = operation.responses[String(status)];
-    if (response === undefined) faults.push(`status ${status} is not described`);
-    else {
-      const { tree, pointer: at = [...pointer, 'responses', String(status)] } = resolve(response);
-      const schema = (tree['content'] as Content | undefined)?.['application/json']?.schema;
-      if (schema !== undefined) {
-        const answer = JSON.parse(exchange.answer) as unknown;
-        const found = validate([...at, 'content', 'application/json', 'schema'], answer);
-        faults.push(...found.map((fault) => `answer ${status}: ${fault}`));
-      }
-    }
-    return faults.map((fault) => `${name}: ${fault}`);
-  };
-
   return {
     seen,
-    listFaults,
+    findOperation: (exchange) => find(exchange)?.operation.name,
+    listFaults: (exchange) => {
+      const found = find(exchange);
+      if (found === undefined) return [`${exchange.method} ${exchange.path} is not described`];
+      const { document, operation, url } = found;
+      count(operation.name);
+      return [
+        ...listParameterFaults(document, operation, { url, headers: exchange.headers }),
+        ...listRequestFaults(document, operation.at, exchange),
+        ...listAnswerFaults(document, operation.at, { exchange, form: answerForm }),
+      ].map((fault) => `${operation.name}: ${fault}`);
+    },
     listWebhookFaults: (name, body) => {
-      seen.set(name, (seen.get(name) ?? 0) + 1);
-      const at = ['webhooks', name, 'post', 'requestBody', 'content', 'application/json', 'schema'];
-      return validate(at, JSON.parse(body)).map((fault) => `${name}: ${fault}`);
+      const owner = described.find(({ tree }) => findByPath(tree, ['webhooks', name]));
+      if (owner === undefined) return [`the webhook ${name} is not described`];
+      count(name);
+      const at = owner.locate(['webhooks', name, 'post', 'requestBody', 'content', json, 'schema']);
+      if (at === undefined) return [`the webhook ${name} has no body of ${json}`];
+      return listJsonFaults(owner, at, { text: body, form: 'closed' }).map(
+        (fault) => `${name}: ${fault}`,
+      );
+    },
+    listSchemaFaults: (name, value) => {
+      const path = ['components', 'schemas', name];
+      const owner = described.find(({ tree }) => findByPath(tree, path) !== undefined);
+      return owner?.validate(path, value, 'closed') ?? [`the schema ${name} is not described`];
+    },
+    checkExamples: () => {
+      const checks = described.flatMap(listExamples);
+      return { count: checks.length, wrong: checks.flat() };
     },
   };
 }
 
-function listBodyFaults(
-  { requestBody }: Operation,
-  { exchange, pointer }: { exchange: DescribedExchange; pointer: readonly string[] },
-  validate: (pointer: readonly string[], value: unknown) => readonly string[],
+const json = 'application/json';
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+type Path = readonly string[];
+
+type Document = {
+  readonly tree: Tree;
+  readonly templates: readonly Template[];
+  /** Where the place really is, after every reference on the way; undefined: nowhere. */
+  locate(path: Path): Path | undefined;
+  get(path: Path): unknown;
+  /** Against the schema at a path. */
+  validate(at: Path, value: unknown, form: Form): readonly string[];
+};
+
+type Template = {
+  readonly name: string;
+  readonly pattern: RegExp;
+  readonly parameterNames: readonly string[];
+};
+
+function readDocument(value: unknown, index: number): Document {
+  if (!isTree(value)) throw new Error('an OpenAPI description must be an object');
+  const version = String(value['openapi']);
+  if (!/^3\.[01]\./.test(version)) throw new Error(`OpenAPI ${version} is not supported`);
+  const base = `https://description.example/${index}`;
+  // Patterns of OpenAPI 3.0 are ECMA 262 without the flag u. Formats of a provider's own are ignored.
+  const unicodeRegExp = !version.startsWith('3.0');
+  const ajv = new Ajv2020({ strict: false, allErrors: true, unicodeRegExp, logger: false });
+  addFormats.default(ajv);
+  for (const form of ['open', 'closed', 'branch'] as const) {
+    ajv.addSchema(rewriteSchemas(value, base, form));
+  }
+  const compiled = new Map<string, ValidateFunction>();
+  const locate = (path: Path): Path | undefined => locateIn(value, path);
+  return {
+    tree: value,
+    templates: listTemplates(value),
+    locate,
+    get: (path) => findByPath(value, locate(path) ?? ['nowhere']),
+    validate: (at, given, form) => {
+      const $ref = `${base}/${form}#${writePointer(at)}`;
+      const check = compiled.get($ref) ?? ajv.compile({ $ref });
+      compiled.set($ref, check);
+      if (check(given)) return [];
+      return (check.errors ?? []).map(
+        ({ instancePath, message, params }) =>
+          `${instancePath || 'the value'} ${message} ${JSON.stringify(params)}`,
+      );
+    },
+  };
+}
+
+function locateIn(document: Tree, path: Path, depth = 0): Path | undefined {
+  if (depth > 50) throw new Error(`the references at ${writePointer(path)} are circular`);
+  for (let length = 1; length <= path.length; length += 1) {
+    const value = findByPath(document, path.slice(0, length));
+    if (value === undefined) return undefined;
+    // A schema keeps its own references: the validator follows them.
+    if (path[length - 1] === 'schema' || !isTree(value)) continue;
+    const reference = value['$ref'];
+    if (typeof reference !== 'string') continue;
+    return locateIn(document, [...readPointer(reference), ...path.slice(length)], depth + 1);
+  }
+  return path;
+}
+
+function listTemplates(document: Tree): readonly Template[] {
+  const servers = (Array.isArray(document['servers']) ? document['servers'] : []) as Tree[];
+  const prefixes = servers.map(({ url }) =>
+    new URL(String(url), 'http://description.example').pathname.replace(/\/$/, ''),
+  );
+  const names = isTree(document['paths']) ? Object.keys(document['paths']) : [];
+  const templates = names.map((name): Template => {
+    // Some descriptions repeat the path of their server.
+    const open = prefixes.filter((prefix) => !name.startsWith(`${prefix}/`));
+    const starts = open.length === prefixes.length && open.length > 0 ? open : ['', ...open];
+    const fixed = (text: string): string => text.replaceAll(/[.*+?^$()|[\]\\{}]/g, '\\$&');
+    const pattern = name
+      .split(/(\{[^}]+\})/)
+      .map((part) => (part.startsWith('{') ? '([^/]+)' : fixed(part)))
+      .join('');
+    const parameterNames = [...name.matchAll(/\{([^}]+)\}/g)].map(([, one = '']) => one);
+    return {
+      name,
+      pattern: new RegExp(`^(?:${[...new Set(starts)].map(fixed).join('|')})${pattern}$`),
+      parameterNames,
+    };
+  });
+  // OpenAPI 3.1.0, section 4.8.8: a concrete path before one with parameters.
+  return templates.toSorted((a, b) => a.parameterNames.length - b.parameterNames.length);
+}
+
+type Operation = {
+  /** As `GET /transfers/{id}`. */
+  readonly name: string;
+  readonly at: Path;
+  readonly pathAt: Path;
+  readonly values: ReadonlyMap<string, string>;
+};
+
+function findOperation(
+  document: Document,
+  method: string,
+  pathname: string,
+): Operation | undefined {
+  if (!methods.includes(method.toLowerCase())) return undefined;
+  for (const { name, pattern, parameterNames } of document.templates) {
+    const match = pattern.exec(pathname);
+    const pathAt = document.locate(['paths', name]);
+    if (match === null || pathAt === undefined) continue;
+    const at = [...pathAt, method.toLowerCase()];
+    if (document.get(at) === undefined) continue;
+    const values = parameterNames.map((one, place): [string, string] => [
+      one,
+      decodeURIComponent(match[place + 1] ?? ''),
+    ]);
+    return { name: `${method} ${name}`, at, pathAt, values: new Map(values) };
+  }
+  return undefined;
+}
+
+type Parameter = { readonly at: Path; readonly tree: Tree; readonly key: string };
+
+/** Those of the operation replace those of its path that have the same place and name. */
+function listParameters(document: Document, { at, pathAt }: Operation): readonly Parameter[] {
+  const parameters = new Map<string, Parameter>();
+  for (const owner of [pathAt, at]) {
+    const listed = document.get([...owner, 'parameters']);
+    for (const index of Array.isArray(listed) ? listed.keys() : []) {
+      const place = document.locate([...owner, 'parameters', String(index)]);
+      const tree = findByPath(document.tree, place ?? ['nowhere']);
+      if (place === undefined || !isTree(tree)) throw new Error('a parameter must be an object');
+      const key = `${String(tree['in'])} ${String(tree['name'])}`;
+      parameters.set(key, { at: place, tree, key });
+    }
+  }
+  return [...parameters.values()];
+}
+
+function listParameterFaults(
+  document: Document,
+  operation: Operation,
+  { url, headers }: { url: URL; headers: DescribedExchange['headers'] },
 ): readonly string[] {
-  const { body, headers } = exchange;
-  if (body === '') return requestBody?.required === true ? ['a body is required'] : [];
-  const type = String(headers['content-type'] ?? '');
-  if (requestBody?.content[type]?.schema === undefined)
-    return [`a body of ${type} is not described`];
+  const parameters = listParameters(document, operation);
+  const known = new Set(parameters.map(({ key }) => key));
+  const faults = [...new Set(url.searchParams.keys())]
+    .filter((name) => !known.has(`query ${name}`))
+    .map((name) => `the query parameter ${name} is not described`);
+  for (const { at, tree, key } of parameters) {
+    const given = readTexts(tree, { url, headers, values: operation.values });
+    if (given.length === 0) {
+      if (tree['required'] === true) faults.push(`the ${key} is required`);
+      continue;
+    }
+    const schemaAt = [...at, 'schema'];
+    const schema = resolveSchema(document, findByPath(document.tree, schemaAt));
+    if (schema === undefined) continue;
+    const isList = isOfType(schema, 'array');
+    if (given.length > 1 && !isList) faults.push(`the ${key} is given more than once`);
+    const items = tree['explode'] === false ? given.flatMap((text) => text.split(',')) : given;
+    const element = resolveSchema(document, schema['items']) ?? {};
+    const value = isList
+      ? items.map((text) => readScalar(text, element))
+      : readScalar(given[0] ?? '', schema);
+    const found = document.validate(schemaAt, value, 'open');
+    faults.push(...found.map((fault) => `the ${key}: ${fault}`));
+  }
+  return faults;
+}
+
+function readTexts(
+  { in: place, name }: Tree,
+  given: {
+    url: URL;
+    headers: DescribedExchange['headers'];
+    values: Operation['values'];
+  },
+): readonly string[] {
+  const key = String(name);
+  if (place === 'query') return given.url.searchParams.getAll(key);
+  const header = place === 'header' ? given.headers[key.toLowerCase()] : undefined;
+  const text = place === 'path' ? given.values.get(key) : header;
+  if (text === undefined) return [];
+  return [typeof text === 'string' ? text : text.join(',')];
+}
+
+function resolveSchema(document: Document, schema: unknown): Tree | undefined {
+  if (!isTree(schema)) return undefined;
+  const { $ref } = schema;
+  if (typeof $ref !== 'string') return schema;
+  return resolveSchema(document, findByPath(document.tree, readPointer($ref)));
+}
+
+function isOfType({ type }: Tree, name: string): boolean {
+  return Array.isArray(type) ? type.includes(name) : type === name;
+}
+
+function readScalar(text: string, schema: Tree): unknown {
+  const isNumber = isOfType(schema, 'integer') || isOfType(schema, 'number');
+  if (isNumber && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text);
+  if (isOfType(schema, 'boolean') && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+function listRequestFaults(
+  document: Document,
+  at: Path,
+  { body, headers }: DescribedExchange,
+): readonly string[] {
+  const bodyAt = document.locate([...at, 'requestBody']);
+  const isRequired = document.get([...at, 'requestBody', 'required']) === true;
+  if (body === '') return isRequired ? ['a body is required'] : [];
+  if (bodyAt === undefined) return ['a body is not described'];
+  const [type = ''] = String(headers['content-type'] ?? '').split(';');
+  const schemaAt = document.locate([...bodyAt, 'content', type.trim().toLowerCase(), 'schema']);
+  if (schemaAt === undefined) return [`a body of type "${type}" is not described`];
   const isForm = type === 'application/x-www-form-urlencoded';
-  const value: unknown = isForm ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body);
-  const found = validate([...pointer, 'requestBody', 'content', type, 'schema'], value);
+  const found = isForm
+    ? document.validate(schemaAt, Object.fromEntries(new URLSearchParams(body)), 'closed')
+    : listJsonFaults(document, schemaAt, { text: body, form: 'closed' });
   return found.map((fault) => `request: ${fault}`);
 }
 
-/** Forbids members that an object does not describe. */
-function close(tree: unknown): unknown {
-  if (Array.isArray(tree)) return tree.map(close);
-  if (typeof tree !== 'object' || tree === null) return tree;
-  const closed: Tree = Object.fromEntries(
-    Object.entries(tree).map(([key, value]) => [key, key === 'example' ? value : close(value)]),
+function listAnswerFaults(
+  document: Document,
+  at: Path,
+  { exchange: { status, answer }, form }: { exchange: DescribedExchange; form: Form },
+): readonly string[] {
+  const name = [String(status), `${Math.floor(status / 100)}XX`, 'default'].find(
+    (one) => document.get([...at, 'responses', one]) !== undefined,
   );
-  const isObject = closed['type'] === 'object' || Array.isArray(closed['type']);
-  const isOpen = closed['additionalProperties'] !== undefined || closed['allOf'] !== undefined;
-  if (isObject && !isOpen && isMap(closed['properties'])) closed['additionalProperties'] = false;
-  return closed;
+  if (name === undefined) return [`status ${status} is not described`];
+  const content = document.locate([...at, 'responses', name, 'content']);
+  if (content === undefined) {
+    return answer === '' ? [] : [`answer ${status}: a body is not described`];
+  }
+  const schemaAt = document.locate([...content, json, 'schema']);
+  if (schemaAt === undefined) return [];
+  const found = listJsonFaults(document, schemaAt, { text: answer, form });
+  return found.map((fault) => `answer ${status}: ${fault}`);
 }
 
-function isMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+function listJsonFaults(
+  document: Document,
+  at: Path,
+  { text, form }: { text: string; form: Form },
+): readonly string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return ['the body is not JSON'];
+  }
+  return document.validate(at, value, form);
+}
+
+/** The faults of every example, in the form that the description itself demands. */
+function listExamples(document: Document): readonly (readonly string[])[] {
+  const operations = ['paths', 'webhooks'].flatMap((section) =>
+    Object.keys((document.tree[section] ?? {}) as Tree).flatMap((name) =>
+      methods.map((method): Path => [section, name, method]),
+    ),
+  );
+  return operations.flatMap((at) => {
+    const responses = document.get([...at, 'responses']);
+    const statuses = isTree(responses) ? Object.keys(responses) : [];
+    const places = [['requestBody'], ...statuses.map((status) => ['responses', status])];
+    return places.flatMap((place) => listBodyExamples(document, [...at, ...place]));
+  });
+}
+
+function listBodyExamples(document: Document, at: Path): readonly (readonly string[])[] {
+  const media = document.locate([...at, 'content', json]);
+  const schemaAt = media && document.locate([...media, 'schema']);
+  if (media === undefined || schemaAt === undefined) return [];
+  const named = document.get([...media, 'examples']);
+  const values = isTree(named)
+    ? Object.keys(named).map((name): [string, unknown] => [
+        name,
+        document.get([...media, 'examples', name, 'value']),
+      ])
+    : [];
+  const single = document.get([...media, 'example']);
+  if (single !== undefined) values.push(['example', single]);
+  return values.map(([name, value]) =>
+    document
+      .validate(schemaAt, value, 'open')
+      .map((fault) => `${at.slice(1).join(' ')} ${name}: ${fault}`),
+  );
 }

@@ -1,4 +1,4 @@
-import { parseJson, readText } from '../kit/answers.ts';
+import { isBeforeConnection, parseJson, readRetryAfter, readText } from '../kit/answers.ts';
 
 /** One request to Adyen and its answer. */
 
@@ -72,7 +72,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         text,
         storedKey: headers.get('idempotency-key') ?? '',
         isTransient: headers.get('transient-error')?.toLowerCase() === 'true',
-        retryAfterMs: readRetryAfter(headers.get('retry-after'), options.realNowMs()),
+        retryAfterMs: readRetryAfter(headers, options.realNowMs()),
         dateMs: readDate(headers.get('date')),
       };
     } catch (error) {
@@ -84,33 +84,4 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 function readDate(value: string | null): number | undefined {
   const dateMs = Date.parse(value ?? '');
   return Number.isFinite(dateMs) ? dateMs : undefined;
-}
-
-/** RFC 9110, section 10.2.3: seconds, or a date. */
-function readRetryAfter(value: string | null, nowMs: number): number {
-  if (value === null) return 0;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  return Math.max(0, (readDate(value) ?? nowMs) - nowMs);
-}
-
-const connectionFaults: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-const nameFaults: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
-
-/** Whether it failed before a byte of the request could leave, on every address of the host. */
-function isBeforeConnection(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
-  return faults.length > 0 && faults.every(isConnectionFault);
-}
-
-function isConnectionFault(fault: unknown): boolean {
-  if (!(fault instanceof Error) || !('code' in fault)) return false;
-  const syscall = 'syscall' in fault ? fault.syscall : undefined;
-  if (nameFaults.has(fault.code)) return syscall === 'getaddrinfo';
-  return connectionFaults.has(fault.code) && (syscall === undefined || syscall === 'connect');
 }

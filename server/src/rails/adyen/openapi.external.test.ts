@@ -4,16 +4,17 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
-  type HttpExchange,
-  type OpenApiDescription,
-  openDescription,
-} from '../../../testing/counterparties/adyen/description.ts';
-import {
   type AdyenBench,
   context,
   newAdyenInstruction,
   openAdyenBench,
 } from '../../../testing/setups/adyen.ts';
+import {
+  type DescribedExchange,
+  type Description,
+  openDescription,
+} from '../../../testing/setups/openapi-description.ts';
+import { recordExchanges } from '../../../testing/setups/recorded-fetch.ts';
 import type { Instruction } from '../contract/contract.ts';
 
 /**
@@ -25,27 +26,7 @@ const defaultData = fileURLToPath(new URL('../../../../../shared/data', import.m
 const folder = join(process.env['OUTLAY_SHARED_DATA'] ?? defaultData, 'providers', 'adyen');
 const skip = !existsSync(folder) && `there are no descriptions in ${folder}`;
 
-const open = (name: string): OpenApiDescription =>
-  openDescription(join(folder, `${name}.json`), `https://adyen.invalid/${name}`);
-
-type Recorded = { readonly bench: AdyenBench; readonly exchanges: HttpExchange[] };
-
-async function openRecorded(): Promise<Recorded> {
-  const exchanges: HttpExchange[] = [];
-  const record: typeof fetch = async (input, init = {}) => {
-    const response = await fetch(input, init);
-    exchanges.push({
-      method: init.method ?? 'GET',
-      url: input instanceof Request ? input.url : input.toString(),
-      requestHeaders: Object.fromEntries(new Headers(init.headers)),
-      requestBody: typeof init.body === 'string' ? init.body : '',
-      status: response.status,
-      answerBody: await response.clone().text(),
-    });
-    return response;
-  };
-  return { bench: await openAdyenBench({ fetch: record }), exchanges };
-}
+const open = (name: string): Description => openDescription([join(folder, `${name}.json`)]);
 
 const american = {
   address1: '274 Brannan Street',
@@ -103,7 +84,8 @@ const recipients: readonly Partial<Instruction>[] = [
 
 describe('against the descriptions of Adyen', { skip }, () => {
   test('every request, answer and webhook of real walks', async () => {
-    const { bench, exchanges } = await openRecorded();
+    const { exchanges, fetch } = recordExchanges();
+    const bench = await openAdyenBench({ fetch });
     const bodies: string[] = [];
     try {
       await walk(bench);
@@ -145,15 +127,15 @@ describe('against the descriptions of Adyen', { skip }, () => {
 
   test('the validator refuses what the description does not permit', () => {
     const description = open('TransferService-v4');
-    const faults = description.findExchangeFaults({
+    const faults = description.listFaults({
       method: 'POST',
-      url: 'https://balanceplatform-api-test.adyen.com/btl/v4/transfers?unknown=1',
-      requestHeaders: {},
-      requestBody: JSON.stringify({ amount: { value: 1.5, currency: 'EUR' }, category: 'bnk' }),
+      path: '/btl/v4/transfers?unknown=1',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ amount: { value: 1.5, currency: 'EUR' }, category: 'bnk' }),
       status: 202,
-      answerBody: '{"id":"1","surprise":true}',
+      answer: '{"id":"1","surprise":true}',
     });
-    const text = (faults ?? []).join('\n');
+    const text = faults.join('\n');
     for (const part of ['unknown', '/amount/value', '/category', 'counterparty', 'surprise']) {
       assert.ok(text.includes(part), part);
     }
@@ -161,20 +143,20 @@ describe('against the descriptions of Adyen', { skip }, () => {
 });
 
 /** The calls that were seen, with their statuses. */
-function checkExchanges(exchanges: readonly HttpExchange[]): string[] {
+function checkExchanges(exchanges: readonly DescribedExchange[]): string[] {
   const description = open('TransferService-v4');
   const seen = new Set<string>();
   for (const exchange of exchanges) {
-    const { pathname } = new URL(exchange.url);
-    const faults = description.findExchangeFaults(exchange);
-    if (faults === undefined) {
+    const [pathname = ''] = exchange.path.split('?');
+    const faults = description.listFaults(exchange);
+    if (description.findOperation(exchange) === undefined) {
       assert.match(pathname, /^\/(?:bcl\/v2\/balanceAccounts|balanceplatform\/reports)\//);
       continue;
     }
     const name = `${exchange.method} ${pathname.replace(/\/[0-9A-F]{16}$/, '/{id}')}`;
     // Overload and maintenance have no description.
     const isDescribed = exchange.status !== 503;
-    assert.deepEqual(isDescribed ? faults : [], [], `${name}: ${exchange.requestBody}`);
+    assert.deepEqual(isDescribed ? faults : [], [], `${name}: ${exchange.body}`);
     seen.add(`${name} ${exchange.status}`);
   }
   return [...seen].toSorted();
@@ -187,7 +169,7 @@ function checkWebhooks(bodies: readonly string[]): string[] {
   for (const body of bodies) {
     const { type } = JSON.parse(body) as { type: string };
     const description = type.includes('.report.') ? reports : transfers;
-    assert.deepEqual(description.findWebhookFaults(type, body), [], body);
+    assert.deepEqual(description.listWebhookFaults(type, body), [], body);
     types.add(type);
   }
   return [...types].toSorted();

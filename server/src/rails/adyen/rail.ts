@@ -1,8 +1,6 @@
 import type {
-  CallContext,
   CollectedAttributes,
   Instruction,
-  RailAnswer,
   RailCalls,
   RailHost,
   RailModule,
@@ -10,6 +8,7 @@ import type {
   RecipientFault,
 } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
+import { guardCall } from '../kit/guarded-calls.ts';
 import { createAdyenApi } from './adyen-api.ts';
 import { checkSetup } from './check.ts';
 import { type AdyenConfig, configSchema, readPayerOptions } from './config.ts';
@@ -49,9 +48,9 @@ function createRail(config: AdyenConfig, host: RailHost): RailCalls {
   });
   const setup: Setup = { config, host, payments, api: createAdyenApi(config, host) };
   return {
-    send: guard(setup, send),
-    query: guard(setup, query),
-    cancel: guard(setup, cancel),
+    send: guardCall(setup, send),
+    query: guardCall(setup, query),
+    cancel: guardCall(setup, cancel),
     checkRecipient: (draft) => checkRecipient(draft, host),
     readCallback: (message) =>
       readCallback(message, {
@@ -69,23 +68,6 @@ function createRail(config: AdyenConfig, host: RailHost): RailCalls {
     recover: (sinceMs, context) => recoverPayments(setup, sinceMs, context),
     findUnknownPayments: (context) => findUnknownPayments(setup, context),
     check: (context) => checkSetup(setup, context),
-  };
-}
-
-type Call = (setup: Setup, instruction: Instruction, context: CallContext) => Promise<RailAnswer>;
-
-/** A failure on our own side, such as of the database, leaves the outcome unknown. */
-function guard(setup: Setup, call: Call): RailCalls['send'] {
-  return async (instruction, context) => {
-    try {
-      return await call(setup, instruction, context);
-    } catch (error) {
-      setup.host.log('error', 'a call of the rail failed', {
-        reference: instruction.reference,
-        error: error instanceof Error ? error.name : 'unknown',
-      });
-      return { outcome: 'unknown', reason: 'other' };
-    }
   };
 }
 

@@ -1,4 +1,4 @@
-/** Reading answers of counterparties over HTTP. */
+/** Reading answers of counterparties over HTTP, and failures to get one. */
 
 /**
  * The body as text, cut off after about `bytesMax` bytes so that an answer cannot exhaust memory.
@@ -24,4 +24,39 @@ export function parseJson(text: string): unknown {
     if (cause instanceof SyntaxError) return undefined;
     throw cause;
   }
+}
+
+/**
+ * The wait that the header Retry-After asks for, in milliseconds: seconds or a date (RFC 9110, section
+ * 10.2.3). 0 where the header is absent or malformed. `nowMs` is real time, which the date is in.
+ */
+export function readRetryAfter(headers: Headers, nowMs: number): number {
+  const value = headers.get('retry-after') ?? '';
+  const waitMs = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : 0;
+}
+
+/**
+ * Whether `fetch` failed before a byte of the request could leave: no address of the host accepted a
+ * connection, or its name has no address. False where the failure does not prove it.
+ */
+export function isBeforeConnection(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+  return faults.length > 0 && faults.every(isConnectionFault);
+}
+
+const connectionFaults: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+const nameFaults: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
+
+function isConnectionFault(fault: unknown): boolean {
+  if (!(fault instanceof Error) || !('code' in fault)) return false;
+  const syscall = 'syscall' in fault ? fault.syscall : undefined;
+  if (nameFaults.has(fault.code)) return syscall === 'getaddrinfo';
+  return connectionFaults.has(fault.code) && (syscall === undefined || syscall === 'connect');
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newInstruction } from '../../../testing/setups/partner.ts';
 import { describePayment, describeReturns, readExchange } from './answers.ts';
-import { readRetryAfter } from './exchange.ts';
 import { refusalCodes, refusalStatus } from './protocol.ts';
 
 const instruction = newInstruction();
@@ -101,13 +100,4 @@ test('another amount that was paid is a fact, and a charge of zero is none', () 
     amountMinor: 9_900n,
     charges: [{ id: 'b', kind: 'partner', currency: 'EUR', amountMinor: 25n }],
   });
-});
-
-test('Retry-After is read as seconds or as a date', () => {
-  const nowMs = Date.UTC(2030, 0, 15);
-  assert.equal(readRetryAfter('30', nowMs), 30_000);
-  assert.equal(readRetryAfter('Tue, 15 Jan 2030 00:02:00 GMT', nowMs), 120_000);
-  for (const value of [null, '', '-5', 'soon', 'Tue, 15 Jan 2020 00:00:00 GMT']) {
-    assert.equal(readRetryAfter(value, nowMs), 0, String(value));
-  }
 });

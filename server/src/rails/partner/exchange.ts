@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { isBeforeConnection, readRetryAfter } from '../kit/answers.ts';
 import {
   digestBody,
   type SigningKey,
@@ -79,7 +80,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
       return { kind: 'unclear', reason: 'no_answer', detail: 'no complete answer came' };
     }
     if (raw === undefined) return notUnderstood('the answer is too long');
-    const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), options.realNowMs());
+    const retryAfterMs = readRetryAfter(response.headers, options.realNowMs());
     const answer = readAnswer({ response, raw, request }, options.partnerKeys);
     return answer.kind === 'not_sent' ? answer : { ...answer, retryAfterMs };
   };
@@ -142,36 +143,6 @@ function readAnswer(
   }
 }
 
-/** RFC 9110, section 10.2.3: seconds, or a date. */
-export function readRetryAfter(value: string | null, nowMs: number): number {
-  if (value === null) return 0;
-  const waitMs = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
-  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : 0;
-}
-
 function notUnderstood(detail: string): ExchangeResult {
   return { kind: 'unclear', reason: 'not_understood', detail };
-}
-
-const connectionFaults: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-const nameFaults: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
-
-/** Whether it failed before any byte of ours could leave. */
-function isBeforeConnection(error: unknown): boolean {
-  const { cause } = error as { cause?: unknown };
-  // A name may have several addresses: every one must have failed like this.
-  const faults = cause instanceof AggregateError ? cause.errors : [cause];
-  return faults.length > 0 && faults.every(isConnectionFault);
-}
-
-function isConnectionFault(fault: unknown): boolean {
-  if (!(fault instanceof Error)) return false;
-  const { code, syscall } = fault as { code?: unknown; syscall?: unknown };
-  if (nameFaults.has(code)) return syscall === 'getaddrinfo';
-  return connectionFaults.has(code) && (syscall === undefined || syscall === 'connect');
 }

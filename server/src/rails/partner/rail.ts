@@ -10,6 +10,7 @@ import type {
 } from '../contract/contract.ts';
 import { deliveryTypes } from '../contract/declarations.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { guardCall } from '../kit/guarded-calls.ts';
 import { describePayment, describeReturns, type Reading, readExchange } from './answers.ts';
 import { type EventPage, readCallback, readEvents } from './callbacks.ts';
 import { createExchange, type Exchange } from './exchange.ts';
@@ -116,9 +117,9 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     order: { payerCodes: readPayerCodes(host), callbackUrl: host.callbackUrl },
   };
   return {
-    send: guard(setup, send),
-    query: guard(setup, query),
-    cancel: guard(setup, cancel),
+    send: guardCall(setup, send),
+    query: guardCall(setup, query),
+    cancel: guardCall(setup, cancel),
     readCallback: (message) =>
       readCallback(message, { host, partnerKeys, realNowMs: host.realNowMs }),
     work: async (context) => {
@@ -136,24 +137,6 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
 
 function readPayerCodes(host: RailHost): ReadonlyMap<string, string> {
   return new Map(host.payers.map(({ key, options }) => [key, options['code'] ?? key]));
-}
-
-type Call = (setup: Setup, instruction: Instruction, context: CallContext) => Promise<RailAnswer>;
-
-/** A failure on our own side, such as of the database, leaves the outcome unknown. */
-function guard(setup: Setup, call: Call): RailCalls['send'] {
-  return async (instruction, context) => {
-    try {
-      return await call(setup, instruction, context);
-    } catch (error) {
-      const name = error instanceof Error ? error.name : 'unknown';
-      setup.host.log('error', 'a call of the rail failed', {
-        reference: instruction.reference,
-        error: name,
-      });
-      return { outcome: 'unknown', reason: 'other' };
-    }
-  };
 }
 
 async function send(

@@ -1,5 +1,5 @@
 import type { RailHost } from '../contract/contract.ts';
-import { parseJson, readText } from '../kit/answers.ts';
+import { isBeforeConnection, parseJson, readRetryAfter, readText } from '../kit/answers.ts';
 import type { PaypalConfig } from './config.ts';
 import { type ApiError, errorSchema, tokenSchema } from './messages.ts';
 
@@ -106,9 +106,6 @@ type Exchange = ApiRequest & {
   readonly signal?: AbortSignal;
 };
 
-/** Errors before anything was written to a connection. */
-const unsentCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
-
 function createExchange({ baseUrl, timeoutSeconds }: PaypalConfig, host: RailHost) {
   return async ({ method, path, body, headers, signal }: Exchange): Promise<ApiResult> => {
     const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
@@ -121,7 +118,7 @@ function createExchange({ baseUrl, timeoutSeconds }: PaypalConfig, host: RailHos
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       });
       const raw = await readText(response, answerBytesMax);
-      const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
+      const retryAfterMs = readRetryAfter(response.headers, host.realNowMs());
       return {
         kind: 'answered',
         status: response.status,
@@ -130,23 +127,11 @@ function createExchange({ baseUrl, timeoutSeconds }: PaypalConfig, host: RailHos
         retryAfterMs,
       };
     } catch (error) {
-      return unsentCodes.has(findCode(error))
+      return isBeforeConnection(error)
         ? { kind: 'not_sent', why: 'unreachable' }
         : { kind: 'unclear' };
     }
   };
-}
-
-function findCode(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && typeof cause.code === 'string') return cause.code;
-  }
-  return '';
-}
-
-/** Seconds; the form with a date is not read. */
-function readRetryAfter(text: string | null): number {
-  return /^\d{1,5}$/.test(text ?? '') ? Number(text) * 1000 : 0;
 }
 
 /** PayPal's own description of a refusal; undefined where something else answered. */

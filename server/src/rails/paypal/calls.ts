@@ -1,4 +1,4 @@
-import type { CallContext, Instruction, RailAnswer, RailCalls } from '../contract/contract.ts';
+import type { CallContext, Instruction, RailAnswer } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { type ApiResult, describeResult, readError } from './api.ts';
 import { describeFailure, readBatch } from './batches.ts';
@@ -285,24 +285,4 @@ export async function cancel(
   }
   const next = await query(parts, instruction, context);
   return next.outcome === 'returned' ? { ...next, reason: 'recalled' } : next;
-}
-
-type Call = (
-  parts: RailParts,
-  instruction: Instruction,
-  context: CallContext,
-) => Promise<RailAnswer>;
-
-/** A failure on our own side, such as of the database, leaves the outcome unknown. */
-export function guard(parts: RailParts, call: Call): RailCalls['send'] {
-  return async (instruction, context) => {
-    try {
-      return await call(parts, instruction, context);
-    } catch (error) {
-      const name = error instanceof Error ? error.name : 'unknown';
-      const { reference } = instruction;
-      parts.host.log('error', 'a call of the rail failed', { reference, error: name });
-      return { outcome: 'unknown', reason: 'other' };
-    }
-  };
 }

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
-  type Descriptions,
-  type Exchange,
-  openDescriptions,
-} from '../../../testing/setups/described-exchanges.ts';
+  type DescribedExchange,
+  type Description,
+  openDescription,
+} from '../../../testing/setups/openapi-description.ts';
 import {
   context,
   newInstruction,
   openPaypalTest,
   type PaypalTest,
 } from '../../../testing/setups/paypal.ts';
+import { recordExchanges } from '../../../testing/setups/recorded-fetch.ts';
 import type { Instruction } from '../contract/contract.ts';
 
 /**
@@ -29,34 +30,16 @@ const files = [
   'notifications_webhooks_v1',
 ];
 
-function readDescriptions(): Descriptions {
-  return openDescriptions(
-    files.map((file): unknown => JSON.parse(readFileSync(join(folder, `${file}.json`), 'utf8'))),
+/** Of batches, refusals and reports PayPal answers more members than it describes. */
+function readDescription(): Description {
+  return openDescription(
+    files.map((file) => join(folder, `${file}.json`)),
+    { hasOpenAnswers: true },
   );
 }
 
-/** `fetch`, and what went through it. */
-function recordExchanges(): { exchanges: Exchange[]; fetch: typeof fetch } {
-  const exchanges: Exchange[] = [];
-  return {
-    exchanges,
-    fetch: async (input, init) => {
-      const response = await fetch(input, init);
-      const { pathname, search } = new URL(new Request(input).url);
-      exchanges.push({
-        method: init?.method ?? 'GET',
-        path: pathname + search,
-        requestBody: typeof init?.body === 'string' ? init.body : '',
-        status: response.status,
-        responseBody: await response.clone().text(),
-      });
-      return response;
-    },
-  };
-}
-
 /** Not in the descriptions: the token, and how the list of events continues (README.md). */
-function isUndescribed({ path }: Exchange): boolean {
+function isUndescribed({ path }: DescribedExchange): boolean {
   return path === '/v1/oauth2/token' || path.includes('next_page_token');
 }
 
@@ -105,7 +88,7 @@ async function walk(subject: PaypalTest): Promise<void> {
 test('requests, answers and webhooks are as PayPal describes them', {
   skip: existsSync(folder) ? false : `no descriptions in ${folder}`,
 }, async () => {
-  const descriptions = readDescriptions();
+  const description = readDescription();
   const recorded = recordExchanges();
   const subject = await openPaypalTest({
     fetch: recorded.fetch,
@@ -128,14 +111,14 @@ test('requests, answers and webhooks are as PayPal describes them', {
       const path = exchange.path.replace(/\?.*/, '').replace(/\/[0-9A-Z]{13,17}(?=\/|$)/, '/ID');
       const name = `${exchange.method} ${path} ${exchange.status}`;
       seen.add(name);
-      for (const fault of descriptions.findFaults(exchange)) faults.add(`${name}: ${fault}`);
+      for (const fault of description.listFaults(exchange)) faults.add(`${name}: ${fault}`);
     }
     for (const { body } of subject.paypal.books.events) {
       const { resource, event_type: type } = body as { resource: object; event_type: string };
       const schema = type.includes('PAYOUTS-ITEM') ? 'payout_item-2' : 'payout_batch';
       for (const fault of [
-        ...descriptions.findSchemaFaults('event', body),
-        ...descriptions.findSchemaFaults(schema, resource),
+        ...description.listSchemaFaults('event', body),
+        ...description.listSchemaFaults(schema, resource),
       ]) {
         faults.add(`${type}: ${fault}`);
       }
@@ -165,25 +148,26 @@ test('requests, answers and webhooks are as PayPal describes them', {
 test('a request or an answer that is not as described is noticed', {
   skip: existsSync(folder) ? false : `no descriptions in ${folder}`,
 }, () => {
-  const { findFaults } = readDescriptions();
-  const exchange: Exchange = {
+  const { listFaults } = readDescription();
+  const exchange: DescribedExchange = {
     method: 'GET',
     path: '/v1/payments/payouts/ABC?page=1',
-    requestBody: '',
+    headers: { 'content-type': 'application/json' },
+    body: '',
     status: 200,
-    responseBody: '{}',
+    answer: '{}',
   };
-  assert.deepEqual(findFaults(exchange), []);
-  const isNoticed = (changes: Partial<Exchange>) =>
-    assert.ok(findFaults({ ...exchange, ...changes }).length > 0, JSON.stringify(changes));
+  assert.deepEqual(listFaults(exchange), []);
+  const isNoticed = (changes: Partial<DescribedExchange>) =>
+    assert.ok(listFaults({ ...exchange, ...changes }).length > 0, JSON.stringify(changes));
   isNoticed({ path: '/v1/payments/payouts/ABC?page=first' });
   isNoticed({ path: '/v1/payments/payouts/ABC?pages=1' });
   isNoticed({ path: '/v1/payments/nothing' });
-  isNoticed({ responseBody: '{"batch_header": {}}' });
+  isNoticed({ answer: '{"batch_header": {}}' });
   isNoticed({ status: 404 });
   const order = { sender_batch_header: {}, items: [{ amount: {}, receiver: 'a' }] };
   const path = '/v1/payments/payouts';
-  isNoticed({ method: 'POST', path, status: 201, requestBody: JSON.stringify(order) });
+  isNoticed({ method: 'POST', path, status: 201, body: JSON.stringify(order) });
   const more = { sender_batch_header: { id: '1' }, items: [] };
-  isNoticed({ method: 'POST', path, status: 201, requestBody: JSON.stringify(more) });
+  isNoticed({ method: 'POST', path, status: 201, body: JSON.stringify(more) });
 });

@@ -1,6 +1,7 @@
 import type { CallContext, RailCalls, RailHost, RailModule } from '../contract/contract.ts';
+import { guardCall } from '../kit/guarded-calls.ts';
 import { createApi } from './api.ts';
-import { cancel, guard, query, send } from './calls.ts';
+import { cancel, query, send } from './calls.ts';
 import { check } from './check.ts';
 import { configSchema, type PaypalConfig } from './config.ts';
 import { pollEvents } from './events.ts';
@@ -39,9 +40,9 @@ function createPaypalRail(config: PaypalConfig, host: RailHost): RailCalls {
   };
   const unread = openUnread(host);
   return {
-    send: guard(parts, send),
-    query: guard(parts, query),
-    cancel: guard(parts, cancel),
+    send: guardCall(parts, send),
+    query: guardCall(parts, query),
+    cancel: guardCall(parts, cancel),
     checkRecipient: (draft) => checkRecipient(parts.payers.get(draft.payerKey), draft, config),
     readCallback: createCallbackReader(parts, unread),
     work: createPass(parts, unread),

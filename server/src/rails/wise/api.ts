@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type ExactJson, JsonFault, parseExactJson } from '../../core/exact-json.ts';
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { readText } from '../kit/answers.ts';
+import { readRetryAfter, readText } from '../kit/answers.ts';
 import type { WiseConfig } from './config.ts';
 import { refusalSchema } from './protocol.ts';
 import { createTokens } from './tokens.ts';
@@ -139,7 +139,7 @@ async function callOnce(
       signal: AbortSignal.any([signal, AbortSignal.timeout(config.timeoutSeconds * 1000)]),
     });
     const text = await readText(response, answerBytesMax);
-    const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
+    const retryAfterMs = readRetryAfter(response.headers, host.realNowMs());
     return { status: response.status, json: parseBody(text), retryAfterMs };
   } catch (error) {
     // Not its message, which may hold anything.
@@ -156,9 +156,4 @@ function parseBody(text: string): ExactJson | undefined {
     if (error instanceof JsonFault) return undefined;
     throw error;
   }
-}
-
-/** Seconds, as the description says. */
-function readRetryAfter(value: string | null): number {
-  return value !== null && /^\d{1,6}$/.test(value) ? Number(value) * 1000 : 0;
 }

@@ -1,8 +1,5 @@
 import type {
-  CallContext,
   CollectedAttributes,
-  Instruction,
-  RailAnswer,
   RailCalls,
   RailHost,
   RailModule,
@@ -10,6 +7,7 @@ import type {
   RecipientFault,
 } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
+import { guardCall } from '../kit/guarded-calls.ts';
 import { createApi } from './api.ts';
 import { readCallback } from './callbacks.ts';
 import { check, readFunds } from './check.ts';
@@ -46,9 +44,9 @@ function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
   const webhookKeys = config.webhookKeys.map(readPublicKey);
   const { profileId } = config;
   return {
-    send: guard(setup, send),
-    query: guard(setup, query),
-    cancel: guard(setup, cancel),
+    send: guardCall(setup, send),
+    query: guardCall(setup, query),
+    cancel: guardCall(setup, cancel),
     checkRecipient: (draft) => checkRecipient(setup, draft),
     readCallback: (message) => readCallback(message, { host, payments, webhookKeys, profileId }),
     work: async (context) => {
@@ -61,22 +59,6 @@ function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
     check: (context) => check(setup, context),
     recover: (sinceMs, context) => recoverTransfers(setup, sinceMs, context),
     findUnknownPayments: (context) => findUnknownTransfers(setup, context),
-  };
-}
-
-type Call = (setup: Setup, instruction: Instruction, context: CallContext) => Promise<RailAnswer>;
-
-/** A failure on our own side, such as of the database, leaves the outcome unknown. */
-function guard(setup: Setup, call: Call): RailCalls['send'] {
-  return async (instruction, context) => {
-    try {
-      return await call(setup, instruction, context);
-    } catch (error) {
-      const name = error instanceof Error ? error.name : 'unknown';
-      const { reference } = instruction;
-      setup.host.log('error', 'a call of the rail failed', { reference, error: name });
-      return { outcome: 'unknown', reason: 'other' };
-    }
   };
 }
 

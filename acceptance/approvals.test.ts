@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
@@ -30,7 +30,11 @@ import {
 /** Rules hold payouts until persons have approved them; who made a payout does not approve it. */
 
 const service = await startService({ isOwn: true });
-after(() => service.stop());
+const folder = mkdtempSync(join(tmpdir(), 'outlay-rules-'));
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await service.stop();
+});
 
 type Row = Record<string, unknown>;
 type HeldCommit = CommitResult & { payout_status?: string; status_reason?: string };
@@ -52,7 +56,7 @@ beforeEach(async () => {
 });
 
 async function setRules(rules: unknown[], owner: Account = account): Promise<void> {
-  const path = join(mkdtempSync(join(tmpdir(), 'outlay-rules-')), 'rules.json');
+  const path = join(folder, 'rules.json');
   writeFileSync(path, JSON.stringify({ rules }));
   const id = owner.credentials.account;
   const words = ['rule', 'set', '--account', id, '--policy', `@${path}`, '--reason', 'a test'];

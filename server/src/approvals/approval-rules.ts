@@ -36,7 +36,7 @@ const amount = z
     for (const bound of bounds) {
       const text = given[bound];
       if (text === undefined || parseAmount(text, currency).ok) continue;
-      const message = `must be an amount in ${currency.code} as text, such as "1000"`;
+      const message = `${bound} must be an amount in ${currency.code} as text, such as "1000"`;
       context.addIssue({ code: 'custom', path: [bound], message });
     }
     if (bounds.every((bound) => given[bound] === undefined)) {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createMoneyTest } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
+import { overviewCharts } from './overview.sql.ts';
 import { readOverview } from './overview.ts';
 import { countPayouts } from './payout-days.ts';
 
@@ -55,4 +57,34 @@ test('a count that finds nothing new changes nothing', async () => {
   const before = await money.rows('select * from payout_day_progress order by 1');
   assert.equal(await countPayouts(money.db), false);
   assert.deepEqual(await money.rows('select * from payout_day_progress order by 1'), before);
+});
+
+test('a chart reads the days of its period only, whatever else is counted', async () => {
+  const { accountId } = await money.createOwner();
+  for (const id of [accountId, '00000000-0000-0000-0000-000000000000']) {
+    await money.rows(
+      `insert into payout_days (account_id, day, country, delivery_type, currency, rail, status,
+         count, fee_bps, margin_bps)
+       select $1, (now() - d * interval '1 day')::date, 'MEX', 'BANK_DEPOSIT', 'MXN', 'rail ' || r,
+         'COMPLETED', 1, 0, 0
+       from generate_series(100, 399) d, generate_series(1, 20) r`,
+      [id],
+    );
+  }
+  await money.rows('analyze payout_days');
+  for (const [name, { text }] of Object.entries(overviewCharts)) {
+    // With a generic plan, as in the service.
+    const plan = await money.db.systemTransaction(async (session) => {
+      const run = (statement: string) =>
+        readRows<Record<string, string>>(session, { name: '', text: statement });
+      await run(`prepare explained_${name} as ${text}`);
+      const rows = await run(
+        `explain (analyze, costs off, timing off) execute explained_${name}('${accountId}', 110)`,
+      );
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    });
+    const [, read = ''] = /payout_days_(?:pkey|day)[^\n]*\(actual rows=(\d+)/.exec(plan) ?? [];
+    // Of 12,000 rows, those of its days.
+    assert.ok(Number(read) > 0 && Number(read) <= 11 * 2 * 20, `${name}\n${plan}`);
+  }
 });

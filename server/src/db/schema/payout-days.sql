@@ -65,9 +65,10 @@ begin
   on conflict do nothing;
   select event_sequence into v_from from payout_day_progress
   where account_id = p_account for update skip locked;
-  if not found then return '{}'; end if;
+  if not found then return array[]::date[]; end if;
   select event_sequence into v_to from accounts where id = p_account;
-  select coalesce(array_agg(distinct (q.created_at at time zone 'UTC')::date), '{}') into v_days
+  select coalesce(array_agg(distinct (q.created_at at time zone 'UTC')::date), array[]::date[])
+  into v_days
   from events e
   join payout_quotes q on q.account_id = e.account_id and q.id = e.subject_id
   where e.account_id = p_account and e.sequence > v_from and e.sequence <= v_to
@@ -108,7 +109,7 @@ create function sum_payout_days(p_days date[]) returns void
   set jit = off
   as $$
 declare
-  v_all constant uuid := '00000000-0000-0000-0000-000000000000';
+  v_all constant uuid := uuid '00000000-0000-0000-0000-000000000000';
 begin
   perform pg_advisory_xact_lock(hashtext('payout_days'));
   delete from payout_days where account_id = v_all and day = any (p_days);

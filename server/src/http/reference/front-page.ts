@@ -1,5 +1,5 @@
 import { versions } from '../../core/access.ts';
-import { escapeText, style } from './html.ts';
+import { brandHeader, escapeText, style } from './html.ts';
 
 /** What `GET /` answers: what this is, and where everything else is. */
 
@@ -52,6 +52,7 @@ export function renderFrontPage(service: FrontPage): string {
 <style>${style}</style>
 </head>
 <body>
+${brandHeader}
 <main>
 <p class="kind">${environment === 'live' ? 'Live' : 'Staging: a sandbox that pays no one'}</p>
 <h1>${name}</h1>

@@ -4,15 +4,40 @@ export function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }
 
-export const style = `
-:root { color-scheme: light dark; --line: #8884 }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif }
-main { max-width: 48rem; margin: 0 auto; padding: 3rem 1.25rem 4rem }
-h1 { margin: 0 0 .5rem; font-size: 1.75rem; line-height: 1.25 }
-h2 { margin: 2.75rem 0 1rem; font-size: 1.15rem }
-code { font: .92em ui-monospace, monospace; overflow-wrap: anywhere }
-pre { padding: 1rem; border: 1px solid var(--line); overflow-x: auto; font-size: .85rem }
-.kind { margin: 0; opacity: .7 }
-.text { font-size: 1.1rem }
-a { color: light-dark(#0b57d0, #8ab4f8) }
+/** The colors of the console (web/console/src/styles/tokens.css), light and dark. */
+export const brandColors = `
+  --page: light-dark(#f6f7f9, #0b0e13); --surface: light-dark(#ffffff, #12161d);
+  --sunken: light-dark(#f0f2f5, #0e1218); --line: light-dark(#e3e6eb, #252c38);
+  --text: light-dark(#12161d, #eef1f6); --text-soft: light-dark(#434b59, #b9c1ce);
+  --accent: light-dark(#2350d8, #84a6ff); --accent-soft: light-dark(#eaf0ff, #18233f);
+  --font: "Inter Variable", ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif;
+  --mono: ui-monospace, "SF Mono", "Cascadia Mono", "Roboto Mono", Menlo, monospace;
 `;
+
+export const style = `
+:root { color-scheme: light dark; ${brandColors} }
+body { margin: 0; font: 16px/1.6 var(--font); background: var(--page); color: var(--text) }
+header { border-bottom: 1px solid var(--line); background: var(--surface) }
+header nav, main { max-width: 48rem; margin: 0 auto; padding: .75rem 1.25rem }
+header nav { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1.5rem }
+header .brand { display: flex; align-items: center; gap: .6rem; margin-right: auto; font-weight: 660;
+  letter-spacing: -.02em; color: var(--text) }
+header svg { width: 24px; height: 24px; border-radius: 6px }
+main { padding-top: 2.5rem; padding-bottom: 4rem }
+h1 { margin: 0 0 .5rem; font-size: 1.75rem; line-height: 1.25; letter-spacing: -.02em }
+h2 { margin: 2.75rem 0 1rem; font-size: 1.15rem }
+code { font: .92em var(--mono); overflow-wrap: anywhere }
+pre { padding: 1rem; border: 1px solid var(--line); border-radius: 10px; background: var(--surface);
+  overflow-x: auto; font: .85rem/1.55 var(--mono) }
+.kind { margin: 0; color: var(--text-soft) }
+.text { font-size: 1.1rem }
+a { color: var(--accent); text-decoration: none }
+a:hover { text-decoration: underline }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px }
+`;
+
+/** The beginning of every page. The mark is that of the console. */
+export const brandHeader = `<header><nav aria-label="Outlay">
+<a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" fill="#11161f"/><path d="M10 16a6 6 0 1 1 6 6" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round"/><path d="M16 16h8m-3.4-3.6L24.2 16l-3.6 3.6" fill="none" stroke="#5b8cff" stroke-width="3.2" stroke-linecap="round" stroke-linejoin="round"/></svg>Outlay</a>
+<a href="/docs">Reference</a>
+</nav></header>`;

@@ -7,7 +7,7 @@ import {
 } from '../../core/errors.ts';
 import { describeProblem } from '../problem.ts';
 import { faultTexts } from './fault-texts.ts';
-import { escapeText, style } from './html.ts';
+import { brandHeader, escapeText, style } from './html.ts';
 import { obstacleTexts } from './obstacle-texts.ts';
 import { type CodeText, problemTexts } from './problem-texts.ts';
 import { reasonTexts } from './reason-texts.ts';
@@ -90,6 +90,7 @@ export function renderProblemPage(code: string): string | undefined {
 <style>${style}${codeStyle}</style>
 </head>
 <body>
+${brandHeader}
 <main>
 ${found.map(renderEntry).join('\n')}
 <p><a href="/docs">API reference</a></p>

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import { brandColors } from './html.ts';
 
 /** The page that shows the API description with the viewer Scalar. */
 
@@ -57,6 +58,22 @@ const start = `Scalar.createApiReference('#reference', {
 `;
 
 const style = `body { margin: 0 }
+:root { color-scheme: light dark; ${brandColors} }
+/* The viewer's own names for them. */
+.light-mode, .dark-mode {
+  --scalar-font: var(--font);
+  --scalar-font-code: var(--mono);
+  --scalar-color-accent: var(--accent);
+  --scalar-background-1: var(--surface);
+  --scalar-background-2: var(--page);
+  --scalar-background-3: var(--sunken);
+  --scalar-background-accent: var(--accent-soft);
+  --scalar-border-color: var(--line);
+  --scalar-color-1: var(--text);
+  --scalar-color-2: var(--text-soft);
+}
+.light-mode { color-scheme: light }
+.dark-mode { color-scheme: dark }
 #reference:empty::before {
   content: 'Loading …';
   display: block;

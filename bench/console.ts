@@ -65,7 +65,7 @@ export async function runConsole(): Promise<void> {
     opened.push(ours);
     await makeRecipients(ours);
     await fill(ours);
-    const service = await startService(place, { name: 'ours_console', role: 'all', of: ours });
+    const service = await startService(place, { name: 'ours_console', role: 'serve', of: ours });
     opened.push(service);
     const services = { session: ours.env.db.system, keys: ours.env.keys };
     const operator = { name: 'bench', role: 'owner', createdBy: undefined } as const;

@@ -1,5 +1,5 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, exec, many, one } from '../db/rows.ts';
+import { column, defineQuery, many, one } from '../db/rows.ts';
 
 const behind = defineQuery({
   name: 'list_accounts_behind_in_days',
@@ -13,21 +13,19 @@ const behind = defineQuery({
 
 const count = defineQuery({
   name: 'count_payout_days',
-  text: `select count_payout_days($1)::text[] as days`,
-  columns: { days: column.texts },
+  text: `select count_payout_days($1, $2) as is_counted`,
+  columns: { is_counted: column.boolean },
 });
-
-const sum = { name: 'sum_payout_days', text: `select sum_payout_days($1::date[])` };
 
 /** Accounts with events that are not counted yet, and how many; those that wait longest first. */
 export const listAccountsBehind = (session: Session, accountsMax: number) =>
   many(session, behind, [accountsMax]);
 
-/** The days (YYYY-MM-DD) that were counted anew. */
-export async function countPayoutDays(session: Session, accountId: string): Promise<string[]> {
-  return (await one(session, count, [accountId])).days;
-}
-
-export async function sumPayoutDays(session: Session, days: readonly string[]): Promise<void> {
-  await exec(session, sum, [days]);
+/** Counts the next events of an account; false where another process is counting. */
+export async function countPayoutDays(
+  session: Session,
+  accountId: string,
+  eventsMax: number,
+): Promise<boolean> {
+  return (await one(session, count, [accountId, eventsMax])).is_counted;
 }

@@ -88,3 +88,15 @@ test('a chart reads the days of its period only, whatever else is counted', asyn
     assert.ok(Number(read) > 0 && Number(read) <= 11 * 2 * 20, `${name}\n${plan}`);
   }
 });
+
+test('processes that count at the same time neither wait for each other nor fail', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  await money.quoteAndCommit(owner);
+  const others = [money.db, money.connect(), money.connect()];
+  await Promise.all([...others, ...others].map((db) => countPayouts(db)));
+  await countPayouts(money.db);
+  assert.deepEqual(
+    (await look(owner.accountId)).payouts_by_day,
+    await countStates(owner.accountId),
+  );
+});

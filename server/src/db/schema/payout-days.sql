@@ -50,9 +50,33 @@ create table payout_day_progress (
 alter table payout_day_progress enable row level security;
 create policy own_account on payout_day_progress using (account_id = current_account());
 
--- Counts the days anew in which payouts of the account have changed, and answers them. One process at a
--- time; what changes meanwhile is counted by the next call.
-create function count_payout_days(p_account uuid) returns date[]
+-- Adds the days up over all accounts.
+create function sum_payout_days(p_days date[]) returns void
+  language plpgsql
+  set jit = off
+  as $$
+declare
+  v_all constant uuid := uuid '00000000-0000-0000-0000-000000000000';
+begin
+  delete from payout_days where account_id = v_all and day = any (p_days);
+  delete from payout_day_seconds where account_id = v_all and day = any (p_days);
+  insert into payout_days (account_id, day, country, delivery_type, currency, rail, status, count,
+    fee_bps, margin_bps)
+  select v_all, day, country, delivery_type, currency, rail, status, sum(count), sum(fee_bps),
+    sum(margin_bps)
+  from payout_days where day = any (p_days)
+  group by 2, 3, 4, 5, 6, 7;
+  insert into payout_day_seconds (account_id, day, country, delivery_type, currency, rail, bucket,
+    count)
+  select v_all, day, country, delivery_type, currency, rail, bucket, sum(count)
+  from payout_day_seconds where day = any (p_days)
+  group by 2, 3, 4, 5, 6, 7;
+end
+$$;
+
+-- Counts the days anew in which payouts of the account have changed, as of its next `p_events` events.
+-- One process at a time: another one leaves it to that. Answers whether it counted.
+create function count_payout_days(p_account uuid, p_events integer) returns boolean
   language plpgsql
   set jit = off
   as $$
@@ -61,12 +85,12 @@ declare
   v_to bigint;
   v_days date[];
 begin
+  if not pg_try_advisory_xact_lock(hashtext('payout_days')) then return false; end if;
   insert into payout_day_progress (account_id, counted_at) values (p_account, clock_timestamp())
   on conflict do nothing;
-  select event_sequence into v_from from payout_day_progress
-  where account_id = p_account for update skip locked;
-  if not found then return array[]::date[]; end if;
-  select event_sequence into v_to from accounts where id = p_account;
+  select p.event_sequence, least(a.event_sequence, p.event_sequence + p_events) into v_from, v_to
+  from payout_day_progress p join accounts a on a.id = p.account_id
+  where p.account_id = p_account;
   select coalesce(array_agg(distinct (q.created_at at time zone 'UTC')::date), array[]::date[])
   into v_days
   from events e
@@ -99,31 +123,7 @@ begin
   group by 1, 2, 3, 4, 5, 6, 7;
   update payout_day_progress set event_sequence = v_to, counted_at = clock_timestamp()
   where account_id = p_account;
-  return v_days;
-end
-$$;
-
--- Adds the days up over all accounts.
-create function sum_payout_days(p_days date[]) returns void
-  language plpgsql
-  set jit = off
-  as $$
-declare
-  v_all constant uuid := uuid '00000000-0000-0000-0000-000000000000';
-begin
-  perform pg_advisory_xact_lock(hashtext('payout_days'));
-  delete from payout_days where account_id = v_all and day = any (p_days);
-  delete from payout_day_seconds where account_id = v_all and day = any (p_days);
-  insert into payout_days (account_id, day, country, delivery_type, currency, rail, status, count,
-    fee_bps, margin_bps)
-  select v_all, day, country, delivery_type, currency, rail, status, sum(count), sum(fee_bps),
-    sum(margin_bps)
-  from payout_days where day = any (p_days)
-  group by 2, 3, 4, 5, 6, 7;
-  insert into payout_day_seconds (account_id, day, country, delivery_type, currency, rail, bucket,
-    count)
-  select v_all, day, country, delivery_type, currency, rail, bucket, sum(count)
-  from payout_day_seconds where day = any (p_days)
-  group by 2, 3, 4, 5, 6, 7;
+  perform sum_payout_days(v_days);
+  return true;
 end
 $$;

@@ -27,6 +27,7 @@ const filtered = [
   '/operator/overview?days=366',
   '/operator/overview?days=30&account={account}',
   '/operator/reports/month?month={month}',
+  '/operator/tariffs?country=MEX',
   '/payout?status=COMPLETED',
   '/payout?status=CANCELLED',
   '/payout?status=HOLD',
@@ -46,6 +47,9 @@ const leftOut = [
   '/operator/screenings',
 ];
 
+/** Asked for with what they require, above. */
+const needsMore = ['/operator/reports/month', '/operator/tariffs'];
+
 /** Every list of clients and operators, from the description of the API. */
 function listRequests(): string[] {
   const all = listRoutes()
@@ -54,7 +58,7 @@ function listRequests(): string[] {
     )
     .map(({ path }) => path)
     .filter((path) => !path.includes('{') && !leftOut.includes(path));
-  return [...new Set([...all, ...filtered])].filter((path) => path !== '/operator/reports/month');
+  return [...new Set([...all, ...filtered])].filter((path) => !needsMore.includes(path));
 }
 
 export async function runConsole(): Promise<void> {

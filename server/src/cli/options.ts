@@ -227,3 +227,40 @@ export function trueOrFalse(about: string) {
       .transform((v) => v === 'true'),
   );
 }
+
+/** How far back a look at past payouts goes. */
+export const daysBack = option(
+  { value: 'count', about: 'how many days back, up to 366; default: 30' },
+  text
+    .regex(/^[1-9]\d{0,2}$/, 'must be a whole number up to 366')
+    .refine((given) => Number(given) <= 366, 'must be a whole number up to 366')
+    .transform(Number),
+);
+
+/** A JSON document. `read` throws `Faults` with every fault of it in its message. */
+export function jsonDocument<T>(
+  about: string,
+  {
+    textMax,
+    read,
+    Faults,
+  }: { textMax: number; read(given: string): T; Faults: new (faults: readonly string[]) => Error },
+) {
+  const help = {
+    value: 'json',
+    about: `${about} as JSON, or @ and the path of a file with them`,
+    takesFile: true,
+  };
+  return option(
+    help,
+    text.max(textMax, `must be at most ${textMax} characters`).transform((given, context) => {
+      try {
+        return read(given);
+      } catch (error) {
+        if (!(error instanceof Faults)) throw error;
+        context.addIssue({ code: 'custom', message: `has faults: ${error.message}` });
+        return z.NEVER;
+      }
+    }),
+  );
+}

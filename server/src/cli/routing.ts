@@ -4,40 +4,15 @@ import { AppError } from '../core/errors.ts';
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
 import { openRails } from './context.ts';
-import { account, option } from './options.ts';
+import { account, daysBack, jsonDocument, option } from './options.ts';
 
 /** What other fees, limits and routing rules would have done with past payouts. */
 
-const textMax = 500_000;
-
-const changes = option(
-  {
-    value: 'json',
-    about: 'the changes as JSON, or @ and the path of a file with them',
-    takesFile: true,
-  },
-  z
-    .string()
-    .max(textMax, `must be at most ${textMax} characters`)
-    .transform((text, context) => {
-      try {
-        return readChanges(text);
-      } catch (error) {
-        if (!(error instanceof ChangesFaults)) throw error;
-        context.addIssue({ code: 'custom', message: `has faults: ${error.message}` });
-        return z.NEVER;
-      }
-    }),
-);
-
-const days = option(
-  { value: 'count', about: 'how many days back, up to 366; default: 30' },
-  z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/, 'must be a whole number up to 366')
-    .refine((text) => Number(text) <= 366, 'must be a whole number up to 366')
-    .transform(Number),
-);
+const changes = jsonDocument('the changes', {
+  textMax: 500_000,
+  read: readChanges,
+  Faults: ChangesFaults,
+});
 
 const payouts = option(
   { value: 'count', about: 'read at most this many, up to 1000000; default: 100000' },
@@ -62,7 +37,7 @@ export const routingCommands = [
     about: 'replay past payouts with other fees, limits or routing, and compare',
     options: {
       changes,
-      days: days.optional(),
+      days: daysBack.optional(),
       account: account.optional(),
       payouts: payouts.optional(),
       cursor: cursor.optional(),

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   everyAccount,
   listPolicyVersions,
@@ -9,39 +8,15 @@ import { PolicyFaults, readPolicyContent } from '../approvals/approval-rules.ts'
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
 import { type CommandContext, readMidRates } from './context.ts';
-import { account, option, reason } from './options.ts';
+import { account, daysBack, jsonDocument, reason } from './options.ts';
 
 /** Rules that hold payouts until persons have approved them, for one account or for all. */
 
-const textMax = 200_000;
-
-const policy = option(
-  {
-    value: 'json',
-    about: 'the rules and their examples as JSON, or @ and the path of a file with them',
-    takesFile: true,
-  },
-  z
-    .string()
-    .max(textMax, `must be at most ${textMax} characters`)
-    .transform((text, context) => {
-      try {
-        return readPolicyContent(text);
-      } catch (error) {
-        if (!(error instanceof PolicyFaults)) throw error;
-        context.addIssue({ code: 'custom', message: `has faults: ${error.message}` });
-        return z.NEVER;
-      }
-    }),
-);
-
-const days = option(
-  { value: 'count', about: 'how many days back, up to 366; default: 30' },
-  z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/, 'must be a whole number up to 366')
-    .refine((text) => Number(text) <= 366, 'must be a whole number up to 366'),
-);
+const policy = jsonDocument('the rules and their examples', {
+  textMax: 200_000,
+  read: readPolicyContent,
+  Faults: PolicyFaults,
+});
 
 const scope = { account: account.optional() };
 
@@ -98,8 +73,8 @@ export const ruleCommands = [
     name: 'rule preview',
     permission: 'read',
     about: 'show which past payouts rules would have held, before they are set',
-    options: { ...scope, policy, days: days.optional() },
-    run: async (context, { account: id, policy: content, days: back = '30' }) => {
+    options: { ...scope, policy, days: daysBack.optional() },
+    run: async (context, { account: id, policy: content, days: back = 30 }) => {
       const accounts =
         id === undefined
           ? await listSendingAccounts(context.db.system)
@@ -109,7 +84,7 @@ export const ruleCommands = [
         keys: context.keys,
         rates: await readMidRates(context),
       };
-      const since = new Date(context.clock.nowMs() - Number(back) * 86_400_000);
+      const since = new Date(context.clock.nowMs() - back * 86_400_000);
       return previewRules(services, content.rules, { accountIds: accounts, since });
     },
   }),

@@ -13,7 +13,7 @@ const ranks = [
   ['db/', 'tracing/', 'config(-values|-telemetry|-identity|-names)?\\.ts$'],
   ['http/', 'work/'],
   ['audit/', 'ledger/', 'accounts/', 'users/', 'rails/', 'controls/'],
-  ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/', 'operators/'],
+  ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/', 'operators/', 'travel-rule/'],
   ['receipts/'],
   ['payouts/'],
   ['proposals/', 'recipient-pages/'],

@@ -58,6 +58,8 @@ export const readLicenses: Readonly<Record<string, string>> = {
   'validate.io-number': 'MIT',
   ibantools: 'MIT OR MPL-2.0',
   nub: 'MIT',
+  // In its README.
+  ivms101: 'MIT',
 };
 
 /** A sentence for each package of a lockfile whose license is not approved. */

@@ -180,6 +180,17 @@ export const settings = {
     'notices',
   ),
   ...identitySettings,
+  OUTLAY_TRAVEL_RULE: setting(
+    text,
+    'Rules on the data of senders and recipients, a JSON file; none when empty (docs/guides/travel-rule.md)',
+    'travel-rule.json',
+  ),
+  OUTLAY_TRAVEL_RULE_PROVIDER: setting(
+    text,
+    'Staging: where messages of the travel rule are passed on, with the bearer token as its password',
+    'https://:token@travel-rule.example.com/messages',
+  ),
+  OUTLAY_LIVE_TRAVEL_RULE_PROVIDER: setting(text, 'The same for live', ''),
   OUTLAY_BATCH_ROWS_MAX: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100_000 }),
     'Maximum of rows in one batch',

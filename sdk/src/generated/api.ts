@@ -2572,7 +2572,7 @@ export interface components {
             detail: string;
         };
         /** @enum {string} */
-        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
+        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "sender_incomplete" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
         PathLink: {
             /** @description The number of a link, or the sequence of its last event */
             place: string;
@@ -3120,7 +3120,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "sender_incomplete" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -3372,7 +3372,7 @@ export interface components {
             fee?: Decimal;
         };
         /** @enum {string} */
-        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "needs_approval" | "decided_by_operator" | "not_approved" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "price_worse" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "needs_approval" | "decided_by_operator" | "not_approved" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "price_worse" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "travel_rule_incomplete" | "travel_rule_pending" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
         RecipientDetails: {
             /** @description The fields that the form shows */
             values: {
@@ -4720,7 +4720,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2060a-c238-7796-85c2-cf9f4e22e10f
+                 * @example 01a20ac9-593a-7118-9312-2c81847b77da
                  */
                 balance_token: string;
             };
@@ -4762,7 +4762,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2060a-c238-7796-85c2-cf9f4e22e10f
+                 * @example 01a20ac9-593a-7118-9312-2c81847b77da
                  */
                 balance_token: string;
             };
@@ -4899,7 +4899,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -4929,7 +4929,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -4964,7 +4964,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060b-1697-72a3-9bd2-b6114005a72a
+                 * @example usr_01a20ac9-c9d3-7210-8420-1d61cab7a4cb
                  */
                 user_token: string;
             };
@@ -4997,7 +4997,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -5028,7 +5028,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -5085,7 +5085,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -5115,7 +5115,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -5272,7 +5272,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
@@ -5312,7 +5312,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
@@ -5354,7 +5354,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
@@ -5416,7 +5416,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -5449,7 +5449,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -5495,12 +5495,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ac9-7861-70ed-8d26-c580c18427b2
                  */
                 payout_token: string;
             };
@@ -5533,12 +5533,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ac9-7861-70ed-8d26-c580c18427b2
                  */
                 payout_token: string;
             };
@@ -5575,12 +5575,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ac9-7861-70ed-8d26-c580c18427b2
                  */
                 payout_token: string;
             };
@@ -5635,12 +5635,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ac9-7861-70ed-8d26-c580c18427b2
                  */
                 payout_token: string;
             };
@@ -5670,12 +5670,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d9dc-716d-99c1-c8edaa1cda42
+                 * @example payout_01a20ac9-7b48-7789-8718-b5d9ac9141b4
                  */
                 payout_token: string;
             };
@@ -5793,7 +5793,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -5888,12 +5888,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060b-0fca-77c8-9db5-7705a609c29f
+                 * @example payout_01a20ac9-bf4e-774b-a99e-78c693655b9a
                  */
                 payout_token: string;
             };
@@ -5957,7 +5957,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20ac9-bf84-77c5-8f6d-dae398649c44
                  */
                 proposal_token: string;
             };
@@ -5987,7 +5987,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20ac9-bf84-77c5-8f6d-dae398649c44
                  */
                 proposal_token: string;
             };
@@ -6018,7 +6018,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20ac9-bf84-77c5-8f6d-dae398649c44
                  */
                 proposal_token: string;
             };
@@ -6065,7 +6065,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -6192,7 +6192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -6223,7 +6223,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };
@@ -6258,12 +6258,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a2060b-0b18-7176-add2-72bd95029c81
+                 * @example link_01a20ac9-ba47-7716-8bf5-b1232baf5345
                  */
                 link_token: string;
             };
@@ -6291,12 +6291,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ac9-7861-70ed-8d26-c580c18427b2
                  */
                 payout_token: string;
             };
@@ -6430,7 +6430,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ac9-c652-71ac-bd47-dc15db8aa435
                  */
                 batch_token: string;
             };
@@ -6462,7 +6462,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ac9-c652-71ac-bd47-dc15db8aa435
                  */
                 batch_token: string;
             };
@@ -6509,7 +6509,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ac9-c652-71ac-bd47-dc15db8aa435
                  */
                 batch_token: string;
             };
@@ -6537,7 +6537,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ac9-c652-71ac-bd47-dc15db8aa435
                  */
                 batch_token: string;
             };
@@ -6568,7 +6568,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ac9-c652-71ac-bd47-dc15db8aa435
                  */
                 batch_token: string;
             };
@@ -6599,7 +6599,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1567-77c5-9724-e1522c0ecf9e
+                 * @example batch_01a20ac9-c89e-76a7-b2a0-839718b719ee
                  */
                 batch_token: string;
             };
@@ -6737,7 +6737,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -6767,7 +6767,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -6802,7 +6802,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -6837,7 +6837,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -6868,7 +6868,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -6899,7 +6899,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -6930,7 +6930,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -6961,7 +6961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -7007,7 +7007,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
             };
@@ -7035,12 +7035,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ac9-c107-724b-95de-6d88ce97fa3c
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a2060b-11fc-71d0-a459-3157b6c53947
+                 * @example delivery_01a20ac9-c1d1-766e-94fd-08901ba51121
                  */
                 delivery_token: string;
             };
@@ -7178,7 +7178,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ac9-7861-70ed-8d26-c580c18427b2
                  */
                 payout_token: string;
             };
@@ -7213,7 +7213,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ac9-7372-7510-8142-44bf5acc59ce
                  */
                 user_token: string;
             };

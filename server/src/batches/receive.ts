@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import type { Rail } from '../rails/contract/contract.ts';
 import { storeRows } from './batch-rows.sql.ts';
 import {
   type BatchRow,
@@ -17,6 +18,7 @@ import {
 } from './batches.sql.ts';
 import { type FileFormat, type FileLimits, type FileRow, portionRows } from './file/file-row.ts';
 import { readFileRows } from './file/file-rows.ts';
+import { checkRecipients } from './recipient-faults.ts';
 import { checkRows, type RowChecker, type RowForm, rememberFirst } from './row-check.ts';
 import { storeInputs } from './row-inputs.sql.ts';
 import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
@@ -29,6 +31,7 @@ import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
 
 export type ReceiveServices = PricingServices & {
   keys: KeyRing;
+  rails: readonly Rail[];
   limits: FileLimits;
   rowForm: RowForm;
 };
@@ -205,7 +208,7 @@ async function createIntake(
 
   const check = async (rows: readonly FileRow[], rowsBefore: number, contentHash: Buffer) => {
     const drafts = rows.map((row, index) => services.rowForm.read(row, rowsBefore + index + 1));
-    const checked = await checkRows(checker, owner, drafts);
+    const checked = await checkRecipients(services, owner, await checkRows(checker, owner, drafts));
     const stored = {
       ...fenced,
       rowsBefore,

@@ -19,6 +19,7 @@ import { rotationCommands } from './rotation.ts';
 import { routingCommands } from './routing.ts';
 import { ruleCommands } from './rule.ts';
 import { screeningCommands } from './screening.ts';
+import { senderCommands } from './sender.ts';
 import { serviceCommands } from './service.ts';
 import { payoutListCommand, statusCommands } from './status.ts';
 import { freezeCommands, sendingCommands } from './stopping.ts';
@@ -31,6 +32,7 @@ export const commands: readonly Command[] = [
   ...ledgerCommands,
   ...operatorCommands,
   ...accountCommands,
+  ...senderCommands,
   ...limitCommands,
   ...ruleCommands,
   ...routingCommands,

@@ -50,7 +50,7 @@ export function identifier(about: string) {
 }
 
 /** Control and invisible characters would make two different texts look alike. */
-function visibleText(help: OptionHelp & { value: string }, lengthMax: number) {
+export function visible(help: OptionHelp & { value: string }, lengthMax: number) {
   return option(
     help,
     text.refine(
@@ -112,7 +112,7 @@ export const hold = identifier('legal hold');
 export const freeze = identifier('freeze');
 export const user = token('user', 'token of the user');
 export const payout = token('payout', 'token of the payout');
-export const name = visibleText({ value: 'name', about: 'name of the account' }, 200);
+export const name = visible({ value: 'name', about: 'name of the account' }, 200);
 export const operatorName = option(
   { value: 'name', about: 'name of the operator' },
   text.regex(
@@ -127,8 +127,8 @@ export function usdAmount(about: string) {
     text.regex(/^(?:0|[1-9]\d{0,8}|1000000000)$/, error).transform(BigInt),
   );
 }
-export const limitName = visibleText({ value: 'name', about: 'name of the limit' }, 60);
-export const displayName = visibleText({ value: 'name', about: 'the sender on its receipts' }, 200);
+export const limitName = visible({ value: 'name', about: 'name of the limit' }, 60);
+export const displayName = visible({ value: 'name', about: 'the sender on its receipts' }, 200);
 export const color = option(
   { value: 'color', about: 'of its receipts, as #0b6b4f' },
   text.regex(/^#[0-9a-f]{6}$/, 'must be # and six hexadecimal digits in lower case'),
@@ -139,13 +139,13 @@ export const privacyUrl = httpsUrl(
   500,
 );
 export const redirectUrl = httpsUrl('where the page leads when all is done', 2000);
-export const reason = visibleText({ value: 'text', about: 'why' }, 1000);
+export const reason = visible({ value: 'text', about: 'why' }, 1000);
 export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);
 export const signedAmount = option(
   { value: 'amount', about: 'decimal; --amount=-12.50 takes from the balance' },
   text,
 );
-export const reference = visibleText(
+export const reference = visible(
   { value: 'text', about: 'of the payment or the case; booked once in an account' },
   100,
 );

@@ -13,6 +13,7 @@ import type { PayoutName } from '../payouts/payout-name.ts';
 import { decidedByPerson } from '../payouts/payout-reason.ts';
 import { cancelScheduleRow, findSchedule } from '../payouts/schedule.ts';
 import type { RailFault } from '../rails/host/rail-config.ts';
+import { findMessage } from '../travel-rule/travel-rule.ts';
 import { defineCommand } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
@@ -31,7 +32,13 @@ export const payoutCommands = [
       const explained = await explainPayout({ session: context.db.system, router }, key);
       const decisions = await listDecisions(context.db, key);
       const schedule = await describeSchedule(context.db.system, key);
-      return { ...explained, ...schedule, persons_decided: decisions.map(describeDecision) };
+      const travelRule = await findMessage(context.db.system, key);
+      return {
+        ...explained,
+        ...schedule,
+        ...(travelRule !== undefined && { travel_rule: travelRule }),
+        persons_decided: decisions.map(describeDecision),
+      };
     },
   }),
   defineCommand({

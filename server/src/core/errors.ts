@@ -112,6 +112,7 @@ export const faultCatalogue = {
   repeated_in_file: 'The identifier occurs twice in the file',
   required: 'A required value is missing',
   row_too_long: 'The row is too long',
+  sender_incomplete: 'Data of the sender is missing',
   too_late: 'The time is too late',
   too_early: 'The time has passed',
   too_large: 'The image is too large',

@@ -43,6 +43,7 @@ export const schemaSubjects = [
   'kyc-checks',
   'recipient-links',
   'payout-days',
+  'travel-rule',
   'statements',
   'reconciliation',
   'erasure',

@@ -14,6 +14,7 @@ import {
 } from '../destinations/provider-pricing.ts';
 import { type ApprovalHold, holdForApproval } from '../payouts/approval-hold.ts';
 import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
+import type { TravelRules } from '../travel-rule/travel-rule.ts';
 import { type DispatchRow, listTriedPayers, passChecks, postponeDispatch } from './dispatch.sql.ts';
 import { traceRailCall } from './dispatch-traces.ts';
 import { describeTerms, failOver } from './failover.ts';
@@ -44,6 +45,8 @@ export type DispatchServices = {
   measurements: Measurements;
   /** Checks before a payout is sent first; undefined: none. */
   rules: Rules | undefined;
+  /** Undefined: nothing is asked of sender and recipient. */
+  travelRules?: TravelRules;
   /** Advanced before anything is sent. */
   marker?: Pick<SendMarker, 'advance'>;
   /** A rail refused a payment at the price that it had quoted: makes it quote again. */
@@ -256,8 +259,7 @@ async function callThrough(
   runtime: RailRuntime | undefined,
   row: DispatchRow,
 ): Promise<RailAnswer> {
-  const { db, keys, clock, onError } = parts;
-  const { isCancelling } = parts;
+  const { db, keys, clock, onError, travelRules, isCancelling } = parts;
   // The claim stored the attempt, and nothing was sent.
   if (isCancelling && row.mode === 'send') return { outcome: 'rejected', reason: 'cancelled' };
   const target = {
@@ -271,7 +273,7 @@ async function callThrough(
   const call = runtime?.gate.begin(row.tries > 1);
   try {
     const named = { rail: row.rail, mode: isCancelling ? 'cancel' : row.mode };
-    const services = { db, keys, callMsMax, nowMs: clock.nowMs, onError };
+    const services = { db, keys, callMsMax, nowMs: clock.nowMs, onError, travelRules };
     answer = await traceRailCall(db.tracing, named, () => callRail(services, target, row));
   } finally {
     if (call !== undefined) runtime?.gate.end(call, answer);

@@ -16,6 +16,7 @@ import {
 } from '../rails/contract/references.ts';
 import { takeFromDailyLimit } from '../rails/host/daily-limits.ts';
 import { wasScreened } from '../screening/payout-screenings.ts';
+import type { Prepared, TravelRules } from '../travel-rule/travel-rule.ts';
 import { openPerson } from '../users/users.ts';
 import type { DispatchRow } from './dispatch.sql.ts';
 
@@ -28,6 +29,7 @@ export type RailCallServices = {
   callMsMax: number;
   nowMs: () => number;
   onError: (error: unknown) => void;
+  travelRules: TravelRules | undefined;
 };
 
 const outcomes: ReadonlySet<unknown> = new Set<RailAnswer['outcome']>([
@@ -86,6 +88,9 @@ export async function callRail(
   if (row.mode === 'send' && rail.usesScreening === true) {
     instruction = { ...instruction, screening: await readScreening(services.db, row) };
   }
+  const prepared = await prepareSending(services, { rail, instruction }, row);
+  if ('answer' in prepared) return prepared.answer;
+  instruction = prepared.instruction;
   if (row.mode === 'send' && !(await takeFromDailyLimit(services.db.system, rail, instruction))) {
     return { outcome: 'retry', reason: 'daily_limit', checkAtMs: findNextDay(services.nowMs()) };
   }
@@ -105,6 +110,24 @@ export async function callRail(
     // A rail that throws may have sent the payment before.
     services.onError(error);
     return { outcome: 'unknown', reason: 'payer_error' };
+  }
+}
+
+/** What the travel rule asks for, before anything is sent. */
+async function prepareSending(
+  { keys, travelRules, onError }: RailCallServices,
+  { rail, instruction }: { rail: Rail; instruction: Instruction },
+  row: DispatchRow,
+): Promise<Prepared> {
+  if (travelRules === undefined || row.mode !== 'send') return { instruction };
+  const { account_id: accountId, payout_id: payoutId, user_id: userId } = row;
+  try {
+    const userKey = keys.unwrap(row.data_key, { accountId, userId });
+    return await travelRules.prepare(rail, instruction, { accountId, payoutId, userId, userKey });
+  } catch (error) {
+    // Nothing was sent.
+    onError(error);
+    return { answer: { outcome: 'retry', reason: 'travel_rule_pending' } };
   }
 }
 

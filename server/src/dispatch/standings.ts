@@ -44,6 +44,8 @@ const payoutsMin = 50;
 /** Reasons of this service, which say nothing about the payer. */
 const ownReasons: ReadonlySet<unknown> = new Set([
   'daily_limit',
+  'travel_rule_incomplete',
+  'travel_rule_pending',
   'not_configured',
   'not_readable',
   'cancelled',

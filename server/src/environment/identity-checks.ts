@@ -1,11 +1,9 @@
-import { type Config, ConfigError } from '../config.ts';
-import type { EnvironmentName } from '../core/access.ts';
 import { type CheckWorker, readNextDocument } from '../kyc/checks.ts';
 import { createHttpProvider } from '../kyc/provider/http-provider.ts';
 import type { IdentityProvider } from '../kyc/provider/provider.ts';
 import { askProvider, requestOpinion } from '../kyc/provider-checks.ts';
-import { findUrlFault } from '../webhooks/addresses.ts';
 import type { Foundation } from './foundation.ts';
+import { readProviderUrl } from './provider-url.ts';
 
 /** What an environment finds out about uploaded images, for the person who decides. */
 
@@ -39,22 +37,7 @@ type ProviderParts = Pick<Foundation, 'config' | 'name' | 'fetch'>;
 
 /** The provider of an environment, by the scheme of its setting. @throws ConfigError */
 export function openProvider({ config, name, fetch }: ProviderParts): IdentityProvider | undefined {
-  const { setting, text } = readSetting(config, name);
-  if (text === undefined) return undefined;
-  const url = URL.parse(text);
-  const token = decodeURIComponent(url?.password ?? '');
-  if (url === null || url.username !== '' || !/^[\x21-\x7e]+$/.test(token)) {
-    const form = 'https://:token@host/path';
-    throw new ConfigError(`${setting} must be a URL with a token as its password: ${form}`);
-  }
-  url.password = '';
-  // An adapter on the same machine may stand between; other private addresses are refused.
-  const fault = findUrlFault(url.href, { isLoopbackAllowed: true });
-  if (fault !== undefined) throw new ConfigError(`${setting} ${fault}`);
-  return createHttpProvider({ url: url.href, token, fetch });
-}
-
-function readSetting(config: Config, name: EnvironmentName) {
   const setting = name === 'live' ? 'OUTLAY_LIVE_IDENTITY_PROVIDER' : 'OUTLAY_IDENTITY_PROVIDER';
-  return { setting, text: config[setting] };
+  const address = readProviderUrl(setting, config[setting]);
+  return address && createHttpProvider({ ...address, fetch });
 }

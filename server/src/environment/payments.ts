@@ -22,6 +22,7 @@ import { createRules } from '../rules/rules.ts';
 import { findScript } from '../sandbox/sandbox.ts';
 import type { Foundation } from './foundation.ts';
 import { openLimitsFile, readScreening } from './settings.ts';
+import { openTravelRules } from './travel-rule.ts';
 
 /** How an environment pays: its rails, the catalogue of what they offer, and the dispatcher. */
 
@@ -44,7 +45,10 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
   const { rates, onError, toleratesFaults } = options;
   await using parts = new AsyncDisposableStack();
   const configured = parts.adopt(await openRails(base, options), (opened) => opened.close());
-  const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails];
+  const travelRules = openTravelRules(base, { rates, onError });
+  const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails].map(
+    travelRules.guard,
+  );
   const prices = await openQuotedPrices({
     db,
     rails: configured.rails,
@@ -83,6 +87,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     router: { catalogue, rates: rates.rates, measure: measurements.measure },
     measurements,
     rules: createRules(rules),
+    travelRules,
     times: dispatchTimes[name],
     requestPrices: prices.request,
     onAnswer: options.onRailAnswer,

@@ -89,6 +89,42 @@ const accountOperationList = () => [
   }),
 ];
 
+const sender = z
+  .object({
+    legal_name: text('Registered name'),
+    address1: text('Street and number'),
+    city: text('Town'),
+    state_province: text('State or province'),
+    postal_code: text('Postal code'),
+    country: text('Of its registration, three letters'),
+    registration_type: text('LEIX, RAID, TXID or MISC, as in IVMS101; "" without a number'),
+    registration: text('Its number'),
+    registration_authority: text("Of the GLEIF's list"),
+  })
+  .meta({ id: 'AccountSender' });
+
+const senderOperations = () => [
+  defineOperation({
+    command: 'account sender',
+    method: 'GET',
+    path: '/operator/accounts/{account}/sender',
+    operationId: 'findSender',
+    summary: 'See the verified data of a client as a sender',
+    result: sender,
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'account set-sender',
+    method: 'PUT',
+    path: '/operator/accounts/{account}/sender',
+    operationId: 'storeSender',
+    summary: 'Store the verified data of a client as a sender',
+    description: 'Rules on the data of senders read it. It replaces what was stored.',
+    result: z.object({ result: text('done') }).meta({ id: 'StoredSender' }),
+    refusals: [404],
+  }),
+];
+
 const limit = z
   .object({
     name: text('The name of the limit'),
@@ -250,6 +286,7 @@ const reportOperation = () =>
 
 export const accountOperations = () => [
   ...accountOperationList(),
+  ...senderOperations(),
   ...limitOperations(),
   ...credentialOperations(),
   reportOperation(),

@@ -1,9 +1,9 @@
 import { findCurrency } from '../core/currency.ts';
 import { AppError, assert } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
-import { convert } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { findUsdWorth } from '../fx/usd-worth.ts';
 import { findOpenQuotes } from './open-quotes.sql.ts';
 
 export {
@@ -23,11 +23,7 @@ const usd = dollar;
 
 /** Cents of USD, rounded up; 0 without a price, so that only the number of quotes is limited. */
 export function valueInUsd(rates: MidRates, currencyCode: string, minor: bigint): bigint {
-  const from = findCurrency(currencyCode);
-  if (from === undefined) return 0n;
-  if (from === usd) return minor;
-  const found = rates.find(from.code, usd.code);
-  return found.ok ? convert(minor, { from, to: usd, rate: found.rate }, 'ceil') : 0n;
+  return findUsdWorth(rates, { currency: currencyCode, minor }) ?? 0n;
 }
 
 /** The answer to a quote, or a batch, for which the account has no room. */

@@ -87,6 +87,8 @@ const operatorReasons: ReadonlySet<Reason> = new Set<Reason>([
   'not_configured',
   'not_readable',
   'daily_limit',
+  'travel_rule_incomplete',
+  'travel_rule_pending',
   'review',
 ]);
 

@@ -1,6 +1,9 @@
+import { plainArray } from '../db/arrays.ts';
+import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, maybeOne, nullable, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
+import { senderRow } from '../travel-rule/sender.ts';
 
 const recipientColumns = {
   account_id: column.uuid,
@@ -10,11 +13,13 @@ const recipientColumns = {
   person: column.bytes,
   set_id: nullable(column.uuid),
   attributes: nullable(column.bytes),
+  sender: nullable(column.json(senderRow)),
 } as const;
 
 const selection = `u.account_id, u.id as user_id, u.country as user_country, u.data_key,
   with_version(u.version, u.sealed) as person, v.set_id,
-  with_version(v.version, v.sealed) as attributes`;
+  with_version(v.version, v.sealed) as attributes,
+  (select to_jsonb(a) from account_senders a where a.account_id = u.account_id) as sender`;
 
 /** The user, and the attribute values that a quote would pin. */
 const recipientOfQuote = defineQuery({
@@ -31,6 +36,19 @@ const recipientOfQuote = defineQuery({
 
 /** `is_complete`: of the attribute values; false without any. */
 export type QuotedRecipientRow = RowOf<typeof recipientOfQuote.columns>;
+
+/** Of rows of batches: the user and the values of the set, in order. */
+const recipientsOfRows = defineQuery({
+  name: 'find_recipients_of_rows',
+  text: `
+    select r.ord::integer as ordinal, ${selection}
+    from unnest($2::uuid[], $3::uuid[], $4::integer[]) with ordinality
+      as r (user_id, set_id, version, ord)
+    join users u on u.account_id = $1 and u.id = r.user_id
+    left join attribute_set_versions v
+      on v.account_id = $1 and v.set_id = r.set_id and v.version = r.version`,
+  columns: { ...recipientColumns, ordinal: column.integer },
+});
 
 /** Of a payout that has not run: its pinned values if complete, else the latest complete ones. */
 const defineRecipientOfPayout = (name: string, condition: string) =>
@@ -80,6 +98,26 @@ export type RecipientQuery = {
   currency: string;
   attrSetId: string | undefined;
 };
+
+export type RecipientOfRow = {
+  userId: string;
+  set: { id: string; version: number } | undefined;
+};
+
+/** In the order of the rows; undefined where there is no such user. */
+export async function findRecipientsOfRows(
+  session: Session,
+  accountId: string,
+  rows: readonly RecipientOfRow[],
+): Promise<(RecipientRow | undefined)[]> {
+  const found = await many(session, recipientsOfRows, [
+    accountId,
+    plainArray(rows.map(({ userId }) => userId)),
+    plainArray(rows.map(({ set }) => set?.id)),
+    plainArray(rows.map(({ set }) => set?.version)),
+  ]);
+  return placeByOrdinal(rows, found, (row) => row);
+}
 
 export async function findRecipientOfQuote(
   session: Session,

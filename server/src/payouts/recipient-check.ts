@@ -4,7 +4,7 @@ import {
   openValues,
 } from '../attributes/attributes.ts';
 import { type Corridor, getProfile } from '../attributes/requirements.ts';
-import type { Fault } from '../core/errors.ts';
+import type { Fault, FaultCode } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
@@ -19,7 +19,9 @@ import { describeRecipientFaults, type Obstacle } from './obstacles.ts';
 import {
   findRecipientOfPayout,
   findRecipientOfScheduled,
+  findRecipientsOfRows,
   type PendingRecipientRow,
+  type RecipientOfRow,
   type RecipientQuery,
   type RecipientRow,
 } from './recipient-check.sql.ts';
@@ -71,6 +73,36 @@ export async function checkQuotedRecipient(
     amountMinor,
     ...openRecipient(services.keys, row),
   });
+}
+
+export type PricedRow = RecipientOfRow & { payer: Payer; currency: string; amountMinor: bigint };
+
+/** What the rails of rows of a batch object to, in the order of the rows. */
+export async function listRowFaults(
+  { keys, rails }: RecipientServices,
+  { session, accountId }: { session: Session; accountId: string },
+  rows: readonly PricedRow[],
+): Promise<readonly (readonly RecipientFault[])[]> {
+  const checks = new Map(rails.map(({ name, checkRecipient }) => [name, checkRecipient]));
+  const checked = rows.filter(({ payer }) => checks.get(payer.railName) !== undefined);
+  if (checked.length === 0) return rows.map(() => []);
+  const recipients = await findRecipientsOfRows(session, accountId, checked);
+  const faults = new Map<PricedRow, readonly RecipientFault[]>();
+  for (const [index, row] of checked.entries()) {
+    const recipient = recipients[index];
+    if (recipient === undefined) continue;
+    const { payer, currency, amountMinor } = row;
+    const found = checks.get(payer.railName)?.({
+      payerKey: payer.key,
+      countryCode: payer.country.code,
+      deliveryType: payer.deliveryType,
+      currency,
+      amountMinor,
+      ...openRecipient(keys, recipient),
+    });
+    faults.set(row, found ?? []);
+  }
+  return rows.map((row) => faults.get(row) ?? []);
 }
 
 /** Why the rail would not pay a payout that is to be committed; none if it would. */
@@ -135,7 +167,7 @@ export function describeRefusedRecipient({ faults, corridor }: RefusedRecipient)
 function openRecipient(
   keys: KeyRing,
   row: RecipientRow,
-): Pick<RecipientDraft, 'beneficiary' | 'attributes'> {
+): Pick<RecipientDraft, 'beneficiary' | 'attributes' | 'sender'> {
   const owner = { accountId: row.account_id, userId: row.user_id };
   const userKey = keys.unwrap(row.data_key, owner);
   const attributes: AttributeValues | undefined =
@@ -143,7 +175,8 @@ function openRecipient(
       ? undefined
       : openValues(userKey, row.attributes, { ...owner, setId: row.set_id });
   const person = openPerson(userKey, { ...owner, sealed: row.person });
-  return { attributes, beneficiary: describeBeneficiary(person, row.user_country) };
+  const beneficiary = describeBeneficiary(person, row.user_country);
+  return { attributes, beneficiary, sender: row.sender ?? undefined };
 }
 
 export function describeBeneficiary(person: Person, countryCode: string): Beneficiary {
@@ -165,8 +198,15 @@ export function describeBeneficiary(person: Person, countryCode: string): Benefi
 }
 
 /** The fields are not part of the request body, so the detail names them. */
-function describeFault({ field, code, detail }: RecipientFault): Fault {
-  const pointer = field === 'amount' ? '/destination_amount' : '/destination_token';
+function describeFault(fault: RecipientFault): Fault {
+  const pointer = fault.field === 'amount' ? '/destination_amount' : '/destination_token';
+  return { pointer, ...describeRowFault(fault) };
+}
+
+export function describeRowFault({ field, code, detail }: RecipientFault): {
+  code: FaultCode;
+  detail: string;
+} {
   const isData = code === 'missing' || code === 'invalid';
-  return { pointer, code: isData ? `recipient_${code}` : code, detail: `${field}: ${detail}` };
+  return { code: isData ? `recipient_${code}` : code, detail: `${field}: ${detail}` };
 }

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { findCurrency } from '../core/currency.ts';
-import { convert } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, nullable, one } from '../db/rows.ts';
-import { readUsdMinor, usd } from '../destinations/pricing.ts';
+import { readUsdMinor } from '../destinations/pricing.ts';
 import type { CheckedRow, CheckHit } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { findUsdWorth } from '../fx/usd-worth.ts';
 
 /**
  * Limits on the number and sum of payouts in a rolling window: to one recipient, by one account, or by
@@ -73,7 +72,10 @@ export async function checkVelocity(
   row: CheckedRow,
   { limits, rates }: { limits: readonly VelocityLimit[]; rates: MidRates },
 ): Promise<CheckHit | undefined> {
-  const worthMinor = findUsdWorth(row, rates);
+  const worthMinor = findUsdWorth(rates, {
+    currency: row.source_currency,
+    minor: row.source_amount,
+  });
   // Without a value the payout could exceed a limit unnoticed.
   if (worthMinor === undefined) {
     return { exception: 'velocity', detail: `no rate from ${row.source_currency} to USD` };
@@ -138,13 +140,4 @@ function describeLimit({ name, per, windowHours, countMax, usdMax, corridor }: V
     usd: usdMax === undefined ? null : usdMax.toString(),
     corridor: corridor ?? null,
   };
-}
-
-function findUsdWorth(row: CheckedRow, rates: MidRates): bigint | undefined {
-  const source = findCurrency(row.source_currency);
-  if (source === undefined) return undefined;
-  if (source === usd) return row.source_amount;
-  const found = rates.find(source.code, usd.code);
-  if (!found.ok) return undefined;
-  return convert(row.source_amount, { from: source, to: usd, rate: found.rate }, 'ceil');
 }

@@ -30,6 +30,7 @@ export async function createBatchTest() {
     keys: money.keys,
     clock: money.clock,
     catalogue,
+    rails: [rail],
     lockSeconds: { national: 900, crypto: 120 },
     limits: { bytesMax: 1_000_000, rowsMax: 10_000, rowBytesMax: 1000 },
     rowForm,

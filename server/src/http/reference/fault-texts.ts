@@ -223,6 +223,14 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalogue, CodeText>>
     remedy: 'Store it: members of the user by `PUT /user/{user_token}`, attributes by `POST`.',
     example: { pointer: '/destination_token', detail: 'city: must be given' },
   },
+  sender_incomplete: {
+    cause: 'A rule asks for data of the sender that the operator has not stored.',
+    remedy: 'Ask the operator to complete the data of your account.',
+    example: {
+      pointer: '/destination_token',
+      detail: 'sender: the rule eu_transfers needs data of the sender that is not stored',
+    },
+  },
   repeated_attribute: {
     cause: 'The attribute occurs twice in `values`.',
     remedy: 'Send each attribute once.',

@@ -64,6 +64,10 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     cause: 'The payer does not serve this country, currency or kind of payment.',
     remedy: quoteAgain,
   },
+  sender_incomplete: {
+    cause: 'A rule asks for data of the sender that the operator has not stored.',
+    remedy: 'Ask the operator to complete the data of your account, then commit again.',
+  },
   no_balance_in_currency: {
     cause: 'The account has no balance in the source currency.',
     remedy: 'Name the currency of a balance, or ask the operator to open one.',

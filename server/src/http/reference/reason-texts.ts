@@ -280,6 +280,17 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     cause: 'A daily limit is reached.',
     remedy: 'Create a new payout tomorrow, or ask the operator for a higher limit.',
   },
+  travel_rule_incomplete: {
+    status: 'ERROR',
+    cause: 'A rule on data of sender and recipient is not met any more, and nothing was sent.',
+    remedy: 'Complete the recipient by `PUT /user/{user_token}`, or ask the operator.',
+  },
+  travel_rule_pending: {
+    status: 'ERROR',
+    cause:
+      'The institution of the recipient has not accepted the data of sender and recipient in time.',
+    remedy: contactOperator,
+  },
   review: {
     status: 'CANCELLED',
     cause: 'The payout was under review and was not released.',

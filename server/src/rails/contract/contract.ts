@@ -107,6 +107,8 @@ export type RailCalls = {
   readonly networks?: Readonly<Record<string, string>>;
   /** Whether the rail needs `Instruction.screening`. */
   readonly usesScreening?: boolean;
+  /** Whether the rail passes on `Originator.sender`. */
+  readonly usesSender?: boolean;
   /** The longest pause between passes of `work`, milliseconds of real time. */
   readonly workIdleMs?: number;
   /** What is left to pay from at the counterparty. Absent: it cannot be asked. */

@@ -59,7 +59,28 @@ export type Beneficiary = {
 };
 
 /** The client account on whose behalf the money is sent. */
-export type Originator = { readonly accountId: string; readonly name: string };
+export type Originator = {
+  readonly accountId: string;
+  readonly name: string;
+  /** Of rails with `usesSender`, and where a rule of the travel rule applies. */
+  readonly sender?: Sender;
+};
+
+/** The client as the operator has verified it. Unknown texts are "". */
+export type Sender = {
+  readonly legalName: string;
+  readonly address1: string;
+  readonly city: string;
+  readonly stateProvince: string;
+  readonly postalCode: string;
+  /** ISO 3166-1 alpha-3. */
+  readonly countryCode: string;
+  /** As IVMS101 names them: legal entity identifier, registration, tax number, other. */
+  readonly registrationType: '' | 'LEIX' | 'RAID' | 'TXID' | 'MISC';
+  readonly registrationId: string;
+  /** Of the GLEIF's list of registration authorities; "" for a LEI. */
+  readonly registrationAuthority: string;
+};
 
 /** The form of the references that a rail can carry to its counterparty unchanged. */
 export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegExp };
@@ -68,12 +89,16 @@ export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegE
 export type RecipientDraft = Pick<
   Instruction,
   'payerKey' | 'countryCode' | 'deliveryType' | 'currency' | 'amountMinor' | 'beneficiary'
-> & { readonly attributes: Instruction['attributes'] | undefined };
+> & {
+  readonly attributes: Instruction['attributes'] | undefined;
+  /** Undefined where the operator has stored none. */
+  readonly sender?: Sender | undefined;
+};
 
 export type RecipientFault = {
   /** The attribute type (`SWIFT`), the member of the user (`city`), or `amount`. */
   readonly field: string;
-  readonly code: 'missing' | 'invalid' | 'amount_refused' | 'not_served';
+  readonly code: 'missing' | 'invalid' | 'amount_refused' | 'not_served' | 'sender_incomplete';
   /** For the client; never repeats the value. */
   readonly detail: string;
 };

@@ -32,6 +32,8 @@ export const reasonTexts = {
   not_configured: 'the rail is not configured',
   not_readable: 'the instruction cannot be read',
   daily_limit: 'the daily limit is reached',
+  travel_rule_incomplete: 'data of sender or recipient that the travel rule asks for is missing',
+  travel_rule_pending: 'the data of sender and recipient has not been accepted yet',
   review: 'under review',
   other: 'the payer gave no reason',
 } as const;

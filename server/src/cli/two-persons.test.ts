@@ -30,8 +30,11 @@ after(async () => {
 const as = (run: Run | undefined): Run => run ?? assert.fail('created before the tests');
 const resultOf = (answer: unknown): string => (answer as { result?: string }).result ?? 'none';
 const funding = (reference: string) => ({
-  ...{ account, currency: 'USD', amount: '10000.01' },
-  ...{ reference, reason: 'Wire' },
+  account,
+  currency: 'USD',
+  amount: '10000.01',
+  reference,
+  reason: 'Wire',
 });
 const openRequests = async () =>
   ((await as(ada)('approval list')) as { options: { reference?: string } }[]).map(

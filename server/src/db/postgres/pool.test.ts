@@ -154,7 +154,7 @@ test('a tenant cannot write money, states or attempts by hand', async () => {
 test('a tenant cannot call what only the service itself may do', async () => {
   const statements = [
     `select * from claim_dispatches(array['sandbox'], array[1], array[false], 1000, false)`,
-    `select decide_payout('${own.accountId}', '${newId()}', '${newId()}', 'refund', 'x', 'x', 1, null, null)`,
+    `select decide_payout('${own.accountId}', '${newId()}', '${newId()}', 'refund', 'x', '${newId()}', 'x', '', '', '{}', 1, null, null, null)`,
     'select * from rail_records',
     'select * from rail_messages',
     `select * from commit_payouts(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', true)`,

@@ -102,9 +102,9 @@ async function isReadable(table: string): Promise<boolean> {
 test('a tenant cannot write the rows of another account', async () => {
   const insert = {
     text: `
-      insert into users (account_id, id, internal_user_id, email_index, country, data_key, sealed,
+      insert into users (account_id, id, internal_id_index, email_index, country, data_key, sealed,
         created_at, updated_at)
-      values ($1, $2, 'x', sha256('x'), 'MEX', 'x', 'x', now(), now())`,
+      values ($1, $2, sha256('x'), sha256('x'), 'MEX', 'x', 'x', now(), now())`,
     values: [other.accountId, newId()],
   };
   const what = 'a user of another account';
@@ -285,10 +285,10 @@ test('a transaction that throws leaves nothing, and its connection is as new', a
   const add = (session: Session) =>
     ask(
       session,
-      `insert into users (account_id, id, internal_user_id, email_index, country, data_key, sealed,
+      `insert into users (account_id, id, internal_id_index, email_index, country, data_key, sealed,
          created_at, updated_at)
-       values ($1, $2, $3, sha256($4), 'MEX', 'x', 'x', now(), now())`,
-      [own.accountId, userId, userId, Buffer.from(userId)],
+       values ($1, $2, sha256($3), sha256($3), 'MEX', 'x', 'x', now(), now())`,
+      [own.accountId, userId, Buffer.from(userId)],
     );
   await assert.rejects(
     db.tenantTransaction(own.accountId, async (session) => {

@@ -146,7 +146,7 @@ module.exports = {
       from: {
         path: '^acceptance/',
         pathNot:
-          '^acceptance/(reliability-|rails-trial/|drills/|console/incidents\\.ts|commands\\.ts|service-as-root\\.ts)',
+          '^acceptance/(reliability-|rails-trial/|personal-data/|drills/|console/incidents\\.ts|commands\\.ts|service-as-root\\.ts)',
       },
       to: { path: '^server/' },
     },

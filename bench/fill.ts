@@ -162,7 +162,7 @@ async function copyUsers(client: pg.Client, { payoutId, users }: Fill): Promise<
   const columns = await listColumns(client, 'users');
   const own: Record<string, string> = {
     id: 'f.id',
-    internal_user_id: 'f.id::text',
+    internal_id_index: `sha256(convert_to(f.id::text, 'UTF8'))`,
     email_index: `sha256(convert_to(f.id::text, 'UTF8'))`,
   };
   await client.query(

@@ -11,6 +11,7 @@ import { lacksPrice, type Quote, quotePayer, type RefusalReason } from '../desti
 import { listMissingValues } from '../payouts/commit-refusal.ts';
 import { describeMissingAttributes } from '../payouts/obstacles.ts';
 import type { DeliveryType } from '../rails/contract/declarations.ts';
+import { indexInternalId } from '../users/users.ts';
 import { rankPayers } from './cheapest.ts';
 import type { FileRow, RowColumns, RowFault } from './file/file-row.ts';
 import {
@@ -98,7 +99,7 @@ export async function checkRows(
   drafts: readonly DraftRow[],
 ): Promise<CheckedRow[]> {
   const [users, committed] = await Promise.all([
-    readUsers(owner, drafts),
+    readUsers(owner, drafts, checker.keys),
     readCommitted(owner, drafts),
   ]);
   const facts = drafts.map((draft): Facts => {
@@ -127,15 +128,27 @@ type UserIndex = {
 
 const isText = (text: string | undefined): text is string => text !== undefined;
 
-async function readUsers(owner: Owner, drafts: readonly DraftRow[]): Promise<UserIndex> {
+async function readUsers(
+  owner: Owner,
+  drafts: readonly DraftRow[],
+  keys: KeyRing,
+): Promise<UserIndex> {
+  const named = new Map(
+    drafts
+      .map(({ internalUserId }) => internalUserId)
+      .filter(isText)
+      .map((id) => [indexInternalId({ keys, ...owner }, id).toString('hex'), id]),
+  );
   const rows = await findBatchUsers(owner.session, {
     accountId: owner.accountId,
     ids: drafts.map(({ userId }) => userId).filter(isText),
-    internalIds: drafts.map(({ internalUserId }) => internalUserId).filter(isText),
+    internalIds: [...named.keys()].map((index) => Buffer.from(index, 'hex')),
   });
   return {
     byId: new Map(rows.map((row) => [row.id, row])),
-    byInternalId: new Map(rows.map((row) => [row.internal_user_id, row])),
+    byInternalId: new Map(
+      rows.map((row) => [named.get(row.internal_id_index.toString('hex')) ?? '', row]),
+    ),
   };
 }
 

@@ -8,7 +8,7 @@ import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
 
 const userColumns = {
   id: column.uuid,
-  internal_user_id: column.text,
+  internal_id_index: column.bytes,
   status: column.text,
   kyc_status: column.text,
   session_status: nullable(column.text),
@@ -18,7 +18,7 @@ const userColumns = {
 export type BatchUserRow = RowOf<typeof userColumns>;
 
 const userText = `
-  select u.id, u.internal_user_id, u.status, u.kyc_status, ${sessionStatus} as session_status,
+  select u.id, u.internal_id_index, u.status, u.kyc_status, ${sessionStatus} as session_status,
     u.data_key, u.country
   from users u where u.account_id = $1`;
 
@@ -30,7 +30,7 @@ const findUsersQuery = defineQuery({
 
 const findUsersByNameQuery = defineQuery({
   name: 'find_batch_users_by_name',
-  text: `${userText} and u.internal_user_id = any ($2::text[])`,
+  text: `${userText} and u.internal_id_index = any ($2::bytea[])`,
   columns: userColumns,
 });
 
@@ -99,14 +99,12 @@ const findWalletsQuery = defineQuery({
 
 export async function findBatchUsers(
   session: Session,
-  wanted: { accountId: string; ids: readonly string[]; internalIds: readonly string[] },
+  wanted: { accountId: string; ids: readonly string[]; internalIds: readonly Buffer[] },
 ): Promise<BatchUserRow[]> {
   const { accountId, ids, internalIds } = wanted;
   const found = await Promise.all([
     ids.length === 0 ? [] : many(session, findUsersQuery, [accountId, plainArray(ids)]),
-    internalIds.length === 0
-      ? []
-      : many(session, findUsersByNameQuery, [accountId, textArray(internalIds)]),
+    internalIds.length === 0 ? [] : many(session, findUsersByNameQuery, [accountId, internalIds]),
   ]);
   return found.flat();
 }

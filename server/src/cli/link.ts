@@ -65,19 +65,22 @@ async function create(context: CommandContext, given: Terms) {
     throw new ConfigError('--expires must be from 5m to 30d');
   }
   const { row, token } = await db.tenantTransaction(given.accountId, (session) =>
-    createLink(session, {
-      accountId: given.accountId,
-      userId: given.userId,
-      purpose: given.purpose,
-      destinationToken: given.destinationToken,
-      currency: given.currency,
-      attrSetId: undefined,
-      payoutId: given.payoutId,
-      showsPickupCode: given.showsPickupCode ?? false,
-      redirectUrl: given.redirectUrl ?? '',
-      credentialId: undefined,
-      lifeSeconds,
-    }),
+    createLink(
+      { session, keys: context.keys },
+      {
+        accountId: given.accountId,
+        userId: given.userId,
+        purpose: given.purpose,
+        destinationToken: given.destinationToken,
+        currency: given.currency,
+        attrSetId: undefined,
+        payoutId: given.payoutId,
+        showsPickupCode: given.showsPickupCode ?? false,
+        redirectUrl: given.redirectUrl ?? '',
+        credentialId: undefined,
+        lifeSeconds,
+      },
+    ),
   );
   return { ...writeLink(row), url: getPublicUrl(config, name) + formatLinkPath(token) };
 }
@@ -143,7 +146,8 @@ export const linkCommands = [
     options: { user },
     run: async (context, { user: userId }) => {
       const key = await getUserKey(context, userId);
-      const rows = await listLinks(context.db.system, { ...key, before: undefined, rowsMax });
+      const services = { session: context.db.system, keys: context.keys };
+      const rows = await listLinks(services, { ...key, before: undefined, rowsMax });
       return rows.map(writeLink);
     },
   }),
@@ -155,7 +159,7 @@ export const linkCommands = [
     run: async (context, { user: userId, link: id }) => {
       const key = await getUserKey(context, userId);
       return context.db.tenantTransaction(key.accountId, async (session) =>
-        writeLink(await revokeLink(session, { ...key, id })),
+        writeLink(await revokeLink({ session, keys: context.keys }, { ...key, id })),
       );
     },
   }),

@@ -158,8 +158,8 @@ const approvalCommands = [
     permission: 'read',
     about: 'list what waits for a second person; who runs the same command approves it',
     options: { limit: limit.optional() },
-    run: async ({ db }, { limit: count = 100 }) =>
-      (await listOpenApprovals(db.system, count)).map(({ id, parameters, ...row }) => ({
+    run: async (context, { limit: count = 100 }) =>
+      (await listOpenApprovals(services(context), count)).map(({ id, parameters, ...row }) => ({
         approval: id,
         ...row,
         options: JSON.parse(parameters) as unknown,

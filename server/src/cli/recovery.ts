@@ -17,6 +17,7 @@ export const recoveryCommands = [
     options: { reason, acceptUnlisted: flag('although a rail has not listed its payments') },
     run: async (context, { reason: why, acceptUnlisted: acceptsUnlisted }) => ({
       result: await releaseRecovery(context, {
+        operatorId: context.operator.id,
         decidedBy: context.operator.name,
         reason: why,
         acceptsUnlisted,

@@ -75,7 +75,13 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
         rates: () => neverRates,
         readPolicy: twoPersonsAbove(1_000_000),
       },
-      { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
+      {
+        ...payout,
+        action,
+        decidedBy: 'ada',
+        operatorId: '00000000-0000-7000-8000-0000000000aa',
+        reason: 'a test',
+      },
     );
   return { rail, dispatcher, notify, decide };
 }

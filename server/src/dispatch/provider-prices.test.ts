@@ -130,7 +130,13 @@ function openMarket(rails: readonly Rail[], first: StoredPrice[]) {
           rates: () => rates,
           readPolicy: async () => ({ persons: 1, aboveUsd: 0n }),
         },
-        { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
+        {
+          ...payout,
+          action,
+          decidedBy: 'ada',
+          operatorId: '00000000-0000-7000-8000-0000000000aa',
+          reason: 'a test',
+        },
       ),
   };
 }

@@ -129,10 +129,31 @@ const mark: Statement = {
     where recovery_id = $1 and rail = $2`,
 };
 
+const openRelease = defineQuery({
+  name: 'open_recovery_release',
+  text: `select id, about from open_recovery_release()`,
+  columns: { id: column.uuid, about: column.bytes },
+});
+
+const releaseColumns = {
+  operator_id: column.uuid,
+  decided_by: column.text,
+  reason: column.text,
+  mac: column.bytes,
+} as const;
+
+const releasesAbout = defineQuery({
+  name: 'list_recovery_releases_about',
+  text: `
+    select operator_id, decided_by, reason, mac from recovery_releases
+    where recovery_id = $1 and about = $2`,
+  columns: releaseColumns,
+});
+
 const release = defineQuery({
   name: 'release_recovery',
-  text: `select release_recovery($1, $2, $3) as result`,
-  columns: { result: column.oneOf('waiting', 'released', 'not_listed', 'none') },
+  text: `select release_recovery($1, $2, $3, $4, $5, $6, $7, $8) as result`,
+  columns: { result: column.oneOf('waiting', 'released', 'not_listed') },
 });
 
 const close: Statement = {
@@ -247,14 +268,32 @@ export async function markRecoveryRail(
 
 export type ReleaseResult = RowOf<typeof release.columns>['result'];
 
+/** What a release would be about, locked; undefined where no recovery is open. */
+export const openRecoveryRelease = (session: Session) => maybeOne(session, openRelease);
+
+export type GivenRelease = RowOf<typeof releaseColumns>;
+
+export const listReleasesAbout = (
+  session: Session,
+  { id, about }: { id: string; about: Buffer },
+): Promise<GivenRelease[]> => many(session, releasesAbout, [id, about]);
+
 export async function releaseRecoveryRow(
   session: Session,
-  { decidedBy, reason, acceptsUnlisted }: RecoveryRelease,
+  recovery: { id: string; about: Buffer },
+  given: RecoveryRelease & { mac: Buffer; others: number },
 ): Promise<ReleaseResult> {
-  return (await one(session, release, [decidedBy, reason, acceptsUnlisted])).result;
+  const { operatorId, decidedBy, reason, mac, others, acceptsUnlisted } = given;
+  const values = [recovery.id, operatorId, decidedBy, reason, recovery.about, mac, others];
+  return (await one(session, release, [...values, acceptsUnlisted])).result;
 }
 
-export type RecoveryRelease = { decidedBy: string; reason: string; acceptsUnlisted: boolean };
+export type RecoveryRelease = {
+  operatorId: string;
+  decidedBy: string;
+  reason: string;
+  acceptsUnlisted: boolean;
+};
 
 export async function closeRecovery(session: Session, id: string): Promise<void> {
   await exec(session, close, [id]);

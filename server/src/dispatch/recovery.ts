@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
+import { findGenuineOperator, isMac } from '../operators/operators.ts';
 import type { Instruction, Rail, RecoveredPayment } from '../rails/contract/contract.ts';
 import { decodeReference, encodeReference } from '../rails/contract/references.ts';
 import {
@@ -11,10 +13,13 @@ import {
   countUnknownReferences,
   findLastActivity,
   findOpenRecovery,
+  type GivenRelease,
   listRecovered,
   listRecoveryRails,
   listReleases,
+  listReleasesAbout,
   markRecoveryRail,
+  openRecoveryRelease,
   type RecoveredRow,
   type RecoveryRailRow,
   type RecoveryRelease,
@@ -251,11 +256,24 @@ export async function describeRecovery({
  * @throws AppError illegal_move when no recovery is open or a rail has not listed its payments.
  */
 export async function releaseRecovery(
-  { db }: Pick<RecoveryServices, 'db'>,
+  { db, keys }: Pick<RecoveryServices, 'db'> & { keys: KeyRing },
   release: RecoveryRelease,
 ): Promise<Extract<ReleaseResult, 'waiting' | 'released'>> {
-  const result = await db.systemTransaction((session) => releaseRecoveryRow(session, release));
-  if (result === 'none') throw new AppError('illegal_move', 'no recovery is open');
+  const result = await db.systemTransaction(async (session) => {
+    const recovery = await openRecoveryRelease(session);
+    if (recovery === undefined) throw new AppError('illegal_move', 'no recovery is open');
+    let others = 0;
+    for (const row of await listReleasesAbout(session, recovery)) {
+      if (row.operator_id === release.operatorId) continue;
+      if (!isMac(row.mac, computeMac(keys, recovery, row))) continue;
+      const other = await findGenuineOperator({ session, keys }, { id: row.operator_id });
+      if (other !== undefined) others += 1;
+    }
+    const { operatorId, decidedBy, reason } = release;
+    const row = { operator_id: operatorId, decided_by: decidedBy, reason };
+    const mac = computeMac(keys, recovery, row);
+    return releaseRecoveryRow(session, recovery, { ...release, mac, others });
+  });
   if (result === 'not_listed') {
     throw new AppError(
       'illegal_move',
@@ -264,4 +282,14 @@ export async function releaseRecovery(
     );
   }
   return result;
+}
+
+/** What a release vouches for: one that was written past the service does not count. */
+function computeMac(
+  keys: KeyRing,
+  { id, about }: { id: string; about: Buffer },
+  { operator_id: operatorId, decided_by: by, reason }: Omit<GivenRelease, 'mac'>,
+): Buffer {
+  const row = [id, about.toString('hex'), operatorId, by, reason];
+  return keys.mac(rowContext('recovery_releases', ...row));
 }

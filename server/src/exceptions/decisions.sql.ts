@@ -1,12 +1,45 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import { column, defineQuery, exec, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+import {
+  column,
+  defineQuery,
+  exec,
+  many,
+  maybeOne,
+  nullable,
+  one,
+  type RowOf,
+} from '../db/rows.ts';
 import { termColumns } from '../dispatch/dispatch.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 
 const decide = defineQuery({
   name: 'decide_payout',
-  text: `select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as result`,
+  text: `
+    select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as result`,
   columns: { result: column.oneOf('done', 'waiting', 'illegal', 'not_found') },
+});
+
+const openDecision = defineQuery({
+  name: 'open_decision',
+  text: `select open_decision($1, $2, $3, $4, $5, $6) as about`,
+  columns: { about: nullable(column.bytes) },
+});
+
+const voteColumns = {
+  id: column.uuid,
+  decided_by: column.text,
+  operator_id: column.uuid,
+  reason: column.text,
+  mac: column.bytes,
+} as const;
+
+const votes = defineQuery({
+  name: 'list_votes',
+  text: `
+    select id, decided_by, operator_id, reason, mac from payout_decisions
+    where account_id = $1 and payout_id = $2 and action = $3 and about = $4 and not is_effective
+    order by decided_at desc limit 100`,
+  columns: voteColumns,
 });
 
 const close: Statement = {
@@ -80,17 +113,45 @@ const accountOfPayout = defineQuery({
 
 export type DecideResult = RowOf<typeof decide.columns>['result'];
 
+export type NextPayer = { rail: string; payerKey: string; providerPrice: string | undefined };
+
+type Asked = { accountId: string; payoutId: string; action: string };
+
+const describeNext = (next: NextPayer | undefined) => [
+  next?.rail ?? null,
+  next?.payerKey ?? null,
+  next?.providerPrice ?? null,
+];
+
+/** Locks the payout and answers the digest of what is decided; undefined without such a payout. */
+export async function openDecisionOf(
+  session: Session,
+  { accountId, payoutId, action, next }: Asked & { next: NextPayer | undefined },
+): Promise<Buffer | undefined> {
+  const values = [accountId, payoutId, action, ...describeNext(next)];
+  return (await one(session, openDecision, values)).about ?? undefined;
+}
+
+export type VoteRow = RowOf<typeof voteColumns>;
+
+/** Earlier decisions about exactly this that wait for another person. */
+export const listVotes = (
+  session: Session,
+  { accountId, payoutId, action, about }: Asked & { about: Buffer },
+): Promise<VoteRow[]> => many(session, votes, [accountId, payoutId, action, about]);
+
 export async function decidePayoutRow(
   session: Session,
-  decision: {
-    accountId: string;
-    payoutId: string;
+  decision: Asked & {
     id: string;
-    action: string;
     decidedBy: string;
+    operatorId: string;
     reason: string;
+    about: Buffer;
+    mac: Buffer;
+    votes: readonly string[];
     personsNeeded: number;
-    next: { rail: string; payerKey: string; providerPrice: string | undefined } | undefined;
+    next: NextPayer | undefined;
   },
 ): Promise<DecideResult> {
   const { result } = await one(session, decide, [
@@ -99,11 +160,13 @@ export async function decidePayoutRow(
     decision.id,
     decision.action,
     decision.decidedBy,
+    decision.operatorId,
     decision.reason,
+    decision.about,
+    decision.mac,
+    decision.votes,
     decision.personsNeeded,
-    decision.next?.rail ?? null,
-    decision.next?.payerKey ?? null,
-    decision.next?.providerPrice ?? null,
+    ...describeNext(decision.next),
   ]);
   return result;
 }

@@ -9,17 +9,21 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { createPersons } from '../../testing/setups/persons.ts';
 import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { getRate } from '../core/rate.ts';
 import { getDestinationToken } from '../destinations/catalogue.ts';
 import type { Rules } from '../dispatch/dispatch.ts';
+import { revokeOperator } from '../operators/operators.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { type DecisionAction, decidePayout, listExceptions } from './decisions.ts';
 
 let money: MoneyTest;
 let owner: Owner;
+let person: ReturnType<typeof createPersons>;
 before(async () => {
   money = await createMoneyTest();
+  person = createPersons(money);
   owner = await money.createOwner({ USD: 1_000_000_000n });
 });
 afterEach(() => money.assertSound());
@@ -30,7 +34,7 @@ const rates = createRates({ 'USD/MXN': getRate('20') });
 function open(answer: () => RailAnswer, rules?: Rules) {
   const rail = createFakeRail(answer);
   const dispatcher = money.createDispatcherOf([rail], { rates, ...(rules && { rules }) });
-  const decide = (payout: CommittedPayout, action: DecisionAction, decidedBy = 'Ada') =>
+  const decide = async (payout: CommittedPayout, action: DecisionAction, name = 'ada') =>
     decidePayout(
       {
         db: money.db,
@@ -39,7 +43,7 @@ function open(answer: () => RailAnswer, rules?: Rules) {
         rates: () => rates,
         readPolicy: twoPersonsAbove(10_000),
       },
-      { ...payout, action, decidedBy, reason: 'a test' },
+      { ...payout, action, ...(await person(name)), reason: 'a test' },
     );
   return { rail, dispatcher, decide };
 }
@@ -111,12 +115,55 @@ describe('a payout of high value', () => {
     const kit = open(() => ({ outcome: 'paid' }), hit);
     const payout = await money.quoteAndCommit(owner, { sourceMinor: 1_000_001n });
     await kit.dispatcher.runDue();
-    assert.equal(await kit.decide(payout, 'release', 'Ada'), 'waiting');
-    assert.equal(await kit.decide(payout, 'release', 'Ada'), 'waiting');
-    assert.equal(await kit.decide(payout, 'refund', 'Bob'), 'waiting');
+    assert.equal(await kit.decide(payout, 'release', 'ada'), 'waiting');
+    assert.equal(await kit.decide(payout, 'release', 'ada'), 'waiting');
+    assert.equal(await kit.decide(payout, 'refund', 'bob'), 'waiting');
     assert.equal(await statusOf(payout), 'HOLD');
-    assert.equal(await kit.decide(payout, 'release', 'Bob'), 'done');
+    assert.equal(await kit.decide(payout, 'release', 'bob'), 'done');
     assert.equal(await statusOf(payout), 'PROCESSING');
+  });
+
+  async function holdLarge() {
+    const kit = open(() => ({ outcome: 'paid' }), hit);
+    const payout = await money.quoteAndCommit(owner, { sourceMinor: 1_000_001n });
+    await kit.dispatcher.runDue();
+    return { kit, payout };
+  }
+
+  it('is not released by a vote that was given before another exception opened', async () => {
+    const { kit, payout } = await holdLarge();
+    assert.equal(await kit.decide(payout, 'release', 'ada'), 'waiting');
+    await money.rows(
+      `select open_exception($1, $2, 'bank', 'velocity', 'over a limit', null, null, environment_now())`,
+      [owner.accountId, payout.payoutId],
+    );
+    assert.equal(await kit.decide(payout, 'release', 'bob'), 'waiting');
+    assert.equal(await statusOf(payout), 'HOLD');
+    assert.equal(await kit.decide(payout, 'release', 'ada'), 'done');
+  });
+
+  it('is not released by a vote that was written past the service', async () => {
+    const { kit, payout } = await holdLarge();
+    assert.equal(await kit.decide(payout, 'release', 'ada'), 'waiting');
+    const bob = await person('bob');
+    // The second vote, as whoever can write to the database would copy the first one.
+    await money.rows(
+      `insert into payout_decisions select (jsonb_populate_record(d, jsonb_build_object(
+         'id', gen_random_uuid(), 'decided_by', 'bob', 'operator_id', $2::uuid))).*
+       from payout_decisions d where payout_id = $1`,
+      [payout.payoutId, bob.operatorId],
+    );
+    assert.equal(await kit.decide(payout, 'release', 'ada'), 'waiting');
+    assert.equal(await kit.decide(payout, 'release', 'bob'), 'done');
+  });
+
+  it('is not released by the vote of an operator who was revoked since', async () => {
+    const { kit, payout } = await holdLarge();
+    assert.equal(await kit.decide(payout, 'release', 'mal'), 'waiting');
+    const { decidedBy: name, operatorId: id } = await person('mal');
+    await revokeOperator(money.db.system, { id, name, role: 'approver' });
+    assert.equal(await kit.decide(payout, 'release', 'bob'), 'waiting');
+    assert.equal(await kit.decide(payout, 'release', 'ada'), 'done');
   });
 
   it('needs both again for a later exception', async () => {
@@ -126,12 +173,12 @@ describe('a payout of high value', () => {
     );
     const payout = await money.quoteAndCommit(owner, { sourceMinor: 1_000_001n });
     await kit.dispatcher.runDue();
-    assert.equal(await kit.decide(payout, 'not_paid', 'Ada'), 'waiting');
+    assert.equal(await kit.decide(payout, 'not_paid', 'ada'), 'waiting');
     isPaid = true;
     await advanceToNextQuery(money, payout);
     await kit.dispatcher.runDue();
     assert.equal(await statusOf(payout), 'COMPLETED');
-    await assert.rejects(kit.decide(payout, 'not_paid', 'Bob'), /is not possible/);
+    await assert.rejects(kit.decide(payout, 'not_paid', 'bob'), /is not possible/);
   });
 });
 
@@ -206,7 +253,7 @@ describe('a payout without a payer left', () => {
       rates: () => rates,
       readPolicy: twoPersonsAbove(10_000),
     };
-    const decision = { ...payout, decidedBy: 'Ada', reason: 'a test' } as const;
+    const decision = { ...payout, ...(await person('ada')), reason: 'a test' } as const;
     await assert.rejects(
       decidePayout({ ...services, router: alone.router }, { ...decision, action: 'retry' }),
       /no other payer can pay/,

@@ -1,23 +1,29 @@
 import { getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { KeyRing } from '../core/sealing.ts';
-import type { Database } from '../db/postgres/pool.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { getDestinationToken } from '../destinations/catalogue.ts';
 import { findFreshPrice, getProviderCost } from '../destinations/provider-pricing.ts';
 import { listTriedPayers } from '../dispatch/dispatch.ts';
 import { describeTerms } from '../dispatch/failover.ts';
 import { findNextPayer, type RouterServices } from '../dispatch/routing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { findGenuineOperator, isMac } from '../operators/operators.ts';
 import { needsTwoPersons, type Policy } from '../operators/policies.ts';
 import { clearPayout } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
 import {
   closeUnmatched,
   type DecidedPayoutRow,
+  type DecideResult,
   decidePayoutRow,
   findDecidedPayout,
+  listVotes,
+  type NextPayer,
+  openDecisionOf,
   openMissingRails,
+  type VoteRow,
 } from './decisions.sql.ts';
 import { type ExceptionRow, listExceptionRows } from './exceptions.sql.ts';
 
@@ -43,7 +49,7 @@ export type Decision = {
   action: DecisionAction;
   /** The name of the operator, and the id. */
   decidedBy: string;
-  operatorId?: string;
+  operatorId: string;
   reason: string;
 };
 
@@ -72,13 +78,9 @@ export async function decidePayout(
   const next = decision.action === 'retry' ? await findRetry(services, payout) : undefined;
   const money = { currency: payout.source_currency, minor: payout.source_amount };
   const needsTwo = needsTwoPersons(await services.readPolicy(), money, services.rates());
+  const counted = { personsNeeded: needsTwo ? 2 : 1, next };
   const result = await db.systemTransaction((session) =>
-    decidePayoutRow(session, {
-      ...decision,
-      id: newId(),
-      personsNeeded: needsTwo ? 2 : 1,
-      next,
-    }),
+    storeDecision({ session, keys: services.keys }, decision, counted),
   );
   if (result === 'not_found') throw new AppError('not_found', 'payout not found');
   if (result === 'illegal') {
@@ -96,9 +98,43 @@ export async function decidePayout(
   return result;
 }
 
+/** A decision counts for what was open when it was made, by an operator who exists, as it was written. */
+async function storeDecision(
+  { session, keys }: VoteServices,
+  decision: Decision,
+  { personsNeeded, next }: { personsNeeded: number; next: NextPayer | undefined },
+): Promise<DecideResult> {
+  const about = await openDecisionOf(session, { ...decision, next });
+  if (about === undefined) return 'not_found';
+  const asked = { ...decision, about };
+  const votes: string[] = [];
+  for (const row of await listVotes(session, asked)) {
+    if (!isMac(row.mac, computeMac(keys, asked, row))) continue;
+    const voter = await findGenuineOperator({ session, keys }, { id: row.operator_id });
+    if (voter !== undefined) votes.push(row.id);
+  }
+  const id = newId();
+  const { decidedBy, operatorId, reason } = decision;
+  const row = { id, decided_by: decidedBy, operator_id: operatorId, reason };
+  const mac = computeMac(keys, asked, row);
+  return decidePayoutRow(session, { ...asked, id, mac, votes, personsNeeded, next });
+}
+
+type VoteServices = { session: Session; keys: KeyRing };
+
+function computeMac(
+  keys: KeyRing,
+  asked: { accountId: string; payoutId: string; action: string; about: Buffer },
+  { id, decided_by: by, operator_id: operatorId, reason }: Omit<VoteRow, 'mac'>,
+): Buffer {
+  const { accountId, payoutId, action, about } = asked;
+  const row = [accountId, payoutId, id, action, by, operatorId, reason, about.toString('hex')];
+  return keys.mac(rowContext('payout_decisions', ...row));
+}
+
 /** Who created or committed a payout does not approve it. @throws AppError own_payout. */
 function refuseMaker(payout: DecidedPayoutRow, { action, operatorId }: Decision): void {
-  if (action !== 'release' || !payout.has_open_approval || operatorId === undefined) return;
+  if (action !== 'release' || !payout.has_open_approval) return;
   if (operatorId !== payout.created_by && operatorId !== payout.committed_by) return;
   throw new AppError('own_payout', 'Who made a payout cannot approve it: another operator must');
 }

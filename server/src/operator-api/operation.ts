@@ -172,20 +172,24 @@ function toOptions(options: Command['options'], input: object): Record<string, u
   return given;
 }
 
-type Asked = { given: Readonly<Record<string, unknown>>; isBody: boolean };
+type Asked = {
+  given: Readonly<Record<string, unknown>>;
+  isBody: boolean;
+  /** The request that the operator approves with it. */
+  approves?: string;
+};
 
 /** @throws AppError, with every fault of the fields. */
 export async function perform(
   { env, principal, request }: RouteContext<OperatorServices>,
   command: ReturnType<typeof getCommand>,
-  { given, isBody }: Asked,
+  { given, isBody, approves }: Asked,
 ): Promise<unknown> {
   try {
-    return await command.perform(
-      openContext(env, principal),
-      given,
-      describeCircumstances(env, request),
-    );
+    return await command.perform(openContext(env, principal), given, {
+      ...describeCircumstances(env, request),
+      ...(approves !== undefined && { approves }),
+    });
   } catch (error) {
     throw toAppError(error, isBody);
   }

@@ -71,13 +71,20 @@ const approveRoute = (): Route<OperatorServices> =>
     response: changeAnswer(objectAnswer).meta({ id: 'Approved' }),
     refusals: [404, 409],
     handle: async (context, { params, body }) => {
-      const asked = await getRequestedAct(context.env.db.system, params.approval);
+      const asked = await getRequestedAct(
+        { session: context.env.db.system, keys: context.env.commandContext.keys },
+        params.approval,
+      );
       if (!approvedHere.has(asked.action)) {
         const detail = `${asked.action} is approved by the same command: outlay admin ${asked.action}`;
         throw new AppError('illegal_move', detail);
       }
       const given = { ...asked.parameters, reason: body.reason };
-      const answer = await perform(context, getCommand(asked.action), { given, isBody: true });
+      const answer = await perform(context, getCommand(asked.action), {
+        given,
+        isBody: true,
+        approves: asked.id,
+      });
       if (isWaiting(answer)) return { result: 'waiting', approval: params.approval, outcome: null };
       const outcome = typeof answer === 'object' ? toPlain(answer) : {};
       return { result: 'done', approval: '', outcome };

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { findOpenRequest, requestApproval } from './approvals.ts';
+import { requestApproval } from './approvals.ts';
 import { countOwners, type Operator } from './operators.ts';
 import { getPolicy, needsTwoPersons, type PolicyAction } from './policies.ts';
 import { isPermitted, listRolesWith, type Permission } from './roles.ts';
@@ -51,6 +51,8 @@ export type Circumstances = {
   /** Where the request comes from, and which one it is. */
   readonly address: string;
   readonly requestId?: string;
+  /** The request for a second person that the operator approves, where it is known which one. */
+  readonly approves?: string;
   readRates(): Promise<MidRates> | MidRates;
 };
 
@@ -152,10 +154,11 @@ async function findMissingApproval<Context extends ActContext, Values>(
   }
   const { reason: _reason, ...parameters } = command.given;
   const request = { action: command.name, parameters, reason: command.reason };
-  return context.db.systemTransaction(async (session) => {
-    const state = await requestApproval(session, context.operator, request);
-    if (state === 'approved') return undefined;
-    return (await findOpenRequest(session, request)) ?? '';
+  const expected = circumstances.approves;
+  const { db, keys, operator } = context;
+  return db.systemTransaction(async (session) => {
+    const asked = await requestApproval({ session, keys }, operator, { ...request, expected });
+    return asked.state === 'approved' ? undefined : asked.id;
   });
 }
 

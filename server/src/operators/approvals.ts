@@ -1,10 +1,20 @@
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Session } from '../db/postgres/pool.ts';
-import { endApproval, findApproval, findOpenApproval, insertApproval } from './approvals.sql.ts';
-import type { Operator } from './operators.ts';
-
-export { type OpenApprovalRow, selectOpenApprovals as listOpenApprovals } from './approvals.sql.ts';
+import { rowContext } from '../core/sealing.ts';
+import {
+  endApproval,
+  findApproval,
+  findOpenApproval,
+  insertApproval,
+  type ListedRow,
+  lockApprovals,
+  type NewApproval,
+  type OpenRow,
+  readNow,
+  selectOpenApprovals,
+  wasJustApproved,
+} from './approvals.sql.ts';
+import { findGenuineOperator, isMac, type Operator, type OperatorServices } from './operators.ts';
 
 /**
  * Actions that need two persons. The first one requests it; it is done when a second, different
@@ -26,43 +36,88 @@ export function formatParameters(parameters: Readonly<Record<string, unknown>>):
   return JSON.stringify(Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-/**
- * Records that the operator wants the action. `approved`: another one wanted it before, and the caller
- * does it now; a crash in between costs two new requests, and never does it twice.
- */
-export async function requestApproval(
-  session: Session,
-  operator: Operator,
-  { action, parameters, reason }: Approval,
-): Promise<'waiting' | 'approved'> {
-  const text = formatParameters(parameters);
-  let open = await findOpenApproval(session, action, text);
-  if (open?.is_expired === true) {
-    await endApproval(session, open.id, { result: 'expired' });
-    open = undefined;
-  }
-  if (open === undefined) {
-    const request = { id: newId(), action, parameters: text, reason };
-    const isNew = await insertApproval(session, {
-      ...request,
-      requestedBy: operator.id,
-      seconds: approvalSeconds,
-    });
-    if (isNew) return 'waiting';
-    // Another process inserted it in the meantime.
-    open = await findOpenApproval(session, action, text);
-  }
-  if (open === undefined || open.requested_by === operator.id) return 'waiting';
-  const ended = { result: 'approved', approvedBy: operator.id } as const;
-  return (await endApproval(session, open.id, ended)) ? 'approved' : 'waiting';
+/** What a request vouches for: a row that was written or changed past the service counts for nothing. */
+function computeMac(keys: OperatorServices['keys'], row: Omit<NewApproval, 'mac'>): Buffer {
+  const { id, action, parameters, requested_by: by, reason, expires_at: expiresAt } = row;
+  return keys.mac(
+    rowContext('approvals', id, action, parameters, by, reason, expiresAt.toISOString()),
+  );
 }
 
-/** The id of the request that waits for a second person. */
-export async function findOpenRequest(
-  session: Session,
-  { action, parameters }: Omit<Approval, 'reason'>,
-): Promise<string | undefined> {
-  return (await findOpenApproval(session, action, formatParameters(parameters)))?.id;
+/** Whether its requester made it, and is still an operator. */
+async function isValid(services: OperatorServices, row: NewApproval): Promise<boolean> {
+  if (!isMac(row.mac, computeMac(services.keys, row))) return false;
+  return (await findGenuineOperator(services, { id: row.requested_by })) !== undefined;
+}
+
+/** The open request, unless it has expired or lapsed; such a one is ended. */
+async function findValidRequest(
+  services: OperatorServices,
+  action: string,
+  parameters: string,
+): Promise<OpenRow | undefined> {
+  const { session } = services;
+  const open = await findOpenApproval(session, action, parameters);
+  if (open === undefined) return undefined;
+  if (!open.is_expired && (await isValid(services, open))) return open;
+  await endApproval(session, open.id, { result: open.is_expired ? 'expired' : 'lapsed' });
+  return undefined;
+}
+
+/**
+ * Records that the operator wants the action. `approved`: another one wanted it before, and the caller
+ * does it now; a crash in between costs two new requests, and never does it twice. `expected`: the
+ * request that the operator was shown, where it is known.
+ *
+ * @throws AppError illegal_move where another operator has approved the same at the same moment, or
+ * `expected` has ended.
+ */
+export async function requestApproval(
+  services: OperatorServices,
+  operator: Operator,
+  { action, parameters, reason, expected }: Approval & { expected?: string | undefined },
+): Promise<{ state: 'waiting'; id: string } | { state: 'approved' }> {
+  const { session, keys } = services;
+  const text = formatParameters(parameters);
+  await lockApprovals(session, action, text);
+  const open = await findValidRequest(services, action, text);
+  if (expected !== undefined && open?.id !== expected) {
+    throw new AppError(
+      'illegal_move',
+      'the request was approved, withdrawn or has lapsed meanwhile',
+    );
+  }
+  if (open !== undefined) {
+    if (open.requested_by === operator.id) return { state: 'waiting', id: open.id };
+    await endApproval(session, open.id, { result: 'approved', approvedBy: operator.id });
+    return { state: 'approved' };
+  }
+  if (await wasJustApproved(session, action, text)) {
+    const detail =
+      'exactly this was approved a moment ago; to do it once more, repeat it in ten seconds';
+    throw new AppError('illegal_move', detail);
+  }
+  const expiresAt = new Date((await readNow(session)).getTime() + approvalSeconds * 1000);
+  const row = { id: newId(), action, parameters: text, requested_by: operator.id, reason };
+  const dated = { ...row, expires_at: expiresAt };
+  await insertApproval(session, { ...dated, mac: computeMac(keys, dated) });
+  return { state: 'waiting', id: row.id };
+}
+
+export type OpenApproval = Omit<ListedRow, 'mac' | 'requester'>;
+
+/** Oldest first; `requested_by` is the name. */
+export async function listOpenApprovals(
+  services: OperatorServices,
+  count: number,
+): Promise<OpenApproval[]> {
+  const listed: OpenApproval[] = [];
+  for (const row of await selectOpenApprovals(services.session, count)) {
+    if (!(await isValid(services, row))) continue;
+    const { mac: _, requester, ...shown } = row;
+    listed.push({ ...shown, requested_by: requester });
+  }
+  return listed;
 }
 
 export type RequestedAct = {
@@ -72,9 +127,12 @@ export type RequestedAct = {
 };
 
 /** What a request that waits would do. @throws AppError not_found. */
-export async function getRequestedAct(session: Session, id: string): Promise<RequestedAct> {
-  const open = await findApproval(session, id);
-  if (open === undefined || open.is_expired) {
+export async function getRequestedAct(
+  services: OperatorServices,
+  id: string,
+): Promise<RequestedAct> {
+  const open = await findApproval(services.session, id);
+  if (open === undefined || open.is_expired || !(await isValid(services, open))) {
     throw new AppError('not_found', 'no request with this id waits');
   }
   const parameters = JSON.parse(open.parameters) as Record<string, unknown>;
@@ -82,7 +140,10 @@ export async function getRequestedAct(session: Session, id: string): Promise<Req
 }
 
 /** Takes back a request that waits. @throws AppError not_found. */
-export async function withdrawApproval(session: Session, id: string): Promise<void> {
+export async function withdrawApproval(
+  session: OperatorServices['session'],
+  id: string,
+): Promise<void> {
   const open = await findApproval(session, id);
   if (open === undefined || !(await endApproval(session, id, { result: 'withdrawn' }))) {
     throw new AppError('not_found', 'no request with this id waits');

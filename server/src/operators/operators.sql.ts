@@ -57,7 +57,9 @@ const replaceKey: Statement = {
 
 const revoke: Statement = {
   name: 'revoke_operator',
-  text: `update operators set revoked_at = clock_timestamp() where id = $1 and revoked_at is null`,
+  text: `
+    update operators set revoked_at = clock_timestamp(), mac = ''
+    where id = $1 and revoked_at is null`,
 };
 
 const owners = defineQuery({

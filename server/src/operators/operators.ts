@@ -4,6 +4,7 @@ import { hashSecret, newId, newSecret } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import { lockEnvironment } from '../db/environment-record.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { endApprovalsOf } from './approvals.sql.ts';
 import {
   countOperators,
   countOwners,
@@ -100,7 +101,12 @@ export function isGenuineOperator(
   keys: KeyRing,
   row: Pick<OperatorRow, 'id' | 'name' | 'role' | 'secret_hash' | 'mac'>,
 ): boolean {
-  return timingSafeEqual(row.mac, computeMac(keys, row));
+  return isMac(row.mac, computeMac(keys, row));
+}
+
+/** The stored code may be empty: that of a row that has ended. */
+export function isMac(stored: Buffer, expected: Buffer): boolean {
+  return stored.length === expected.length && timingSafeEqual(stored, expected);
 }
 
 /** The operator of a name or an id, unless it is revoked or its row is not genuine. */
@@ -154,7 +160,7 @@ export async function listOperators({ session, keys }: OperatorServices) {
     key_created_at: row.key_created_at,
     revoked_at: row.revoked_at,
     // False: the row was changed past the service, and its key admits nobody.
-    is_genuine: timingSafeEqual(row.mac, computeMac(keys, row)),
+    is_genuine: row.revoked_at === null ? isGenuineOperator(keys, row) : row.mac.length === 0,
   }));
 }
 
@@ -180,7 +186,8 @@ export async function renewOperatorKey(
 }
 
 /**
- * Revokes an operator; nothing that the person does afterwards is accepted.
+ * Revokes an operator; nothing that the person does afterwards is accepted, and what the person has
+ * requested lapses.
  *
  * @throws AppError not_found, illegal_move where no owner would be left.
  */
@@ -192,4 +199,5 @@ export async function revokeOperator(session: Session, operator: Operator): Prom
   if (!(await revokeOperatorRow(session, operator.id))) {
     throw new AppError('not_found', `there is no operator ${operator.name}`);
   }
+  await endApprovalsOf(session, operator.id);
 }

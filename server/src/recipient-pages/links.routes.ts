@@ -99,17 +99,20 @@ function createRoute(): Route<DestinationServices> {
       return write(
         async (session) => {
           const payoutId = await readPayout(session, { accountId, userId, body });
-          const { row, token } = await createLink(session, {
-            accountId,
-            userId,
-            purpose: body.purpose,
-            ...destination,
-            payoutId,
-            showsPickupCode: body.shows_pickup_code,
-            redirectUrl: body.redirect_url,
-            credentialId: principal.credentialId,
-            lifeSeconds: body.expires_in_seconds ?? linkLifeSeconds[body.purpose],
-          });
+          const { row, token } = await createLink(
+            { session, keys: env.keys },
+            {
+              accountId,
+              userId,
+              purpose: body.purpose,
+              ...destination,
+              payoutId,
+              showsPickupCode: body.shows_pickup_code,
+              redirectUrl: body.redirect_url,
+              credentialId: principal.credentialId,
+              lifeSeconds: body.expires_in_seconds ?? linkLifeSeconds[body.purpose],
+            },
+          );
           return { ...writeLink(row), url: request.baseUrl + formatLinkPath(token) };
         },
         { aboutUser: userId },
@@ -196,7 +199,7 @@ function listRoute(): Route<DestinationServices> {
       const count = query.number_of_records;
       const [before] = readCursor(query.cursor, ['uuid']) ?? [];
       const page = { accountId, userId, before, rowsMax: count + 1 };
-      const rows = await listLinks(env.db.tenant(accountId), page);
+      const rows = await listLinks({ session: env.db.tenant(accountId), keys: env.keys }, page);
       return toPage(rows, count, { cursor: (row) => cursorOf([row.id]), write: writeLink });
     },
   });
@@ -217,12 +220,13 @@ function revokeRoute(): Route<DestinationServices> {
     }),
     response: linkAnswer,
     refusals: [404],
-    handle: ({ accountId, write }: Context, { params }) => {
+    handle: ({ env, accountId, write }: Context, { params }) => {
       const userId = readUserToken(params.user_token);
       const id = findTokenId('link', params.link_token);
       if (id === undefined) throw new AppError('not_found', 'Link not found');
       return write(
-        async (session) => writeLink(await revokeLink(session, { accountId, userId, id })),
+        async (session) =>
+          writeLink(await revokeLink({ session, keys: env.keys }, { accountId, userId, id })),
         {
           isOneEffect: true,
         },

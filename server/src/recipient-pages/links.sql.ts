@@ -17,16 +17,20 @@ const linkColumns = {
   attr_set_id: nullable(column.uuid),
   payout_id: nullable(column.uuid),
   shows_pickup_code: column.boolean,
-  redirect_url: column.text,
+  /** Sealed under the key of the user, which is beside it. */
+  redirect_url: column.bytes,
+  data_key: column.bytes,
   created_at: column.instant,
   expires_at: column.instant,
   ended_at: nullable(column.instant),
   status: column.oneOf(...linkStatuses),
 };
-export type LinkRow = RowOf<typeof linkColumns>;
+export type StoredLink = RowOf<typeof linkColumns>;
 
 const names = `id, user_id, purpose, destination_token, currency, attr_set_id, payout_id,
   shows_pickup_code, redirect_url, created_at, expires_at, ended_at,
+  (select u.data_key from users u where u.account_id = recipient_links.account_id
+    and u.id = recipient_links.user_id) as data_key,
   case when ended_as <> '' then ended_as when environment_now() >= expires_at then 'EXPIRED'
     else 'OPEN' end as status`;
 
@@ -90,8 +94,9 @@ const setQuery = defineQuery({
 
 const userStateQuery = defineQuery({
   name: 'find_linkable_user',
-  text: `select erased_at is not null as is_erased from users where account_id = $1 and id = $2`,
-  columns: { is_erased: column.boolean },
+  text: `
+    select erased_at is not null as is_erased, data_key from users where account_id = $1 and id = $2`,
+  columns: { is_erased: column.boolean, data_key: column.bytes },
 });
 
 export type LinkTerms = {
@@ -112,8 +117,8 @@ export type LinkTerms = {
 /** Undefined where the account has no such user, or the user was erased. */
 export async function insertLink(
   session: Session,
-  link: LinkTerms & { id: string; tokenHash: Buffer },
-): Promise<LinkRow | undefined> {
+  link: LinkTerms & { id: string; tokenHash: Buffer; sealedUrl: Buffer },
+): Promise<StoredLink | undefined> {
   return maybeOne(session, insertQuery, [
     link.accountId,
     link.id,
@@ -125,7 +130,7 @@ export async function insertLink(
     link.attrSetId ?? null,
     link.payoutId ?? null,
     link.showsPickupCode,
-    link.redirectUrl,
+    link.sealedUrl,
     link.credentialId ?? null,
     link.lifeSeconds,
   ]);
@@ -134,7 +139,7 @@ export async function insertLink(
 export async function findLinkRow(
   session: Session,
   link: { accountId: string; tokenHash: Buffer },
-): Promise<LinkRow | undefined> {
+): Promise<StoredLink | undefined> {
   return maybeOne(session, findQuery, [link.accountId, link.tokenHash]);
 }
 
@@ -145,7 +150,7 @@ export type UserPage = {
   rowsMax: number;
 };
 
-export async function listLinkRows(session: Session, page: UserPage): Promise<LinkRow[]> {
+export async function listLinkRows(session: Session, page: UserPage): Promise<StoredLink[]> {
   const { accountId, userId, before = null, rowsMax } = page;
   return many(session, listQuery, [accountId, userId, before, rowsMax]);
 }
@@ -153,7 +158,10 @@ export async function listLinkRows(session: Session, page: UserPage): Promise<Li
 export type LinkId = { readonly accountId: string; readonly userId: string; readonly id: string };
 
 /** The link as it is afterwards; undefined where the user has no such link. */
-export async function revokeLinkRow(session: Session, link: LinkId): Promise<LinkRow | undefined> {
+export async function revokeLinkRow(
+  session: Session,
+  link: LinkId,
+): Promise<StoredLink | undefined> {
   const values = [link.accountId, link.userId, link.id];
   const revoked = await maybeOne(session, revokeQuery, values);
   return revoked ?? maybeOne(session, findByIdQuery, values);
@@ -178,6 +186,6 @@ export async function hasSet(session: Session, link: LinkTerms): Promise<boolean
 export async function findUserState(
   session: Session,
   { accountId, userId }: { accountId: string; userId: string },
-): Promise<{ is_erased: boolean } | undefined> {
+): Promise<RowOf<typeof userStateQuery.columns> | undefined> {
   return maybeOne(session, userStateQuery, [accountId, userId]);
 }

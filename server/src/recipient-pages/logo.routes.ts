@@ -33,7 +33,7 @@ export function logoRoutes(): Route<BaseServices>[] {
       operationId: 'getLogoByRecipientLink',
       params: linkParams,
       handle: async ({ env }: Context, { params }) =>
-        answerLogo(env, (await findLink(env.db, params.token))?.accountId),
+        answerLogo(env, (await findLink(env, params.token))?.accountId),
     }),
     defineRoute({
       ...logo,

@@ -98,7 +98,7 @@ function showRoutes(): Route<Services>[] {
       produces: ['text/html'],
       handle: async (context: Context, { params }) => {
         const { env } = context;
-        const opened = await findLink(env.db, params.token);
+        const opened = await findLink(env, params.token);
         const data = await describePage(context, opened, formatLinkPath(params.token));
         return show(context, data, opened === undefined ? '' : await findUserLanguage(env, opened));
       },
@@ -215,7 +215,7 @@ async function getOpenLink(
   token: string,
   purpose: OpenedLink['row']['purpose'],
 ): Promise<OpenedLink> {
-  const opened = await findLink(env.db, token);
+  const opened = await findLink(env, token);
   if (opened === undefined || opened.row.purpose !== purpose) {
     throw new AppError('not_found', 'This link is not valid');
   }
@@ -235,7 +235,7 @@ function stateRoute(): Route<Services> {
     response: pageAnswer,
     refusals: [404],
     handle: async (context: Context, { params }) => {
-      const opened = await findLink(context.env.db, params.token);
+      const opened = await findLink(context.env, params.token);
       if (opened === undefined) throw new AppError('not_found', 'This link is not valid');
       return describePage(context, opened, formatLinkPath(params.token));
     },
@@ -316,7 +316,7 @@ function detailsRoute(): Route<Services> {
       await env.db.tenantTransaction(accountId, (session) =>
         storeDetails({ session, keys: env.keys, accountId }, given),
       );
-      const used = await findLink(env.db, params.token);
+      const used = await findLink(env, params.token);
       return describePage(context, used, formatLinkPath(params.token));
     },
   });

@@ -100,7 +100,13 @@ function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
           rates: () => rates,
           readPolicy: twoPersonsAbove(10_000),
         },
-        { ...payout, action: 'release', decidedBy: 'Ada', reason: 'somebody else' },
+        {
+          ...payout,
+          action: 'release',
+          decidedBy: 'Ada',
+          operatorId: '00000000-0000-7000-8000-0000000000aa',
+          reason: 'somebody else',
+        },
       ),
   };
 }

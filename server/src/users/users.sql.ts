@@ -3,7 +3,6 @@ import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '
 
 const columns = {
   id: column.uuid,
-  internal_user_id: column.text,
   status: column.oneOf('ACTIVE', 'LOCKED', 'DEACTIVE'),
   country: column.text,
   kyc_status: column.oneOf('none', 'pending', 'approved', 'declined'),
@@ -25,7 +24,7 @@ const insertText = defineQuery({
       -- Every writer locks the account's row first, so that two of them cannot deadlock.
       select id from accounts where id = $1 for update
     ), made as (
-      insert into users as u (account_id, id, internal_user_id, email_index, country, data_key,
+      insert into users as u (account_id, id, internal_id_index, email_index, country, data_key,
         sealed, created_at, updated_at)
       select own.id, $2, $3, $4, $5, $6, $7, now.at, now.at
       from own, (select environment_now() as at) now
@@ -51,7 +50,7 @@ const updateText = defineQuery({
   name: 'update_user',
   text: `
     with changed as (
-      update users u set internal_user_id = $3, email_index = $4, country = $5, version = $8,
+      update users u set internal_id_index = $3, email_index = $4, country = $5, version = $8,
         sealed = $6, updated_at = environment_now()
       where account_id = $1 and id = $2
       returning ${names}, account_id, updated_at, user_payload(u) as payload
@@ -84,7 +83,7 @@ const findForUpdateText = defineQuery({
 
 const findByInternalIdText = defineQuery({
   name: 'find_user_by_internal_id',
-  text: `select ${names} from users where account_id = $1 and internal_user_id = $2`,
+  text: `select ${names} from users where account_id = $1 and internal_id_index = $2`,
   columns,
 });
 
@@ -159,7 +158,7 @@ const findByEmailText = defineQuery({
 export type StoredUser = {
   accountId: string;
   id: string;
-  internalUserId: string;
+  internalIdIndex: Buffer;
   emailIndex: Buffer;
   country: string;
   sealed: Buffer;
@@ -179,7 +178,7 @@ export async function insertUsers(
   return many(session, insertManyText, [
     list(({ accountId }) => accountId),
     list(({ id }) => id),
-    list(({ internalUserId }) => internalUserId),
+    list(({ internalIdIndex }) => internalIdIndex),
     list(({ emailIndex }) => emailIndex),
     list(({ country }) => country),
     list(({ dataKey }) => dataKey),
@@ -195,7 +194,7 @@ export async function insertUser(session: Session, user: NewUser): Promise<{ cre
   return one(session, insertText, [
     user.accountId,
     user.id,
-    user.internalUserId,
+    user.internalIdIndex,
     user.emailIndex,
     user.country,
     user.dataKey,
@@ -212,7 +211,7 @@ export async function updateUserRow(
   return one(session, updateText, [
     user.accountId,
     user.id,
-    user.internalUserId,
+    user.internalIdIndex,
     user.emailIndex,
     user.country,
     user.sealed,
@@ -248,9 +247,9 @@ export async function lockUserRow(session: Session, id: UserId): Promise<UserRow
 
 export async function findUserByInternalId(
   session: Session,
-  id: { accountId: string; internalUserId: string },
+  id: { accountId: string; internalIdIndex: Buffer },
 ): Promise<UserRow | undefined> {
-  return maybeOne(session, findByInternalIdText, [id.accountId, id.internalUserId]);
+  return maybeOne(session, findByInternalIdText, [id.accountId, id.internalIdIndex]);
 }
 
 export async function findUserByEmail(

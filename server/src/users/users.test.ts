@@ -126,9 +126,9 @@ test('an older ciphertext that is put back does not open, nor does a row of anot
     updateUser({ session, keys: money.keys, accountId }, userId, { last_name: 'Pereda' }),
   );
   await money.rows(
-    `insert into users (account_id, id, internal_user_id, email_index, country, data_key, version,
+    `insert into users (account_id, id, internal_id_index, email_index, country, data_key, version,
       sealed, created_at, updated_at)
-    select $2, id, 'copied', email_index, country, data_key, version, sealed, created_at, updated_at
+    select $2, id, sha256('copied'), email_index, country, data_key, version, sealed, created_at, updated_at
     from users where id = $1`,
     [userId, other.accountId],
   );

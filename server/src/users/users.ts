@@ -53,7 +53,7 @@ const personSchema = z.object({
 });
 export type Person = z.infer<typeof personSchema>;
 
-/** What is sealed: also what a client chose, of which the identifier stands beside it in clear. */
+/** What is sealed: also what a client chose, of which the identifier is found by a keyed hash. */
 const sealedSchema = personSchema.extend({ internal_user_id: z.string(), metadata: z.string() });
 
 const erasedPerson = Object.fromEntries(
@@ -119,7 +119,7 @@ export function prepareUser(
     stored: { ...stored, dataKey: keys.wrap(dataKey, { accountId, userId: id }) },
     describe: (createdAt) => ({
       id,
-      internalUserId: stored.internalUserId,
+      internalUserId: data.internal_user_id,
       status: 'ACTIVE',
       kycStatus: 'none',
       country: stored.country,
@@ -163,7 +163,8 @@ export async function updateUser(
   const version = before.version + 1;
   const stored = store({ accountId, id: userId, data, keys }, { person, dataKey, version });
   const row = await refuseDuplicates(updateUserRow(session, { ...stored, version }));
-  return { ...describe(row), metadata: data.metadata ?? '{}', person };
+  const { internal_user_id: internalUserId, metadata = '{}' } = data;
+  return { ...describe(row), internalUserId, metadata, person };
 }
 
 export async function findUser(context: UserContext, userId: string): Promise<User | undefined> {
@@ -179,7 +180,8 @@ export async function lookUpUser(
 ): Promise<User | undefined> {
   const { session, keys, accountId } = context;
   if ('internalUserId' in lookup) {
-    const row = await findUserByInternalId(session, { accountId, ...lookup });
+    const internalIdIndex = indexInternalId(context, lookup.internalUserId);
+    const row = await findUserByInternalId(session, { accountId, internalIdIndex });
     return row === undefined ? undefined : openUser(row, context);
   }
   const row = await findUserByEmail(session, {
@@ -215,7 +217,10 @@ export async function listUsers(
   const row =
     internalUserId === undefined
       ? await findUserByEmail(session, { accountId, emailIndex: indexEmail(keys, email ?? '') })
-      : await findUserByInternalId(session, { accountId, internalUserId });
+      : await findUserByInternalId(session, {
+          accountId,
+          internalIdIndex: indexInternalId(context, internalUserId),
+        });
   const user = row === undefined ? undefined : openUser(row, context);
   const matches =
     user !== undefined &&
@@ -284,17 +289,18 @@ function openSealed(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): unkn
 /** Of an erased user every text about the person is "". */
 function openUser(row: UserRow, { keys, accountId }: UserContext): User {
   const owner = { accountId, userId: row.id };
-  if (row.erased_at !== null) return { ...describe(row), metadata: '{}', person: erasedPerson };
+  if (row.erased_at !== null) {
+    return { ...describe(row), internalUserId: '', metadata: '{}', person: erasedPerson };
+  }
   const userKey = keys.unwrap(row.data_key, owner);
   const opened = openSealed(userKey, { ...owner, sealed: row.sealed });
-  const { internal_user_id: _id, metadata, ...person } = sealedSchema.parse(opened);
-  return { ...describe(row), metadata, person };
+  const { internal_user_id: internalUserId, metadata, ...person } = sealedSchema.parse(opened);
+  return { ...describe(row), internalUserId, metadata, person };
 }
 
-function describe(row: UserRow): Omit<User, 'person' | 'metadata'> {
+function describe(row: UserRow): Omit<User, 'person' | 'metadata' | 'internalUserId'> {
   return {
     id: row.id,
-    internalUserId: row.internal_user_id,
     status: row.status,
     kycStatus: row.kyc_status,
     country: row.country,
@@ -315,7 +321,7 @@ function store(
   return {
     accountId,
     id,
-    internalUserId: data.internal_user_id,
+    internalIdIndex: indexInternalId(user, data.internal_user_id),
     emailIndex: indexEmail(keys, data.email),
     country: data.country,
     sealed: sealBytes(secret.dataKey, plain, context),
@@ -333,6 +339,14 @@ function hashNameTerms(
 
 function sealContext({ accountId, userId }: KeyOwner, version: number): string {
   return rowContext('users.sealed', accountId, userId, version);
+}
+
+/** The client's identifier of a user, of one account. */
+export function indexInternalId(
+  { keys, accountId }: { keys: KeyRing; accountId: string },
+  internalUserId: string,
+): Buffer {
+  return keys.blindIndex(`internal_user_id ${accountId}`, internalUserId);
 }
 
 /** Email addresses are compared without case. */

@@ -26,7 +26,7 @@ const insertAccount: Statement = {
 };
 const insertUser: Statement = {
   name: 'test_insert_user',
-  text: `insert into users (account_id, id, internal_user_id, email_index, country, data_key,
+  text: `insert into users (account_id, id, internal_id_index, email_index, country, data_key,
       sealed, created_at, updated_at)
     values ($1, $2, $3, $4, 'MEX', $5, '', environment_now(), environment_now())`,
 };
@@ -60,7 +60,13 @@ export async function createKycTest(environmentName: 'staging' | 'live' = 'stagi
     createUser: async (accountId: string): Promise<string> => {
       const userId = newId();
       const dataKey = keys.wrap(newDataKey(), { accountId, userId });
-      await exec(db.system, insertUser, [accountId, userId, userId, randomBytes(32), dataKey]);
+      await exec(db.system, insertUser, [
+        accountId,
+        userId,
+        randomBytes(32),
+        randomBytes(32),
+        dataKey,
+      ]);
       return userId;
     },
     advanceDays: async (days: number): Promise<void> => {

@@ -87,7 +87,13 @@ export async function createRoutesTest() {
             rates: () => rates,
             readPolicy: twoPersonsAbove(1_000_000),
           },
-          { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
+          {
+            ...payout,
+            action,
+            decidedBy: 'ada',
+            operatorId: '00000000-0000-7000-8000-0000000000aa',
+            reason: 'a test',
+          },
         );
       return { dispatcher, notify, decide, errors };
     },

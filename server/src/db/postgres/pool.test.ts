@@ -102,9 +102,9 @@ async function isReadable(table: string): Promise<boolean> {
 test('a tenant cannot write the rows of another account', async () => {
   const insert = {
     text: `
-      insert into users (account_id, id, internal_user_id, email_index, country, data_key, sealed,
+      insert into users (account_id, id, internal_id_index, email_index, country, data_key, sealed,
         created_at, updated_at)
-      values ($1, $2, 'x', sha256('x'), 'MEX', 'x', 'x', now(), now())`,
+      values ($1, $2, sha256('x'), sha256('x'), 'MEX', 'x', 'x', now(), now())`,
     values: [other.accountId, newId()],
   };
   const what = 'a user of another account';
@@ -154,7 +154,7 @@ test('a tenant cannot write money, states or attempts by hand', async () => {
 test('a tenant cannot call what only the service itself may do', async () => {
   const statements = [
     `select * from claim_dispatches(array['sandbox'], array[1], array[false], 1000, false)`,
-    `select decide_payout('${own.accountId}', '${newId()}', '${newId()}', 'refund', 'x', 'x', 1, null, null)`,
+    `select decide_payout('${own.accountId}', '${newId()}', '${newId()}', 'refund', 'x', '${newId()}', 'x', '', '', '{}', 1, null, null, null)`,
     'select * from rail_records',
     'select * from rail_messages',
     `select * from commit_payouts(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', true)`,
@@ -285,10 +285,10 @@ test('a transaction that throws leaves nothing, and its connection is as new', a
   const add = (session: Session) =>
     ask(
       session,
-      `insert into users (account_id, id, internal_user_id, email_index, country, data_key, sealed,
+      `insert into users (account_id, id, internal_id_index, email_index, country, data_key, sealed,
          created_at, updated_at)
-       values ($1, $2, $3, sha256($4), 'MEX', 'x', 'x', now(), now())`,
-      [own.accountId, userId, userId, Buffer.from(userId)],
+       values ($1, $2, sha256($3), sha256($3), 'MEX', 'x', 'x', now(), now())`,
+      [own.accountId, userId, Buffer.from(userId)],
     );
   await assert.rejects(
     db.tenantTransaction(own.accountId, async (session) => {

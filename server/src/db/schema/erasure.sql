@@ -114,8 +114,8 @@ begin
   -- The trigger `erased` removes the index of the name.
   update users u
   set data_key = '', sealed = '', status = 'DEACTIVE', erased_at = at,
-    internal_user_id = 'erased-' || u.id, email_index = sha256(uuid_send(gen_random_uuid())),
-    updated_at = at
+    internal_id_index = sha256(uuid_send(gen_random_uuid())),
+    email_index = sha256(uuid_send(gen_random_uuid())), updated_at = at
   where u.account_id = p_account and u.id = p_user;
   perform empty_rail_copies(p_account, p_user);
   perform revoke_recipient_links(p_account, p_user, at);

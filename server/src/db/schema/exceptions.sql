@@ -69,6 +69,11 @@ create table payout_decisions (
   reason text not null check (length(reason) between 1 and 1000),
   is_effective boolean not null,
   decided_at timestamptz not null,
+  operator_id uuid not null,
+  -- Digest of what was decided about (`decision_subject`).
+  about bytea not null check (length(about) = 32),
+  -- Over the row, under a key that the database does not have.
+  mac bytea not null check (length(mac) = 32),
   primary key (account_id, payout_id, id)
 );
 alter table payout_decisions enable row level security;
@@ -77,13 +82,6 @@ grant select on payout_decisions to outlay_tenant;
 
 create trigger append_only before update or delete or truncate on payout_decisions
   for each statement execute function refuse_change('decisions are immutable');
-
--- The form in which names of persons are compared: letters and digits only, so that invisible
--- characters, case and spaces do not make a second person.
-create function person_key(p_name text) returns text
-  language sql immutable as $$
-  select lower(regexp_replace(normalize(p_name, NFKC), '[^[:alnum:]]', '', 'g'));
-$$;
 
 -- The exceptions that a decision answers.
 create function list_answered_kinds(p_action text) returns text[]
@@ -201,6 +199,39 @@ begin
 end
 $$;
 
+-- What a decision is about: a vote counts for exactly what was open when it was given. A price only
+-- where a person accepts one above the quoted cost.
+create function decision_subject(
+  payout payouts, p_action text, p_next_rail text, p_next_payer text, p_next_price text
+) returns bytea
+  language sql stable
+  return sha256(convert_to(jsonb_build_array(p_action, payout.id, payout.status, payout.rail,
+    payout.payer_key, payout.destination_amount, payout.returned_amount, p_next_rail, p_next_payer,
+    case when p_next_rail = payout.rail and p_next_payer = payout.payer_key then p_next_price end,
+    (select jsonb_agg(jsonb_build_array(id, kind, rail, detail, currency, amount, approvers) order by id)
+     from exceptions
+     where account_id = payout.account_id and payout_id = payout.id and closed_at is null))::text,
+    'UTF8'));
+
+-- Locks the payout for a decision in the same transaction, and answers what it is about; null where
+-- there is no such payout.
+create function open_decision(
+  p_account uuid, p_payout uuid, p_action text, p_next_rail text, p_next_payer text,
+  p_next_price text
+) returns bytea
+  language plpgsql as $$
+declare
+  v_payout payouts;
+begin
+  perform 1 from accounts where id = p_account for update;
+  perform 1 from payout_dispatches
+  where account_id = p_account and payout_id = p_payout for update;
+  select * into v_payout from payouts where account_id = p_account and id = p_payout;
+  if not found then return null; end if;
+  return decision_subject(v_payout, p_action, p_next_rail, p_next_payer, p_next_price);
+end
+$$;
+
 -- Records the decision of an operator and applies it once enough different persons have made it:
 -- - release: continue a payout on hold
 -- - refund: cancel it where no attempt is in flight
@@ -208,10 +239,12 @@ $$;
 -- - retry: send a payout in ERROR through the named payer, at the named price of its provider
 -- - write_off: post what was paid for a payout that has ended, and refund what is still reserved
 -- - dismiss: close exceptions that leave nothing open
+-- `p_about` is from `open_decision`; `p_votes` are the earlier decisions that the service has verified.
 -- Returns done, waiting (for another person), illegal or not_found.
 create function decide_payout(
-  p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text,
-  p_needed integer, p_next_rail text, p_next_payer text, p_next_price text default null
+  p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_operator uuid,
+  p_reason text, p_about bytea, p_mac bytea, p_votes uuid[], p_needed integer, p_next_rail text,
+  p_next_payer text, p_next_price text
 ) returns text
   language plpgsql as $$
 declare
@@ -222,9 +255,6 @@ declare
   v_persons integer;
   v_needed integer;
 begin
-  perform 1 from accounts where id = p_account for update;
-  perform 1 from payout_dispatches
-  where account_id = p_account and payout_id = p_payout for update;
   select * into v_payout from payouts where account_id = p_account and id = p_payout;
   if not found then return 'not_found'; end if;
   v_now := environment_now();
@@ -238,19 +268,21 @@ begin
   if not is_decision_legal(v_payout, p_action, v_alive, v_asked, p_next_rail is not null) then
     return 'illegal';
   end if;
-  select count(distinct person_key(decided_by)) into v_persons from (
-    select decided_by from payout_decisions
+  select count(distinct operator_id) into v_persons from (
+    select operator_id from payout_decisions
     where account_id = p_account and payout_id = p_payout and action = p_action
-      and not is_effective and decided_at >= greatest(v_payout.updated_at, v_asked.opened_at)
-    union all select p_by
+      and id = any (p_votes) and about = p_about and not is_effective
+      and decided_at >= greatest(v_payout.updated_at, v_asked.opened_at)
+    union all select p_operator
   ) deciding;
   -- A rule may ask for more persons than the operators' policy.
   select greatest(p_needed, max(approvers)) into v_needed from exceptions
   where account_id = p_account and payout_id = p_payout and closed_at is null
     and p_action = 'release';
   insert into payout_decisions (account_id, payout_id, id, action, decided_by, reason, is_effective,
-    decided_at)
-  values (p_account, p_payout, p_id, p_action, p_by, p_reason, v_persons >= v_needed, v_now);
+    decided_at, operator_id, about, mac)
+  values (p_account, p_payout, p_id, p_action, p_by, p_reason, v_persons >= v_needed, v_now,
+    p_operator, p_about, p_mac);
   if v_persons < v_needed then return 'waiting'; end if;
 
   -- Closed first, so that the exceptions which the decision answers do not block it.

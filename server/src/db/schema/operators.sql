@@ -8,7 +8,8 @@ create table operators (
   name text collate "C" not null unique check (name ~ '^[a-z][a-z0-9._-]{1,39}$'),
   role text not null check (role in ('owner', 'operator', 'approver', 'compliance', 'viewer')),
   secret_hash bytea not null check (length(secret_hash) = 32),
-  mac bytea not null check (length(mac) = 32),
+  -- Empty once the operator is revoked, so that clearing revoked_at does not bring the row back.
+  mac bytea not null check (length(mac) in (0, 32)),
   created_at timestamptz not null,
   created_by uuid references operators (id),
   key_created_at timestamptz not null,
@@ -37,8 +38,12 @@ create table approvals (
   expires_at timestamptz not null,
   -- Null while it waits.
   ended_at timestamptz,
-  result text not null default '' check (result in ('', 'approved', 'withdrawn', 'expired')),
+  -- lapsed: who requested it was revoked, or the row was written past the service.
+  result text not null default ''
+    check (result in ('', 'approved', 'withdrawn', 'expired', 'lapsed')),
   approved_by uuid references operators (id) check (approved_by <> requested_by),
+  -- Over the row, under a key that the database does not have; empty once it has ended.
+  mac bytea not null check (length(mac) in (0, 32)),
   check ((ended_at is null) = (result = '')),
   check ((result = 'approved') = (approved_by is not null))
 );
@@ -104,5 +109,17 @@ alter table login_attempts enable row level security;
 
 create trigger never_removed before delete or truncate on operators
   for each statement execute function refuse_change('operators are revoked, never deleted');
+create function refuse_revival() returns trigger
+  language plpgsql as $$
+begin
+  if old.revoked_at is not null then
+    raise exception 'a revoked operator stays revoked: create one of another name'
+      using errcode = 'restrict_violation';
+  end if;
+  return new;
+end
+$$;
+create trigger stays_revoked before update on operators
+  for each row execute function refuse_revival();
 create trigger never_removed before delete or truncate on approvals
   for each statement execute function refuse_change('approvals must not be deleted');

@@ -14,8 +14,9 @@ create table recipient_links (
   attr_set_id uuid,
   payout_id uuid,
   shows_pickup_code boolean not null,
-  -- Where the page leads when all is done; '' for nowhere.
-  redirect_url text not null check (length(redirect_url) <= 2000),
+  -- Where the page leads when all is done, sealed under the user's key, as it may name the person; ''
+  -- for nowhere.
+  redirect_url bytea not null check (length(redirect_url) <= 4000),
   -- The credential that created it; null for a command.
   credential_id uuid,
   created_at timestamptz not null,

@@ -33,11 +33,15 @@ alter table recovery_rails enable row level security;
 
 create table recovery_releases (
   recovery_id uuid not null references recoveries,
-  person text not null,
+  operator_id uuid not null,
   decided_by text not null check (length(decided_by) between 1 and 100),
   reason text not null check (length(reason) between 1 and 1000),
   decided_at timestamptz not null,
-  primary key (recovery_id, person)
+  -- Digest of what the rails had listed (`recovery_subject`): a release counts for exactly that.
+  about bytea not null check (length(about) = 32),
+  -- Over the row, under a key that the database does not have.
+  mac bytea not null check (length(mac) = 32),
+  primary key (recovery_id, operator_id, about)
 );
 alter table recovery_releases enable row level security;
 
@@ -210,29 +214,40 @@ begin
 end
 $$;
 
--- Records that a person releases the recovery; the second person resumes sending. Returns waiting,
--- released, not_listed (a rail has not answered) or none (no recovery is open).
-create function release_recovery(p_by text, p_reason text, p_accepts_unlisted boolean) returns text
+-- The open recovery, locked, and what a release of it is about.
+create function open_recovery_release() returns table (id uuid, about bytea)
+  language plpgsql as $$
+begin
+  return query
+  select r.id, sha256(convert_to((
+    select coalesce(jsonb_agg(jsonb_build_array(l.rail, l.state, l.payments) order by l.rail), '[]')
+    from recovery_rails l where l.recovery_id = r.id)::text, 'UTF8'))
+  from recoveries r where r.released_at is null and r.closed_at is null for update of r;
+end
+$$;
+
+-- Records that a person releases the recovery; the second person resumes sending. `p_others`: earlier
+-- releases by other persons that the service has verified. Returns waiting, released or not_listed (a
+-- rail has not answered).
+create function release_recovery(
+  p_recovery uuid, p_operator uuid, p_by text, p_reason text, p_about bytea, p_mac bytea,
+  p_others integer, p_accepts_unlisted boolean
+) returns text
   language plpgsql as $$
 declare
   v_now timestamptz := environment_now();
-  v_id uuid;
 begin
-  select id into v_id from recoveries where released_at is null and closed_at is null for update;
-  if v_id is null then return 'none'; end if;
   if exists (
-    select from recovery_rails where recovery_id = v_id
+    select from recovery_rails where recovery_id = p_recovery
       and (state in ('waiting') or (state in ('failed', 'cannot_list') and not p_accepts_unlisted)))
   then
     return 'not_listed';
   end if;
-  insert into recovery_releases (recovery_id, person, decided_by, reason, decided_at)
-  values (v_id, person_key(p_by), p_by, p_reason, v_now)
+  insert into recovery_releases (recovery_id, operator_id, decided_by, reason, decided_at, about, mac)
+  values (p_recovery, p_operator, p_by, p_reason, v_now, p_about, p_mac)
   on conflict do nothing;
-  if (select count(*) from recovery_releases where recovery_id = v_id) < 2 then
-    return 'waiting';
-  end if;
-  update recoveries set listed_at = v_now, released_at = v_now where id = v_id;
+  if p_others < 1 then return 'waiting'; end if;
+  update recoveries set listed_at = v_now, released_at = v_now where id = p_recovery;
   return 'released';
 end
 $$;

@@ -4,12 +4,12 @@ create function with_version(p_version integer, p_sealed bytea) returns bytea
   return int4send(p_version) || p_sealed;
 grant execute on function with_version to outlay_tenant;
 
--- A recipient. Personal data is sealed under the user's own key; e-mail addresses are compared by a
--- keyed hash.
+-- A recipient. Personal data is sealed under the user's own key, and so is the client's identifier, which
+-- may say who it is; it and e-mail addresses are compared by keyed hashes.
 create table users (
   account_id uuid not null references accounts (id),
   id uuid not null,
-  internal_user_id text not null check (internal_user_id ~ '^[A-Za-z0-9+,./_~|-]{1,75}$'),
+  internal_id_index bytea not null check (length(internal_id_index) = 32),
   email_index bytea not null check (length(email_index) = 32),
   status text not null default 'ACTIVE' check (status in ('ACTIVE', 'LOCKED', 'DEACTIVE')),
   country text not null check (country ~ '^[A-Z]{3}$'),
@@ -25,7 +25,7 @@ create table users (
   erased_at timestamptz,
   primary key (account_id, id),
   constraint erased_has_no_key check ((erased_at is not null) = (length(data_key) = 0)),
-  constraint users_internal_user_id unique (account_id, internal_user_id),
+  constraint users_internal_user_id unique (account_id, internal_id_index),
   constraint users_email unique (account_id, email_index)
 );
 alter table users enable row level security;
@@ -91,7 +91,7 @@ grant execute on function user_payload to outlay_tenant;
 -- call, are left out. Users of locked accounts are returned as held. The arrays are parallel, but for
 -- the two of names.
 create function create_users(
-  p_accounts uuid[], p_ids uuid[], p_internal_ids text[], p_email_indexes bytea[],
+  p_accounts uuid[], p_ids uuid[], p_internal_ids bytea[], p_email_indexes bytea[],
   p_countries text[], p_data_keys bytea[], p_sealed bytea[],
   p_name_users uuid[], p_name_hashes bytea[], p_may_wait boolean
 ) returns table (ordinal integer, created_at timestamptz, is_held boolean)
@@ -120,11 +120,11 @@ begin
     where of_internal_id = 1 and of_email = 1
       and not exists (
         select from users u
-        where u.account_id = r.account_id and u.internal_user_id = r.internal_id)
+        where u.account_id = r.account_id and u.internal_id_index = r.internal_id)
       and not exists (
         select from users u where u.account_id = r.account_id and u.email_index = r.email_index)
   ), made as (
-    insert into users as u (account_id, id, internal_user_id, email_index, country, data_key,
+    insert into users as u (account_id, id, internal_id_index, email_index, country, data_key,
       sealed, created_at, updated_at)
     select account_id, id, internal_id, email_index, country, data_key, sealed, v_now, v_now
     from chosen

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createCommander } from '../../testing/setups/commands.ts';
+import { createLiveSetup, type LiveSetup } from '../../testing/setups/live.ts';
+import { findGenuineOperator } from '../operators/operators.ts';
+import { type CommandContext, openContext } from './context.ts';
+
+/** Two persons are two operators who exist now and have asked for the same, whatever the database says. */
+
+type Run = Awaited<ReturnType<typeof createCommander>>;
+
+let setup: LiveSetup;
+let context: CommandContext;
+let [ada, bob, eve]: Run[] = [];
+let account: string;
+
+before(async () => {
+  setup = await createLiveSetup();
+  context = await openContext(setup.config(), { name: 'live', realNowMs: Date.now });
+  ada = await createCommander(context, { name: 'ada' });
+  bob = await createCommander(context, { name: 'bob', role: 'approver' });
+  eve = await createCommander(context, { name: 'eve', role: 'approver' });
+  ({ account } = (await ada('account create', { name: 'One' })) as { account: string });
+});
+after(async () => {
+  await context[Symbol.asyncDispose]();
+  await setup.close();
+});
+
+const as = (run: Run | undefined): Run => run ?? assert.fail('created before the tests');
+const resultOf = (answer: unknown): string => (answer as { result?: string }).result ?? 'none';
+const funding = (reference: string) => ({
+  account,
+  currency: 'USD',
+  amount: '10000.01',
+  reference,
+  reason: 'Wire',
+});
+const openRequests = async () =>
+  ((await as(ada)('approval list')) as { options: { reference?: string } }[]).map(
+    ({ options }) => options.reference,
+  );
+const idOf = async (name: string): Promise<string> =>
+  (await findGenuineOperator({ session: context.db.system, keys: context.keys }, name))?.id ??
+  assert.fail(`there is no ${name}`);
+
+/** As the owner of the database, past the triggers. */
+async function tamper(text: string, values: unknown[] = []): Promise<void> {
+  await context.db.systemTransaction(async (session) => {
+    for (const step of ['set local role none', 'set local session_replication_role = replica']) {
+      await session.query({ name: '', text: step }, []);
+    }
+    await session.query({ name: '', text }, values);
+  });
+}
+
+test('a request of an operator who was revoked since lapses', async () => {
+  const mal = await createCommander(context, { name: 'mal', role: 'approver' });
+  assert.equal(resultOf(await mal('account fund', funding('wire 1'))), 'waiting');
+  await as(ada)('operator revoke', { name: 'mal', reason: 'Left' });
+  assert.deepEqual(await openRequests(), []);
+  assert.equal(resultOf(await as(bob)('account fund', funding('wire 1'))), 'waiting');
+  assert.equal(resultOf(await as(ada)('account fund', funding('wire 1'))), 'booked');
+});
+
+test('a revoked operator whose row is revived approves nothing', async () => {
+  const rex = await createCommander(context, { name: 'rex', role: 'approver' });
+  assert.equal(resultOf(await rex('account fund', funding('wire 2'))), 'waiting');
+  await as(ada)('operator revoke', { name: 'rex', reason: 'Left' });
+  await assert.rejects(
+    context.db.system.query(
+      { name: '', text: `update operators set revoked_at = null where name = 'rex'` },
+      [],
+    ),
+    /stays revoked/,
+  );
+  await tamper(`update operators set revoked_at = null where name = 'rex'`);
+  await tamper(
+    `update approvals set ended_at = null, result = ''
+     where requested_by = (select id from operators where name = 'rex')`,
+  );
+  assert.deepEqual(await openRequests(), []);
+  assert.equal(resultOf(await as(ada)('account fund', funding('wire 2'))), 'waiting');
+});
+
+test('a request that was written or changed past the service counts for nothing', async () => {
+  const parameters = (reference: string) => {
+    const { reason: _, ...given } = funding(reference);
+    return JSON.stringify(
+      Object.fromEntries(Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    );
+  };
+  const by = await idOf('ada');
+  await tamper(
+    `insert into approvals (id, action, parameters, requested_by, reason, requested_at, expires_at,
+       mac)
+     values (gen_random_uuid(), 'account fund', $1, $2, 'Wire', now(), now() + interval '1 day', $3)`,
+    [parameters('wire 3'), by, Buffer.alloc(32)],
+  );
+  assert.deepEqual(await openRequests(), ['wire 2']);
+  assert.equal(resultOf(await as(bob)('account fund', funding('wire 3'))), 'waiting');
+  // A genuine row of other parameters.
+  assert.equal(resultOf(await as(bob)('account fund', funding('wire 4'))), 'waiting');
+  await tamper('update approvals set parameters = $1 where parameters = $2 and ended_at is null', [
+    parameters('wire 5'),
+    parameters('wire 4'),
+  ]);
+  assert.equal(resultOf(await as(ada)('account fund', funding('wire 5'))), 'waiting');
+});
+
+test('of two operators who approve at the same moment one does it, and no request is left', async () => {
+  const wanted = { account, kind: 'api_key', reason: 'Reports' };
+  assert.equal(resultOf(await as(ada)('credential create', wanted)), 'waiting');
+  const both = await Promise.allSettled([
+    as(bob)('credential create', wanted),
+    as(eve)('credential create', wanted),
+  ]);
+  const [refused, ...more] = both.filter((one) => one.status === 'rejected');
+  assert.equal(more.length, 0);
+  assert.match(String(refused?.reason), /approved a moment ago/);
+  const waiting = (await as(ada)('approval list')) as { action: string }[];
+  assert.ok(waiting.every(({ action }) => action !== 'credential create'));
+});

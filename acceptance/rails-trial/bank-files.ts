@@ -138,14 +138,17 @@ function describeOrder(order: BankOrder): BookedPayment {
   const { endToEndId, amount, currency, decision, returnedAmount } = order;
   const read = (text: string): bigint => getAmountMinor(text, getCurrency(currency));
   const amountMinor = read(amount);
-  const returned = { return: amountMinor, partial_return: 0n, pay: 0n, reject: 0n, silent: 0n };
+  const findReturned = (): bigint => {
+    if (decision === 'partial_return') return read(returnedAmount);
+    return decision === 'return' ? amountMinor : 0n;
+  };
   return {
     reference: endToEndId,
     recipient: undefined,
     currency,
     amountMinor,
     state: decision === 'reject' ? 'refused' : 'paid',
-    returnedMinor: decision === 'partial_return' ? read(returnedAmount) : returned[decision],
+    returnedMinor: findReturned(),
   };
 }
 

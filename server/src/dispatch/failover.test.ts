@@ -116,6 +116,22 @@ describe('a payout through a dynamic destination', () => {
     assert.equal(other.sends(), 0);
   });
 
+  it('stays with a payer that accepted it and fell silent, and is held after a day', async () => {
+    const payout = await commit();
+    const other = createRail('second', [payerOf('other')], pay);
+    const silent = dynamic((kind) =>
+      kind === 'send' ? { outcome: 'accepted' } : { outcome: 'unknown', reason: 'no_answer' },
+    );
+    await run([silent, other], payout);
+    let status = '';
+    for (let round = 0; round < 40 && status !== 'HOLD'; round += 1) {
+      await advanceToNextQuery(money, payout);
+      ({ status } = await run([silent, other], payout, 1));
+    }
+    assert.equal(status, 'HOLD');
+    assert.deepEqual([silent.sends(), other.sends()], [1, 0]);
+  });
+
   it('stays with its payer while the attempt may be in flight', async () => {
     const payout = await commit();
     const other = createRail('second', [payerOf('other')], pay);

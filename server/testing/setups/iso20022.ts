@@ -19,6 +19,17 @@ export const debtorIban = 'DE89370400440532013000';
 
 export const testPayers: readonly PayerDeclaration[] = [
   declarePayer('eu', { currencies: ['EUR'] }),
+  declarePayer('instant', {
+    currencies: ['EUR'],
+    options: { service: 'instant' },
+    availability: {
+      timeZone: 'UTC',
+      calendar: null,
+      weekend: [],
+      cutOff: null,
+      delay: { minutes: 0 },
+    },
+  }),
   declarePayer('world', { currencies: ['USD', 'EUR', 'JPY'] }),
 ];
 

@@ -77,14 +77,20 @@ async function send(
   const known = await book.answer(instruction);
   if (known !== undefined) return known;
   const draft = draftTransfer(instruction, { config, payers: host.payers });
+  const isInstant = draft.ok && draft.transfer.service === 'sepa_instant';
   const { isNew, answer } = await book.enter(
     instruction,
     draft.ok
-      ? startPayment('waiting', instruction, { dueAtMs: findCutOff(config.schedule, host.nowMs()) })
+      ? startPayment('waiting', instruction, {
+          dueAtMs: isInstant ? host.nowMs() : findCutOff(config.schedule, host.nowMs()),
+          uetr: draft.transfer.uetr,
+          answerMs: isInstant ? config.instant.answerSeconds * 1_000 : 0,
+        })
       : startPayment('rejected', instruction, { reason: draft.faults[0].reason }),
   );
   // With cut-offs the next pass comes by itself; without, there is nothing to wait for.
-  if (isNew && draft.ok && config.schedule.cutOffs.length === 0) host.wake();
+  const isUrgent = isInstant || config.schedule.cutOffs.length === 0;
+  if (isNew && draft.ok && isUrgent) host.wake();
   return answer;
 }
 
@@ -117,10 +123,13 @@ async function work(signal: AbortSignal, parts: WorkParts): Promise<number | und
     return nextMs;
   }
   const dueMs = await book.findNextDue();
+  const answers = (await book.isAnswerAwaited(host.nowMs()))
+    ? [host.nowMs() + config.instant.pollSeconds * 1_000]
+    : [];
   const unfinished = isUnfinished ? [host.nowMs() + unfinishedMs] : [];
   // Payments that are due by now could not be closed, or were entered this moment.
   const due = dueMs === undefined ? [] : [Math.max(dueMs, host.nowMs() + overdueMs)];
-  return Math.min(nextMs, ...due, ...unfinished);
+  return Math.min(nextMs, ...due, ...unfinished, ...answers);
 }
 
 /** False where nothing may leave. */

@@ -7,6 +7,8 @@ import { z } from 'zod';
 const messagePrefixPattern = /^[A-Za-z0-9]{1,8}$/;
 const dayPattern = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
 const timePattern = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
+/** Of an authority, as far as messages have room. */
+export const reportingCodePattern = /^[A-Za-z0-9./-]{1,10}$/;
 const fingerprintPattern = /^SHA256:[A-Za-z0-9+/]{43}$/;
 
 const partySchema = z.strictObject({
@@ -97,6 +99,45 @@ const scheduleSchema = z.strictObject({
   executionDays: z.int().min(0).max(10).default(0),
 });
 
+const instantSchema = z.strictObject({
+  /** How long the bank has to answer, from the closing of the file. */
+  answerSeconds: z.int().min(5).max(120).default(10),
+  /** A payment that could not be delivered for so long is rejected instead of being sent late. */
+  sendSeconds: z.int().min(10).max(86_400).default(300),
+  /** How often the inbox is read while an answer is awaited. */
+  pollSeconds: z.int().min(1).max(60).default(1),
+  /** The most that one payment may be, in euro; "": the maximum of SEPA. */
+  amountMax: z
+    .string()
+    .regex(/^(?:\d{1,9}(?:\.\d{2})?)?$/, 'must be an amount such as 100000.00')
+    .default(''),
+});
+
+const corridorSchema = z.strictObject({
+  /** ISO 3166-1 alpha-3. */
+  countries: z
+    .array(z.string().regex(/^[A-Z]{3}$/))
+    .min(1)
+    .max(250),
+  /** Whether a cross-border payment without a purpose is rejected at the quote. */
+  isPurposeRequired: z.boolean().default(false),
+  /** What the authorities want to know (RgltryRptg). */
+  regulatoryReporting: z
+    .strictObject({
+      indicator: z.enum(['CRED', 'DEBT', 'BOTH']),
+      authority: z.string().max(140).default(''),
+      authorityCountry: z
+        .string()
+        .regex(/^(?:[A-Z]{2})?$/)
+        .default(''),
+      type: z.string().max(35).default(''),
+      /** From RemittanceReason to the authority's codes; a code that is not listed goes unchanged. */
+      codes: z.record(z.string().max(40), z.string().regex(reportingCodePattern)).default({}),
+    })
+    .optional(),
+});
+export type Corridor = z.infer<typeof corridorSchema>;
+
 export const configSchema = z
   .strictObject({
     version: z.enum(['pain.001.001.09', 'pain.001.001.10']).default('pain.001.001.09'),
@@ -112,6 +153,12 @@ export const configSchema = z
     chargeBearer: z.enum(['DEBT', 'CRED', 'SHAR']).default('SHAR'),
     /** From RemittanceReason to ISO 20022 purpose codes; they take precedence over the built-in ones. */
     purposeCodes: z.record(z.string().max(40), z.string().regex(/^[A-Z]{4}$/)).default({}),
+    /** From RemittanceReason to category purposes, such as SALA, by which banks process batches. */
+    categoryPurposes: z.record(z.string().max(40), z.string().regex(/^[A-Z]{4}$/)).default({}),
+    /** What cross-border payments to some countries need; the first entry with a country applies. */
+    corridors: z.array(corridorSchema).max(250).default([]),
+    /** Of payers with the option `service: "instant"`. */
+    instant: instantSchema.prefault({}),
     /** The remittance text; {reference} and {originator} are replaced. */
     remittanceText: z.string().max(140).default('{reference}'),
     exchange: exchangeSchema,

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testConformance } from '../../../testing/conformance/conformance.ts';
+import type { ConformanceSubject } from '../../../testing/conformance/subject.ts';
 import { listPaidAmounts } from '../../../testing/counterparties/iso20022/bank-books.ts';
 import {
   openBankSimulator,
@@ -10,12 +11,14 @@ import {
 import { makeConfig, makeIban, testPayers } from '../../../testing/setups/iso20022.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
+import type { Config } from './config.ts';
 import { railModule } from './rail.ts';
 
 /** The amount tells the bank what to do, as it is known before the reference is. */
 const amounts = { paid: 10_000n, rejected: 10_100n, returned: 10_200n };
 
-testConformance({
+/** Through a bank whose status of a file comes so long after the file. */
+const subject = (payerKey: string, statusAfterMs: number): ConformanceSubject<Config> => ({
   module: railModule,
   clock: 'steered',
   unsupported: {
@@ -31,6 +34,7 @@ testConformance({
         { match: { amount: '101.00' }, decision: 'reject' },
         { match: { amount: '102.00' }, decision: 'return', reason: 'AC06' },
       ],
+      statusAfterMs,
       settleAfterMs: 60_000,
       returnAfterMs: 120_000,
       charge: '0.25',
@@ -45,7 +49,7 @@ testConformance({
       config: () => ({ ...config }),
       instruct: (draft, fate) => ({
         ...draft,
-        payerKey: 'eu',
+        payerKey,
         countryCode: 'DEU',
         deliveryType: 'BANK_DEPOSIT',
         currency: 'EUR',
@@ -62,3 +66,7 @@ testConformance({
     };
   },
 });
+
+testConformance(subject('eu', 0));
+// Instant payments whose status comes after the time-out.
+testConformance(subject('instant', 30_000));

@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import { groupTransfers, type PaymentFile, writePaymentFile } from './pain001.ts';
 import { fileWaiting, type Payment, type PaymentBook, withdraw } from './payments.ts';
-import { draftTransfer, type Service, type Transfer } from './transfer.ts';
+import { draftTransfer, type Service, services, type Transfer } from './transfer.ts';
 import { checkPaymentFile, type WrittenFile } from './written-file.ts';
 
 /**
@@ -159,11 +159,19 @@ async function closeSome(
   due: readonly string[],
 ): Promise<'done' | 'collision' | 'stuck'> {
   const { host, config, book } = options;
-  const candidates: Record<Service, Candidate[]> = { sepa: [], cross_border: [] };
+  const candidates: Record<Service, Candidate[]> = {
+    sepa_instant: [],
+    sepa: [],
+    cross_border: [],
+  };
   for (const reference of due) {
     const payment = await book.find(reference);
     // Withdrawn this moment: its entry in the queue is gone as well.
     if (payment === undefined || payment.state !== 'waiting') return 'collision';
+    if (isTooLate(payment, options)) {
+      if (await refuseWaiting(options, { payment, reason: 'payer_unavailable' })) continue;
+      return 'collision';
+    }
     const draft = draftTransfer(payment.value.order, { config, payers: host.payers });
     if (draft.ok) {
       candidates[draft.transfer.service].push({ payment, transfer: draft.transfer });
@@ -171,7 +179,7 @@ async function closeSome(
       return 'collision';
     }
   }
-  for (const service of ['sepa', 'cross_border'] as const) {
+  for (const service of services) {
     const some = candidates[service];
     if (some.length === 0) continue;
     const prepared = await prepareFile(options, some);
@@ -184,6 +192,15 @@ async function closeSome(
     if (!(await host.store.write(prepared.changes))) return 'collision';
   }
   return 'done';
+}
+
+/**
+ * Whether an instant payment has waited so long, with the bank out of reach, that another payer may be
+ * faster. It is in no file, and the files that left are known: it was certainly not sent.
+ */
+function isTooLate({ value }: Payment, { host, config }: FileOptions): boolean {
+  if (value.answerMs === 0) return false;
+  return host.nowMs() > value.dueAtMs + config.instant.sendSeconds * 1_000;
 }
 
 /** One payment that cannot be written as ordered must not hold up the others. */
@@ -263,7 +280,7 @@ async function prepareFile(
     openFileCounter(host.store).change(counter, counter.next + 1),
     openFileRecords(host.store).change(seen, { state: 'closed', value: stored }),
     ...candidates.flatMap(({ payment }) =>
-      book.change(payment, fileWaiting(payment, file.messageId)),
+      book.change(payment, fileWaiting(payment, { messageId: file.messageId, closedAtMs: nowMs })),
     ),
   ];
   return { ok: true, changes };

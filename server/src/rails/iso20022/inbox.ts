@@ -118,10 +118,15 @@ async function recordMessage(
   }: { bytes: Uint8Array; hash: string; reading: Exclude<Reading, { fault: string }> },
   { host, book, config }: InboxContext,
 ): Promise<'new' | 'known'> {
-  const { observations, problems, balances = [] } = reading;
+  const { problems, balances = [] } = reading;
   await recordBalances({ host, config }, balances);
-  for (const observation of observations) {
+  const observations: RailObservation[] = [];
+  for (const observation of reading.observations) {
     await book.apply(observation.reference, describeState(observation));
+    const uetr = (await book.find(observation.reference))?.value.uetr ?? '';
+    // The bank's own reference is what its statements are reconciled by.
+    const isNamed = observation.providerReference !== undefined || uetr === '';
+    observations.push(isNamed ? observation : { ...observation, providerReference: uetr });
   }
   return host.receive({ id: hash, channel: 'file', raw: bytes, observations, problems });
 }

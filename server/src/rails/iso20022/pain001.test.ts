@@ -51,7 +51,7 @@ const expectedFile = `<?xml version="1.0" encoding="UTF-8"?>
 <Dbtr><Nm>One</Nm></Dbtr><DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></DbtrAcct>
 <DbtrAgt><FinInstnId><Othr><Id>NOTPROVIDED</Id></Othr></FinInstnId></DbtrAgt><ChrgBr>SLEV</ChrgBr>
 <CdtTrfTxInf><PmtId><InstrId>0198c0ffee00700080000000000000a1</InstrId>
-<EndToEndId>0198c0ffee00700080000000000000a1</EndToEndId></PmtId>
+<EndToEndId>0198c0ffee00700080000000000000a1</EndToEndId><UETR>e10eee79-f842-4339-842e-a43a32ace3c8</UETR></PmtId>
 <Amt><InstdAmt Ccy="EUR">123.45</InstdAmt></Amt>
 <UltmtDbtr><Nm>Nm InstdAmt Ccy 'EUR' 9 /InstdAmt +amp,</Nm></UltmtDbtr>
 <Cdtr><Nm>Zoe Muller-Lukasz</Nm></Cdtr>
@@ -64,7 +64,7 @@ const expectedFile = `<?xml version="1.0" encoding="UTF-8"?>
 <DbtrAcct><Id><IBAN>FR1420041010050500013M02606</IBAN></Id></DbtrAcct>
 <DbtrAgt><FinInstnId><Othr><Id>NOTPROVIDED</Id></Othr></FinInstnId></DbtrAgt><ChrgBr>SHAR</ChrgBr>
 <CdtTrfTxInf><PmtId><InstrId>0198c0ffee00700080000000000000a2</InstrId>
-<EndToEndId>0198c0ffee00700080000000000000a2</EndToEndId></PmtId>
+<EndToEndId>0198c0ffee00700080000000000000a2</EndToEndId><UETR>4d05b115-4aae-4629-a310-e0412ad6f49c</UETR></PmtId>
 <Amt><InstdAmt Ccy="USD">10000.00</InstdAmt></Amt><UltmtDbtr><Nm>Client + Sohne</Nm></UltmtDbtr>
 <CdtrAgt><FinInstnId><ClrSysMmbId><ClrSysId><Cd>USABA</Cd></ClrSysId>
 <MmbId>021000021</MmbId></ClrSysMmbId></FinInstnId></CdtrAgt>

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { getCurrency } from '../../core/currency.ts';
 import { type Config, type Debtor, isEeaCountry } from './config.ts';
 import { toLatinText } from './latin-text.ts';
+import type { RegulatoryReport } from './purpose.ts';
 import type { Address } from './recipient.ts';
-import type { Transfer } from './transfer.ts';
+import { isSepaService, type Transfer } from './transfer.ts';
 import { element, optionalText, textElement } from './xml.ts';
 
 /**
@@ -29,7 +30,7 @@ export type PaymentFile = {
 };
 
 /**
- * One group per debtor account, currency, service and charge bearer, in a fixed order. The ids are
+ * One group per debtor account, currency, service, charge bearer and category of purpose, in a fixed order. The ids are
  * functions of the references alone: after a restore from backup the same payments get the same ids,
  * and the bank recognizes a file that it has had already.
  */
@@ -42,8 +43,8 @@ export function groupTransfers(
   const messageId = `${prefix}-${hash.digest('hex').slice(0, messageHashLength)}`;
   const byName = new Map<string, Transfer[]>();
   for (const transfer of ordered) {
-    const { debtor, currency, service, chargeBearer } = transfer;
-    const name = [debtor.key, currency, service, chargeBearer].join(' ');
+    const { debtor, currency, service, chargeBearer, category } = transfer;
+    const name = [debtor.key, currency, service, chargeBearer, category].join(' ').trimEnd();
     const group = byName.get(name);
     if (group === undefined) byName.set(name, [transfer]);
     else group.push(transfer);
@@ -100,9 +101,7 @@ function writeGroup(
     textElement('BtchBookg', String(config.batchBooking)),
     textElement('NbOfTxs', String(transfers.length)),
     textElement('CtrlSum', sumTransfers(transfers)),
-    first.service === 'sepa'
-      ? element('PmtTpInf', [element('SvcLvl', [textElement('Cd', 'SEPA')])])
-      : undefined,
+    writePaymentType(first),
     element('ReqdExctnDt', [textElement('Dt', file.executionDay)]),
     element('Dbtr', [
       textElement('Nm', toLatinText(debtor.name, 70)),
@@ -118,6 +117,15 @@ function writeGroup(
   ]);
 }
 
+function writePaymentType({ service, category }: Transfer): string | undefined {
+  const children = [
+    isSepaService(service) ? element('SvcLvl', [textElement('Cd', 'SEPA')]) : undefined,
+    service === 'sepa_instant' ? element('LclInstrm', [textElement('Cd', 'INST')]) : undefined,
+    category === '' ? undefined : element('CtgyPurp', [textElement('Cd', category)]),
+  ];
+  return children.every((child) => child === undefined) ? undefined : element('PmtTpInf', children);
+}
+
 /**
  * With town and country, or none: banks accept no other address. The forms that banks published for
  * SEPA in version 09 have no town, so that the address is left out there, unless a recipient outside
@@ -129,7 +137,7 @@ function writeDebtorAddress(
 ): string | undefined {
   const isWithin = transfers.every(
     ({ service, account }) =>
-      service === 'sepa' && account.kind === 'iban' && isEeaCountry(account.iban.slice(0, 2)),
+      isSepaService(service) && account.kind === 'iban' && isEeaCountry(account.iban.slice(0, 2)),
   );
   if (debtor.country === '' || (isWithin && version === 'pain.001.001.09')) return undefined;
   return element('PstlAdr', [
@@ -152,12 +160,13 @@ function writeAccount(iban: string, other: string): string {
 }
 
 function writeTransfer(transfer: Transfer): string {
-  const { account, purpose, creditorAddress, originator } = transfer;
+  const { account, purpose, creditorAddress, originator, regulatoryReport } = transfer;
   return element('CdtTrfTxInf', [
     // Banks that reject a payment unread name it by InstrId alone.
     element('PmtId', [
       textElement('InstrId', transfer.reference),
       textElement('EndToEndId', transfer.reference),
+      optionalText('UETR', transfer.uetr),
     ]),
     element('Amt', [
       textElement('InstdAmt', formatFixed(transfer.amountMinor, getScale(transfer.currency)), {
@@ -182,15 +191,32 @@ function writeTransfer(transfer: Transfer): string {
             ? textElement('Cd', purpose.code)
             : textElement('Prtry', purpose.proprietary),
         ]),
+    regulatoryReport === undefined ? undefined : writeReport(regulatoryReport),
     transfer.remittance === ''
       ? undefined
       : element('RmtInf', [textElement('Ustrd', transfer.remittance)]),
   ]);
 }
 
+function writeReport(report: RegulatoryReport): string {
+  const { indicator, authority, authorityCountry, type, country, code } = report;
+  const hasAuthority = authority !== '' || authorityCountry !== '';
+  return element('RgltryRptg', [
+    textElement('DbtCdtRptgInd', indicator),
+    hasAuthority
+      ? element('Authrty', [optionalText('Nm', authority), optionalText('Ctry', authorityCountry)])
+      : undefined,
+    element('Dtls', [
+      optionalText('Tp', type),
+      optionalText('Ctry', country),
+      textElement('Cd', code),
+    ]),
+  ]);
+}
+
 function writeAgent({ agent, service }: Transfer): string | undefined {
   const { bic, clearing, name } = agent;
-  if (service === 'sepa') {
+  if (isSepaService(service)) {
     // Inside SEPA the IBAN suffices; a BIC that the stricter form does not allow is left out.
     const isKnownForm = /^[A-Z]{6}[A-Z2-9][A-NP-Z0-9](?:[A-Z0-9]{3})?$/.test(bic);
     return isKnownForm

@@ -37,6 +37,12 @@ const paymentSchema = z.object({
   messageId: z.string(),
   reason: reasonSchema.optional(),
   code: z.string(),
+  /** Shown until the bank gives its own reference; "" where the file has none. */
+  uetr: z.string().default(''),
+  /** How long the bank has to answer an instant payment; 0: it is none. */
+  answerMs: z.number().default(0),
+  /** Until when, once its file was closed; later the outcome is unknown until the bank reports it. */
+  answerByMs: z.number().default(0),
   /** Returned amounts by the id of the observation; "" is the whole amount. */
   returns: z.record(z.string(), z.string()),
 });
@@ -59,6 +65,8 @@ export type PaymentBook = KitBook<PaymentState, PaymentValue> & {
   listDue(atMs: number, count: number): Promise<readonly string[]>;
   /** When the next waiting payment is due; undefined: none waits. */
   findNextDue(): Promise<number | undefined>;
+  /** Whether the bank's answer to an instant payment is due, or is late by less than a minute. */
+  isAnswerAwaited(nowMs: number): Promise<boolean>;
   /** The changes that record a payment as part of a file that left before. */
   describeAdoption(written: WrittenPayment, messageId: string): Promise<readonly RecordChange[]>;
   /** Records what the bank reported; a repeated or older report changes nothing. */
@@ -66,13 +74,9 @@ export type PaymentBook = KitBook<PaymentState, PaymentValue> & {
 };
 
 export function openPaymentBook(host: Pick<RailHost, 'store' | 'log' | 'nowMs'>): PaymentBook {
-  const queue = openRecords(host.store, {
-    collection: 'queue',
-    states: ['waiting'],
-    value: z.object({}),
-  });
+  const entries = openEntries(host.store);
   const readQueue = async (count: number) =>
-    (await queue.page({ state: 'waiting', count })).map(({ key }) => ({
+    (await entries.queue.page({ state: 'waiting', count })).map(({ key }) => ({
       dueAtMs: Number(key.slice(0, 14)),
       reference: key.slice(15),
     }));
@@ -85,15 +89,7 @@ export function openPaymentBook(host: Pick<RailHost, 'store' | 'log' | 'nowMs'>)
       order.currency === instruction.currency &&
       getAccount(order) === getAccount(instruction),
     answer: (payment) => answerFrom(payment, host.nowMs()),
-    changeCompanions: (before, after) => {
-      const wasWaiting = before?.state === 'waiting';
-      const isWaiting = after.state === 'waiting';
-      if (wasWaiting === isWaiting) return [];
-      const key = formatQueueKey(after.value.dueAtMs, after.key);
-      // Entries of the queue are never changed, so that the revision is that of a new record.
-      const seen = { key, revision: wasWaiting ? 1 : 0 };
-      return [queue.change(seen, isWaiting ? { state: 'waiting', value: {} } : undefined)];
-    },
+    changeCompanions: entries.change,
   });
   return {
     ...book,
@@ -102,17 +98,58 @@ export function openPaymentBook(host: Pick<RailHost, 'store' | 'log' | 'nowMs'>)
         .filter(({ dueAtMs }) => dueAtMs <= atMs)
         .map(({ reference }) => reference),
     findNextDue: async () => (await readQueue(1))[0]?.dueAtMs,
+    isAnswerAwaited: async (nowMs) => {
+      const after = formatQueueKey(Math.max(nowMs - lateMs, 0), '');
+      return (await entries.awaiting.page({ after, count: 1 })).length > 0;
+    },
     describeAdoption: async (written, messageId) => {
       const payment = await book.find(written.reference);
+      const { reference, uetr, isInstant } = written;
+      // The time to answer an instant payment has passed.
+      const closedAtMs = host.nowMs() - (payment?.value.answerMs ?? 0);
       if (payment?.state === 'waiting')
-        return book.change(payment, fileWaiting(payment, messageId));
+        return book.change(payment, fileWaiting(payment, { messageId, closedAtMs }));
       if (payment !== undefined) return [];
-      const { reference } = written;
       const seen = { key: reference, revision: 0, reference };
-      return book.change(seen, startPayment('filed', describeOrder(written), { messageId }));
+      const some = { messageId, uetr, answerByMs: isInstant ? host.nowMs() : 0 };
+      return book.change(seen, startPayment('filed', describeOrder(written), some));
     },
     apply: async (reference, reported) => {
       await book.update(reference, (payment) => payment && moveForward(payment, reported));
+    },
+  };
+}
+
+/** What follows from a payment: its entry in the queue, and the one of its awaited answer. */
+function openEntries(store: RailHost['store']) {
+  const value = z.object({});
+  const queue = openRecords(store, { collection: 'queue', states: ['waiting'], value });
+  const awaiting = openRecords(store, { collection: 'awaiting', states: ['awaiting'], value });
+  return {
+    queue,
+    awaiting,
+    change: (
+      before: Payment | undefined,
+      after: NextPayment & { readonly key: string },
+    ): readonly RecordChange[] => {
+      const wasWaiting = before?.state === 'waiting';
+      const isWaiting = after.state === 'waiting';
+      const wasAwaited = before !== undefined && isAnswerOpen(before);
+      const isAwaited = isAnswerOpen(after);
+      const changes: RecordChange[] = [];
+      // Entries are never changed, so that the revision is that of a new record.
+      if (wasWaiting !== isWaiting) {
+        const key = formatQueueKey(after.value.dueAtMs, after.key);
+        const seen = { key, revision: wasWaiting ? 1 : 0 };
+        changes.push(queue.change(seen, isWaiting ? { state: 'waiting', value: {} } : undefined));
+      }
+      if (wasAwaited !== isAwaited) {
+        const key = formatQueueKey(after.value.answerByMs, after.key);
+        const seen = { key, revision: wasAwaited ? 1 : 0 };
+        const next = isAwaited ? ({ state: 'awaiting', value: {} } as const) : undefined;
+        changes.push(awaiting.change(seen, next));
+      }
+      return changes;
     },
   };
 }
@@ -125,9 +162,12 @@ function getAccount({ attributes }: Pick<PaymentOrder, 'attributes'>): string {
 export function startPayment(
   state: 'waiting' | 'filed' | 'rejected',
   order: PaymentOrder,
-  some: Partial<Pick<PaymentValue, 'dueAtMs' | 'messageId'>> & { readonly reason?: Reason } = {},
+  some: Partial<
+    Pick<PaymentValue, 'dueAtMs' | 'messageId' | 'uetr' | 'answerMs' | 'answerByMs'>
+  > & { readonly reason?: Reason } = {},
 ): NextPayment {
-  const empty = { dueAtMs: 0, messageId: '', code: '', returns: {} };
+  const times = { dueAtMs: 0, answerMs: 0, answerByMs: 0 };
+  const empty = { ...times, messageId: '', uetr: '', code: '', returns: {} };
   return { state, value: { order, ...empty, ...some } };
 }
 
@@ -162,8 +202,17 @@ function formatQueueKey(dueAtMs: number, reference: string): string {
 }
 
 /** What a waiting payment becomes that goes into a file. */
-export function fileWaiting({ value }: Payment, messageId: string): NextPayment {
-  return { state: 'filed', value: { ...value, messageId } };
+export function fileWaiting(
+  { value }: Payment,
+  { messageId, closedAtMs }: { messageId: string; closedAtMs: number },
+): NextPayment {
+  const answerByMs = value.answerMs === 0 ? 0 : closedAtMs + value.answerMs;
+  return { state: 'filed', value: { ...value, messageId, answerByMs } };
+}
+
+/** Whether the bank has an instant payment and has not reported its outcome. */
+function isAnswerOpen({ state, value }: NextPayment): boolean {
+  return value.answerByMs > 0 && (state === 'filed' || state === 'accepted');
 }
 
 /** What a waiting payment becomes that is never sent; undefined where it is in a file already. */
@@ -195,16 +244,28 @@ function moveForward({ state, value }: Payment, reported: ReportedState): NextPa
 
 /** How long after the cut-off, and how often from then on, another query makes sense. */
 const checkAfterMs = 3_600_000;
+/** How long after its time an instant payment's answer is looked for as often as before. */
+const lateMs = 60_000;
 
 function answerFrom({ state, value }: Payment, nowMs: number): RailAnswer {
   const { reason = 'other' } = value;
   const code = value.code === '' ? {} : { code: value.code };
+  // Not once the outcome is known: the bank's own reference may have come with it.
+  const uetr = value.uetr === '' ? {} : { providerReference: value.uetr };
+  if (isAnswerOpen({ state, value })) {
+    // Silence proves nothing: the payment may have been made, and is not sent again.
+    return nowMs < value.answerByMs
+      ? { outcome: 'accepted', checkAtMs: value.answerByMs, ...code, ...uetr }
+      : { outcome: 'unknown', reason: 'no_answer', ...code, ...uetr };
+  }
   switch (state) {
     case 'waiting':
-      return { outcome: 'accepted', checkAtMs: Math.max(value.dueAtMs, nowMs) + checkAfterMs };
+      return value.answerMs > 0
+        ? { outcome: 'accepted', checkAtMs: nowMs + value.answerMs }
+        : { outcome: 'accepted', checkAtMs: Math.max(value.dueAtMs, nowMs) + checkAfterMs };
     case 'filed':
     case 'accepted':
-      return { outcome: 'accepted', checkAtMs: nowMs + checkAfterMs, ...code };
+      return { outcome: 'accepted', checkAtMs: nowMs + checkAfterMs, ...code, ...uetr };
     case 'rejected':
       return { outcome: 'rejected', reason, ...code };
     case 'paid':

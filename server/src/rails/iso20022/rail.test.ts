@@ -24,6 +24,7 @@ import {
   type TestRail,
 } from '../../../testing/setups/iso20022.ts';
 import type { Instruction, RailAnswer } from '../contract/contract.ts';
+import { deriveUetr } from './purpose.ts';
 import { railModule } from './rail.ts';
 
 let it: TestRail;
@@ -132,6 +133,10 @@ describe('what the bank says', () => {
     await it.bank.advance(it.clock.nowMs);
     await it.work();
     const answers: RailAnswer[] = [];
+    const uetr = deriveUetr(instructions[4]?.reference ?? '', {
+      service: 'sepa',
+      config: it.config,
+    });
     for (const instruction of instructions) answers.push(await query(instruction));
     const checkAtMs = it.clock.nowMs + 3_600_000;
     assert.deepEqual(answers, [
@@ -139,7 +144,7 @@ describe('what the bank says', () => {
       { outcome: 'rejected', reason: 'account_closed', code: 'AC04' },
       { outcome: 'returned', reason: 'account_blocked', code: 'AC06', amountMinor: 10_200n },
       { outcome: 'returned', reason: 'account_closed', code: 'AC04', amountMinor: 5_000n },
-      { outcome: 'accepted', checkAtMs },
+      { outcome: 'accepted', checkAtMs, providerReference: uetr },
     ]);
     // Status, debits, returns and statement, each of them once for all that they were left twice.
     assert.equal(it.host.heard.length, 4);

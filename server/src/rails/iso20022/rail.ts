@@ -1,9 +1,10 @@
+import { isSEPACountry } from 'ibantools';
 import { findCountry } from '../../core/country.ts';
 import type { CollectedAttributes, RailHost, RailModule } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { readAccount } from './account.ts';
 import { findClearingMember } from './codes.ts';
-import { type Config, configSchema } from './config.ts';
+import { type Config, configSchema, type Debtor } from './config.ts';
 import { checkFolders } from './directory.ts';
 
 /**
@@ -13,7 +14,7 @@ import { checkFolders } from './directory.ts';
 export const railModule: RailModule<Config> = {
   kind: 'iso20022',
   about:
-    'Bank transfers by ISO 20022 files (pain.001, pain.002, camt.054, camt.053), SEPA and cross-border, over SFTP or folders',
+    'Bank transfers by ISO 20022 files (pain.001, pain.002, camt.054, camt.053): SEPA, SEPA Instant and cross-border, over SFTP or folders',
   corridors: [{ countries: 'any', deliveryType: 'BANK_DEPOSIT', currencies: 'any' }],
   // EndToEndId: 35 characters. Letters and digits pass every bank unchanged.
   reference: { lengthMax: 35, charset: /^[A-Za-z0-9]+$/ },
@@ -50,7 +51,8 @@ function checkPayer(
 }
 
 function checkPayers(config: Config, { payers }: RailHost): void {
-  for (const { key, deliveryType, currencies, options } of payers) {
+  for (const payer of payers) {
+    const { key, deliveryType, currencies, options } = payer;
     if (deliveryType !== 'BANK_DEPOSIT') {
       throw new Error(`payer ${key}: the delivery type must be BANK_DEPOSIT`);
     }
@@ -59,5 +61,23 @@ function checkPayers(config: Config, { payers }: RailHost): void {
     if (known.length === 0) throw new Error(`payer ${key}: debtor ${debtor} not found`);
     const missing = currencies.find((code) => !known.some((one) => one.currencies.includes(code)));
     if (missing !== undefined) throw new Error(`payer ${key}: no debtor account pays ${missing}`);
+    if (options['service'] === 'instant') checkInstantPayer(payer, known);
+  }
+}
+
+/** An instant scheme is open on every day and hour, and in euro alone. */
+function checkInstantPayer(
+  { key, currencies, availability }: PayerDeclaration,
+  debtors: readonly Debtor[],
+): void {
+  if (currencies.some((code) => code !== 'EUR'))
+    throw new Error(`payer ${key}: an instant payer must deliver EUR alone`);
+  const debtor = debtors.find((one) => one.currencies.includes('EUR'));
+  if (debtor === undefined || !isSEPACountry(debtor.iban.slice(0, 2)))
+    throw new Error(`payer ${key}: an instant payer needs a debtor with an IBAN of SEPA`);
+  const { calendar, weekend, cutOff, delay } = availability;
+  if (calendar !== null || weekend.length > 0 || cutOff !== null || !('minutes' in delay)) {
+    const remedy = 'calendar and cutOff null, an empty weekend, and a delay in minutes';
+    throw new Error(`payer ${key}: an instant payer is always open: ${remedy}`);
   }
 }

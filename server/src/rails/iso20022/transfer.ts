@@ -1,14 +1,23 @@
 import { isSEPACountry } from 'ibantools';
 import { findCountry } from '../../core/country.ts';
-import { findCurrency } from '../../core/currency.ts';
+import { findCurrency, getCurrency } from '../../core/currency.ts';
+import { getAmountMinor } from '../../core/money.ts';
 import type { RecipientFault } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { type Account, readAccount } from './account.ts';
-import { findIn, findPurpose } from './codes.ts';
 import type { Config, Debtor } from './config.ts';
 import { toLatinText } from './latin-text.ts';
 import type { PaymentOrder } from './orders.ts';
+import {
+  deriveUetr,
+  listReportingFaults,
+  type Purpose,
+  type RegulatoryReport,
+  readCategory,
+  readPurpose,
+  readRegulatoryReport,
+} from './purpose.ts';
 import {
   type Address,
   type Agent,
@@ -22,7 +31,8 @@ import {
 
 /** The credit transfer of an instruction, or the faults for which there is none. */
 
-export type Service = 'sepa' | 'cross_border';
+export const services = ['sepa_instant', 'sepa', 'cross_border'] as const;
+export type Service = (typeof services)[number];
 
 export type Transfer = {
   readonly reference: string;
@@ -36,7 +46,12 @@ export type Transfer = {
   readonly account: Account;
   readonly agent: Agent;
   readonly chargeBearer: 'SLEV' | 'DEBT' | 'CRED' | 'SHAR';
-  readonly purpose: { readonly code: string } | { readonly proprietary: string } | undefined;
+  readonly purpose: Purpose | undefined;
+  /** CtgyPurp, or "". */
+  readonly category: string;
+  readonly regulatoryReport: RegulatoryReport | undefined;
+  /** "" where the form of the bank has no place for it. */
+  readonly uetr: string;
   readonly originator: string;
   readonly remittance: string;
 };
@@ -77,15 +92,17 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
     return { ok: false, faults: [account.fault, ...listNameFaults(order, name)] };
   }
   const service = chooseService(order, { debtor, account, wanted: options['service'] });
-  const isSepa = service === 'sepa';
+  if (service === undefined) return refuse(notInstant);
+  const isSepa = isSepaService(service);
   const creditorName = nameCreditor(order, isSepa ? 70 : 140);
   const agent = readAgent(order);
   const address = readAddress(order, country.alpha2);
   const [fault, ...others] = [
-    ...listAmountFaults(order.amountMinor, isSepa),
+    ...listAmountFaults(order.amountMinor, { service, config }),
     ...listAgentFaults(agent, { account, country: country.alpha2, isSepa }),
     ...listNameFaults(order, creditorName),
     ...(isSepa ? [] : listAddressFaults(order, address)),
+    ...(isSepa ? [] : listReportingFaults(order, config)),
   ];
   if (fault !== undefined) return { ok: false, faults: [fault, ...others] };
   const bearer = options['chargeBearer'];
@@ -104,6 +121,9 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
       agent,
       chargeBearer: isSepa ? 'SLEV' : isChargeBearer(bearer) ? bearer : config.chargeBearer,
       purpose: readPurpose(order, { config, isSepa }),
+      category: readCategory(order, config),
+      regulatoryReport: isSepa ? undefined : readRegulatoryReport(order, config),
+      uetr: deriveUetr(order.reference, { service, config }),
       originator,
       remittance: toLatinText(
         config.remittanceText
@@ -134,20 +154,40 @@ function isChargeBearer(text: string | undefined): text is 'DEBT' | 'CRED' | 'SH
   return text === 'DEBT' || text === 'CRED' || text === 'SHAR';
 }
 
-function listAmountFaults(amountMinor: bigint, isSepa: boolean): DraftFault[] {
+function listAmountFaults(
+  amountMinor: bigint,
+  { service, config }: { service: Service; config: Config },
+): DraftFault[] {
+  const isSepa = isSepaService(service);
+  const instantMax = service === 'sepa_instant' ? config.instant.amountMax : '';
+  const maxMinor =
+    instantMax === '' ? sepaAmountMinorMax : getAmountMinor(instantMax, getCurrency('EUR'));
   const isTooLong = amountMinor.toString().length > amountDigitsMax;
-  const isTooLarge = isTooLong || (isSepa && amountMinor > sepaAmountMinorMax);
+  const isTooLarge = isTooLong || (isSepa && amountMinor > maxMinor);
   if (amountMinor > 0n && !isTooLarge) return [];
   const detail = isSepa
-    ? 'the amount must be 0.01 to 999,999,999.99 euro'
+    ? `the amount must be 0.01 to ${instantMax === '' ? '999999999.99' : instantMax} euro`
     : `the amount must be positive and have at most ${amountDigitsMax} digits`;
   return [{ field: 'amount', code: 'amount_refused', reason: 'amount_refused', detail }];
 }
 
+/** Inside SEPA, where the rules and the schema of its messages apply. */
+export function isSepaService(service: Service): boolean {
+  return service !== 'cross_border';
+}
+
+const notInstant: DraftFault = {
+  field: 'BankAccountNumber',
+  code: 'not_served',
+  reason: 'payer_unavailable',
+  detail: 'an instant payment must be in euro, to an IBAN of a country of SEPA',
+};
+
+/** Undefined where an instant payment is wanted and impossible: it never goes another way. */
 function chooseService(
   order: PaymentOrder,
   choice: { debtor: Debtor; account: Account; wanted: string | undefined },
-): Service {
+): Service | undefined {
   const { debtor, account, wanted } = choice;
   const isPossible =
     order.currency === 'EUR' &&
@@ -155,18 +195,6 @@ function chooseService(
     isSEPACountry(account.iban.slice(0, 2)) &&
     debtor.iban !== '' &&
     isSEPACountry(debtor.iban.slice(0, 2));
+  if (wanted === 'instant') return isPossible ? 'sepa_instant' : undefined;
   return isPossible && wanted !== 'cross_border' ? 'sepa' : 'cross_border';
-}
-
-function readPurpose(
-  order: PaymentOrder,
-  { config, isSepa }: { config: Config; isSepa: boolean },
-): Transfer['purpose'] {
-  const given = order.attributes['RemittanceReason'] ?? '';
-  if (given === '') return undefined;
-  const code = findIn(config.purposeCodes, given) ?? findPurpose(given);
-  if (code !== undefined) return { code };
-  const proprietary = toLatinText(given, 35);
-  // SEPA allows the codes of ISO alone.
-  return isSepa || proprietary === '' ? undefined : { proprietary };
 }

@@ -25,6 +25,9 @@ export type WrittenPayment = {
   readonly amount: string;
   /** IBAN or another account number. */
   readonly account: string;
+  readonly isInstant: boolean;
+  /** "" where the file has none. */
+  readonly uetr: string;
 };
 
 const accountSchema = z.object({
@@ -42,9 +45,10 @@ const writtenSchema = z.object({
     PmtInf: z.array(
       z.object({
         PmtInfId: z.string(),
+        PmtTpInf: z.object({ LclInstrm: z.object({ Cd: z.string() }).optional() }).optional(),
         CdtTrfTxInf: z.array(
           z.object({
-            PmtId: z.object({ EndToEndId: z.string() }),
+            PmtId: z.object({ EndToEndId: z.string(), UETR: z.string().default('') }),
             Amt: z.object({ InstdAmt: z.object({ '#text': z.string(), '@Ccy': z.string() }) }),
             Cdtr: z.object({ Nm: z.string() }),
             CdtrAcct: accountSchema,
@@ -65,13 +69,15 @@ export function readWrittenFile(bytes: Uint8Array): WrittenFile {
     createdAt: GrpHdr.CreDtTm,
     count: GrpHdr.NbOfTxs,
     controlSum: GrpHdr.CtrlSum,
-    payments: PmtInf.flatMap(({ PmtInfId, CdtTrfTxInf }) =>
+    payments: PmtInf.flatMap(({ PmtInfId, PmtTpInf, CdtTrfTxInf }) =>
       CdtTrfTxInf.map(({ PmtId, Amt, CdtrAcct: { Id } }) => ({
         reference: PmtId.EndToEndId,
         groupId: PmtInfId,
         currency: Amt.InstdAmt['@Ccy'],
         amount: Amt.InstdAmt['#text'],
         account: 'IBAN' in Id ? Id.IBAN : Id.Othr.Id,
+        isInstant: PmtTpInf?.LclInstrm?.Cd === 'INST',
+        uetr: PmtId.UETR,
       })),
     ),
   };

@@ -54,6 +54,22 @@ const worldwide = [
   { countryCode: 'ARE', currency: 'USD', account: 'AE070331234567890123456', SWIFT: 'OTLYAE22' },
 ];
 
+const corridors = [
+  {
+    countries: ['IND'],
+    regulatoryReporting: {
+      indicator: 'CRED',
+      authority: 'Reserve Bank of India',
+      authorityCountry: 'IN',
+      type: 'Purpose',
+    },
+  },
+  {
+    countries: ['ARE'],
+    regulatoryReporting: { indicator: 'BOTH' },
+  },
+];
+
 async function sendWorldwide(rail: TestRail): Promise<void> {
   for (const [index, one] of worldwide.entries()) {
     const { countryCode, currency, account, BankRoutingNumber, SWIFT, branch } = one;
@@ -76,9 +92,9 @@ async function sendWorldwide(rail: TestRail): Promise<void> {
   }
 }
 
-async function sendSepa(rail: TestRail): Promise<void> {
+async function sendSepa(rail: TestRail, payerKey = 'eu'): Promise<void> {
   for (const name of names) {
-    const instruction = makeInstruction();
+    const instruction = makeInstruction({ payerKey });
     const answer = await rail.rail.send(
       { ...instruction, beneficiary: { ...instruction.beneficiary, businessName: name } },
       { signal: noSignal },
@@ -89,6 +105,29 @@ async function sendSepa(rail: TestRail): Promise<void> {
 
 describe('files of the rail are valid', () => {
   for (const version of ['pain.001.001.09', 'pain.001.001.10'] as const) {
+    test(`instant payments by ${version}, and the answers to them`, async () => {
+      const rail = await openTestRail({ version, categoryPurposes: { SALARY: 'SALA' } });
+      try {
+        const rules = [{ match: { amount: '101.00' }, decision: 'contradict' as const }];
+        await setBankOptions(rail.folder, { rules });
+        await sendSepa(rail, 'instant');
+        const instruction = makeInstruction({ payerKey: 'instant', amountMinor: 10_100n });
+        const attributes = { ...instruction.attributes, RemittanceReason: 'SALARY' };
+        await rail.rail.send({ ...instruction, attributes }, { signal: noSignal });
+        await rail.work();
+        assert.deepEqual(await validateFolder(join(rail.folder, 'outbox')), [version]);
+        await rail.bank.advance(rail.clock.nowMs);
+        const answers = await validateFolder(join(rail.folder, 'inbox'));
+        assert.deepEqual(answers.toSorted(), [
+          'camt.054.001.08',
+          'pain.002.001.11',
+          'pain.002.001.11',
+        ]);
+      } finally {
+        await rail.close();
+      }
+    });
+
     test(`SEPA payments by ${version}`, async () => {
       const rail = await openTestRail({ version });
       try {
@@ -103,7 +142,7 @@ describe('files of the rail are valid', () => {
   }
 
   test('payments around the world by pain.001.001.10', async () => {
-    const rail = await openTestRail();
+    const rail = await openTestRail({ corridors, categoryPurposes: { SALARY: 'SALA' } });
     try {
       await sendWorldwide(rail);
       await sendSepa(rail);

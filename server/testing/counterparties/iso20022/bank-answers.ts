@@ -41,12 +41,35 @@ export function writeFileRefusal(
   );
 }
 
-/** One status for the file where all payments are accepted, else one for each payment. */
+/**
+ * One status for the file where all payments are accepted, else one for each payment. An instant payment
+ * always has its own.
+ */
 export function writeStatusReport(head: AnswerHead, file: BankFile): string {
   const reported = file.orders.filter(({ decision }) => decision !== 'silent');
   const isAccepted = file.orders.every(
-    ({ decision }) => decision !== 'silent' && decision !== 'reject',
+    ({ decision, isInstant }) => decision !== 'silent' && !isRejected(decision) && !isInstant,
   );
+  return writeStatuses(head, file, { reported, isAccepted });
+}
+
+/** Reports as paid what was reported as rejected. */
+export function writeContradiction(head: AnswerHead, file: BankFile): string {
+  const reported = file.orders
+    .filter(({ decision }) => decision === 'contradict')
+    .map((order) => ({ ...order, decision: 'pay' as const, isInstant: true }));
+  return writeStatuses(head, file, { reported, isAccepted: false });
+}
+
+function isRejected(decision: BankOrder['decision']): boolean {
+  return decision === 'reject' || decision === 'contradict';
+}
+
+function writeStatuses(
+  head: AnswerHead,
+  file: BankFile,
+  { reported, isAccepted }: { reported: readonly BankOrder[]; isAccepted: boolean },
+): string {
   const groups = Map.groupBy(reported, ({ paymentInformationId }) => paymentInformationId);
   const details = [...groups].map(([id, orders]) =>
     element('OrgnlPmtInfAndSts', [
@@ -69,10 +92,11 @@ export function writeStatusReport(head: AnswerHead, file: BankFile): string {
 }
 
 function writeTransactionStatus(order: BankOrder): string {
-  const isRefused = order.decision === 'reject';
+  const isRefused = isRejected(order.decision);
+  const accepted = order.isInstant ? 'ACSC' : 'ACSP';
   return element('TxInfAndSts', [
     textElement('OrgnlEndToEndId', order.endToEndId),
-    textElement('TxSts', isRefused ? 'RJCT' : 'ACSP'),
+    textElement('TxSts', isRefused ? 'RJCT' : accepted),
     isRefused ? writeReason(order.reason) : undefined,
     element('OrgnlTxRef', [
       element('Amt', [textElement('InstdAmt', order.amount, { Ccy: order.currency })]),

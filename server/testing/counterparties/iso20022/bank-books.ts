@@ -16,7 +16,9 @@ const orderSchema = z.object({
   account: z.string(),
   debtorAccount: z.string(),
   /** What the bank decided when it took the order. */
-  decision: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
+  decision: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent', 'contradict']),
+  /** By SEPA Instant: a status says how it ended. */
+  isInstant: z.boolean(),
   reason: z.string(),
   returnedAmount: z.string(),
 });

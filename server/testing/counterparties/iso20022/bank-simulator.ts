@@ -8,6 +8,7 @@ import { parseDocument } from '../../../src/rails/iso20022/xml.ts';
 import {
   type AnswerHead,
   type Booking,
+  writeContradiction,
   writeFileRefusal,
   writeNotification,
   writeStatement,
@@ -42,7 +43,8 @@ const ruleSchema = z.strictObject({
       share: z.number().min(0).max(1).optional(),
     })
     .default({}),
-  decision: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
+  /** `silent`: paid without any report. `contradict`: reported as rejected, and then as paid. */
+  decision: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent', 'contradict']),
   reason: z.string().default('AC04'),
   /** Of a partial return. */
   returnedAmount: z.string().default('0.01'),
@@ -51,6 +53,8 @@ const ruleSchema = z.strictObject({
 const optionsSchema = z.strictObject({
   /** The first that matches applies; without a match a payment is paid. */
   rules: z.array(ruleSchema).default([]),
+  /** From the arrival of the file until its status; late for an instant payment after ten seconds. */
+  statusAfterMs: z.number().default(0),
   settleAfterMs: z.number().default(0),
   /** From the arrival of the file, like `settleAfterMs`. */
   returnAfterMs: z.number().default(0),
@@ -183,6 +187,7 @@ const orderFileSchema = z.object({
     PmtInf: z.array(
       z.object({
         PmtInfId: z.string(),
+        PmtTpInf: z.object({ LclInstrm: z.object({ Cd: z.string() }).optional() }).optional(),
         DbtrAcct: accountSchema,
         CdtTrfTxInf: z.array(
           z.object({
@@ -223,7 +228,8 @@ function readOrderFile(bytes: Uint8Array, { options }: Turn): OrderFile {
       };
       const rule = options.rules.find(({ match }) => isMatch(match, order));
       const { decision = 'pay', reason = '', returnedAmount = '' } = rule ?? {};
-      return { ...order, decision, reason, returnedAmount };
+      const isInstant = group.PmtTpInf?.LclInstrm?.Cd === 'INST';
+      return { ...order, decision, reason, returnedAmount, isInstant };
     }),
   );
   const messageName = document.messageName;
@@ -267,9 +273,15 @@ async function answerFile(bank: Bank, messageId: string, turn: Turn): Promise<vo
   }[] = [
     {
       answer: 'status',
-      afterMs: 0,
+      afterMs: options.statusAfterMs,
       isNeeded: file.orders.some(({ decision }) => decision !== 'silent'),
       write: (head) => writeStatusReport(head, file),
+    },
+    {
+      answer: 'contradiction',
+      afterMs: options.settleAfterMs,
+      isNeeded: file.orders.some(({ decision }) => decision === 'contradict'),
+      write: (head) => writeContradiction(head, file),
     },
     {
       answer: 'debits',

@@ -5,13 +5,9 @@ import {
   type RefusalCode,
   refusalStatus,
 } from '../../../src/rails/partner/protocol.ts';
-import {
-  type SigningKey,
-  type VerifyingKeys,
-  verifyMessage,
-} from '../../../src/rails/partner/signatures.ts';
 import type { BookedPayment, PaymentBook } from './payment-book.ts';
 import { type PaymentLifecycle, showEvent, showPayment } from './payment-lifecycle.ts';
+import type { PartnerHttpRequest, Reply, SimulatorLevel } from './simulator-level.ts';
 import type { SimulatorOptions } from './simulator-options.ts';
 
 /** Handles the requests of the partner protocol: verifies, then answers from the payment book. */
@@ -20,22 +16,11 @@ export type PartnerState = {
   readonly books: PaymentBook;
   readonly lifecycle: PaymentLifecycle;
   options: SimulatorOptions;
-  readonly outlayKeys: VerifyingKeys;
-  readonly key: SigningKey;
+  readonly level: SimulatorLevel;
   readonly nowMs: () => number;
   /** Order requests by reference, including repeated and refused ones. */
   readonly orderCounts: Map<string, number>;
 };
-
-export type PartnerHttpRequest = {
-  readonly method: string;
-  readonly url: string;
-  readonly path: string;
-  readonly headers: Record<string, string>;
-  readonly body: Buffer;
-};
-
-export type Reply = { readonly status: number; readonly json: object; readonly createdS: number };
 
 /** Synchronous, so that nothing comes between checking the expiry and booking. */
 export function handleRequest(partner: PartnerState, received: PartnerHttpRequest): Reply {
@@ -45,9 +30,8 @@ export function handleRequest(partner: PartnerState, received: PartnerHttpReques
     json: { error, detail },
     createdS,
   });
-  const { method, url, path, headers, body } = received;
-  const message = { method, url, headers };
-  const verified = verifyMessage({ role: 'request', message, body }, partner.outlayKeys);
+  const { method, path } = received;
+  const verified = partner.level.verify(received);
   if (!verified.ok) return refuse('signature_refused', verified.detail);
   if (partner.nowMs() / 1000 >= verified.expiresS) {
     return refuse('signature_refused', 'the request has expired');

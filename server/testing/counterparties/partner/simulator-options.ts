@@ -24,6 +24,13 @@ export const faultKinds = [
   'wrong_signature',
   'wrong_amount',
   'wrong_reference',
+  // Answers that contradict the books, as of a partner whose parts do not agree.
+  'claims_rejected',
+  'claims_accepted',
+  'claims_paid',
+  'claims_unknown',
+  // Without the partner's time, which only the light level has as a header.
+  'no_time',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 

@@ -28,8 +28,9 @@ export function createCallbackSender(options: CallbackSenderOptions): CallbackSe
     if (isHit(getOptions().reorderShare)) await pause(getOptions().reorderMs, stopping.signal);
     let waitMs = getOptions().callbackRetryMs;
     while (!stopping.signal.aborted) {
-      const isTaken = await post(event, options);
-      if (isTaken) {
+      const { defects } = getOptions();
+      const isTaken = await post(event, options, defects.includes('forges_callbacks'));
+      if (isTaken || defects.includes('posts_callbacks_once')) {
         if (isHit(getOptions().duplicateShare)) await post(event, options);
         if (isHit(getOptions().forgedShare)) await post(event, options, true);
         return books.append({ type: 'delivered', event: event.id });

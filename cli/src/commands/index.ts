@@ -5,6 +5,7 @@ import { completionCommands } from './completion.ts';
 import { destinationCommands } from './destinations.ts';
 import { eventCommands } from './events.ts';
 import { mcpCommands } from './mcp.ts';
+import { partnerCheckCommands } from './partner-check.ts';
 import { payCommands } from './pay.ts';
 import { payoutCommands } from './payouts.ts';
 import { profileCommands } from './profiles.ts';
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   ...sandboxCommands,
   ...receiptCommands,
   ...mcpCommands,
+  ...partnerCheckCommands,
   ...completionCommands,
 ];
 

@@ -10,10 +10,15 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
 import type { CallbackReading, Instruction, RailCalls } from '../../src/rails/contract/contract.ts';
-import { configSchema, railModule } from '../../src/rails/partner/rail.ts';
+import { configSchema } from '../../src/rails/partner/config.ts';
+import { railModule } from '../../src/rails/partner/rail.ts';
 import type { KeyDeclaration } from '../../src/rails/partner/signatures.ts';
-import type { PartnerRecords } from '../counterparties/partner/control.ts';
-import { openPartnerSimulator } from '../counterparties/partner/partner-simulator.ts';
+import { listRecords, type PartnerRecords } from '../counterparties/partner/control.ts';
+import {
+  type OpeningOptions,
+  openPartnerSimulator,
+  type PartnerSimulator,
+} from '../counterparties/partner/partner-simulator.ts';
 import type { simulatorOptionsSchema } from '../counterparties/partner/simulator-options.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
@@ -114,15 +119,28 @@ const readRecords = async (url: string): Promise<PartnerRecords> =>
 /** The same in this process, for tests that need many of them and kill none. */
 export async function openPartner(
   options: PartnerOptions,
+  keys = newKeys(),
 ): Promise<Pick<PartnerProcess, 'keys' | 'port' | 'readRecords' | 'close'>> {
-  const keys = newKeys();
-  const folder = mkdtempSync(join(tmpdir(), 'outlay-partner-'));
   const secrets = { outlayKeys: [keys.outlay], partnerKey: keys.partner };
-  const { port, close } = await openPartnerSimulator({ port: 0, folder, secrets, options });
+  return { keys, ...(await openWithSecrets(options, secrets)) };
+}
+
+type Secrets = OpeningOptions['secrets'];
+
+/** A simulator in this process, at the level of its secrets. */
+export async function openWithSecrets(
+  options: PartnerOptions,
+  secrets: Secrets,
+): Promise<
+  Pick<PartnerProcess, 'port' | 'readRecords' | 'close'> & Pick<PartnerSimulator, 'state'>
+> {
+  const folder = mkdtempSync(join(tmpdir(), 'outlay-partner-'));
+  const simulator = await openPartnerSimulator({ port: 0, folder, secrets, options });
+  const { port, close, state } = simulator;
   return {
-    keys,
     port,
-    readRecords: () => readRecords(`http://127.0.0.1:${port}`),
+    state,
+    readRecords: async () => listRecords(state),
     close: async () => {
       await close();
       rmSync(folder, { recursive: true, force: true });
@@ -138,11 +156,13 @@ export type PartnerRail = {
 };
 
 export type PartnerRailOptions = {
-  keys: PartnerKeys;
+  /** Of the signed level; `config` has those of the light one. */
+  keys?: PartnerKeys;
   /** Of the partner, or of what stands before it. */
   url: string;
   config?: Partial<z.input<typeof configSchema>>;
   nowMs?: () => number;
+  realNowMs?: () => number;
 };
 
 /** A rail with a server for its callbacks, which hears what the rail makes of them. */
@@ -179,6 +199,7 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
     name: 'partner',
     callbackUrl: `http://127.0.0.1:${port}/rails/partner`,
     ...(options.nowMs === undefined ? {} : { nowMs: options.nowMs }),
+    ...(options.realNowMs === undefined ? {} : { realNowMs: options.realNowMs }),
   });
   const rail = await railModule.create(describeConfig(options), host);
   return {
@@ -196,8 +217,7 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
 export function describeConfig({ keys, url, config }: PartnerRailOptions) {
   return configSchema.parse({
     baseUrl: url,
-    signingKey: keys.outlay,
-    partnerKeys: [keys.partner],
+    ...(keys === undefined ? {} : { signingKey: keys.outlay, partnerKeys: [keys.partner] }),
     orderSeconds: 1,
     eventsSeconds: 1,
     bookingSeconds: 0,

@@ -45,8 +45,11 @@ export type Reading =
       readonly retryAfterMs?: number;
     };
 
+/** As much of an instruction as its answers are compared with. */
+export type OrderedMoney = Pick<Instruction, 'reference' | 'amountMinor' | 'currency'>;
+
 /** An answer with another reference, amount or currency proves nothing. */
-export function readExchange(result: ExchangeResult, instruction: Instruction): Reading {
+export function readExchange(result: ExchangeResult, instruction: OrderedMoney): Reading {
   if (result.kind !== 'answered') return result;
   const { status, json, raw, createdS } = result;
   if (status !== 200) return readRefusal(result);

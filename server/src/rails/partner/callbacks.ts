@@ -89,6 +89,7 @@ const pagesMax = 50;
 export async function readEvents(
   host: RailHost,
   fetchPage: (after: string) => Promise<EventPage | undefined>,
+  receive: (host: RailHost, entry: ExactJson) => Promise<'new' | 'known'> = receiveEntry,
 ): Promise<boolean> {
   let count = 0;
   for (let read = 0; read < pagesMax; read += 1) {
@@ -96,7 +97,7 @@ export async function readEvents(
     const page = await fetchPage(cursor.after);
     if (page === undefined || page.events.length === 0) return false;
     for (const entry of page.events) {
-      if ((await receiveEntry(host, entry)) === 'new') count += 1;
+      if ((await receive(host, entry)) === 'new') count += 1;
     }
     // Another process has read further, and continues from there.
     if (page.next === cursor.after || !(await moveCursor(host.store, cursor, page.next))) {
@@ -106,6 +107,18 @@ export async function readEvents(
   if (count > 0) return true;
   host.log('warn', "the partner's list of events repeats itself", { pages: pagesMax });
   return false;
+}
+
+/** As `receiveEntry`, of an event that only asks for a query. */
+export async function announceEntry(
+  host: RailHost,
+  entry: ExactJson,
+  announce: (host: RailHost, event: PaymentEvent) => Promise<void>,
+): Promise<'new' | 'known'> {
+  const event = readEventJson(entry);
+  if (typeof event === 'string') return await receiveEntry(host, entry);
+  await announce(host, event);
+  return 'new';
 }
 
 async function receiveEntry(host: RailHost, entry: ExactJson): Promise<'new' | 'known'> {
@@ -135,7 +148,7 @@ function findProofFault(message: CallbackMessage, setup: CallbackSetup): string 
   return nowS > verified.expiresS + windowS ? 'the signature has expired' : undefined;
 }
 
-function readEvent(body: Uint8Array): PaymentEvent | string {
+export function readEvent(body: Uint8Array): PaymentEvent | string {
   let json: unknown;
   try {
     json = parseExactBytes(Buffer.from(body));

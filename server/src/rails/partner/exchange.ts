@@ -111,7 +111,7 @@ async function signRequest(
   return { method, url, headers: signed, nonce };
 }
 
-async function readBytes(response: Response): Promise<Buffer | undefined> {
+export async function readBytes(response: Response): Promise<Buffer | undefined> {
   if (response.body === null) return Buffer.alloc(0);
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -143,6 +143,6 @@ function readAnswer(
   }
 }
 
-function notUnderstood(detail: string): ExchangeResult {
+export function notUnderstood(detail: string): ExchangeResult & { readonly kind: 'unclear' } {
   return { kind: 'unclear', reason: 'not_understood', detail };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Instruction, RailStore } from '../contract/contract.ts';
 import { minorUnits, openRecords, type TypedRecord } from '../kit/records.ts';
+import type { OrderedMoney } from './answers.ts';
 import { eventsFirst } from './protocol.ts';
 
 /**
@@ -14,6 +15,12 @@ const valueSchema = z.object({
   body: z.string().default(''),
   /** Until this second an order that left earlier may still be booked; 0: none has left. */
   inFlightUntilS: z.int().default(0),
+  /** Of the light level: the partner has stated that it was paid. */
+  wasPaid: z.literal(true).optional(),
+  /** Of the light level: an answer has stated that it was rejected; a query is to confirm it. */
+  wasRejected: z.literal(true).optional(),
+  /** Of the light level: since this second the partner's statements contradict each other. */
+  doubtSinceS: z.int().optional(),
 });
 
 const openPayments = (store: RailStore) =>
@@ -65,7 +72,7 @@ export async function beginSending(
   return { body: record.value.body, revision: record.revision, earlierUntilS };
 }
 
-function describeMoney({ amountMinor, currency }: Instruction) {
+function describeMoney({ amountMinor, currency }: OrderedMoney) {
   return { amount: amountMinor, currency };
 }
 
@@ -80,12 +87,42 @@ export async function undoSending(
   return openPayments(store).write(seen, { state: 'sending', value });
 }
 
-/** Records that the partner has answered for the payment. */
-export async function markKnown(store: RailStore, instruction: Instruction): Promise<void> {
-  const value = { ...describeMoney(instruction), body: '', inFlightUntilS: 0 };
-  await openPayments(store).update(instruction.reference, (record) =>
-    record?.state === 'known' ? undefined : { state: 'known', value },
-  );
+/**
+ * Records that the partner has answered for the payment without contradicting itself, and what of the
+ * answer is to be compared with later ones.
+ */
+export async function markKnown(
+  store: RailStore,
+  money: OrderedMoney,
+  fact: { readonly wasPaid?: true; readonly wasRejected?: true } = {},
+): Promise<void> {
+  await openPayments(store).update(money.reference, (record) => {
+    const earlier = record?.state === 'known' ? record.value : undefined;
+    const { doubtSinceS, ...known } = earlier ?? {
+      ...describeMoney(money),
+      body: '',
+      inFlightUntilS: 0,
+    };
+    const isNews =
+      (fact.wasPaid === true && known.wasPaid === undefined) ||
+      (fact.wasRejected === true && known.wasRejected === undefined);
+    if (earlier !== undefined && doubtSinceS === undefined && !isNews) return undefined;
+    return { state: 'known', value: { ...known, ...fact } };
+  });
+}
+
+/** Returns the second since which the partner contradicts itself: `nowS` when it is new. */
+export async function markDoubt(
+  store: RailStore,
+  money: OrderedMoney,
+  nowS: number,
+): Promise<number> {
+  const { record } = await openPayments(store).update(money.reference, (earlier) => {
+    if (earlier?.value.doubtSinceS !== undefined) return undefined;
+    const value = earlier?.value ?? { ...describeMoney(money), body: '', inFlightUntilS: 0 };
+    return { state: earlier?.state ?? 'known', value: { ...value, doubtSinceS: nowS } };
+  });
+  return record?.value.doubtSinceS ?? nowS;
 }
 
 /** How far the partner's events have been read. */

@@ -46,10 +46,10 @@ const tags: Readonly<Record<MessageRole, string>> = {
 
 const parameterNames = ['created', 'expires', 'nonce', 'keyid', 'alg', 'tag'];
 
-const keyId = z.string().regex(/^[0-9A-Za-z._:-]{1,64}$/);
+export const keyId = z.string().regex(/^[0-9A-Za-z._:-]{1,64}$/);
 
 /** Of 32 bytes and more, so that guessing is hopeless (RFC 2104, section 3). */
-const sharedSecret = z
+export const sharedSecret = z
   .string()
   .max(1000)
   .refine((text) => readSecret(text) !== undefined, {
@@ -90,7 +90,7 @@ function isEd25519(key: { asymmetricKeyType?: string }): boolean {
   return key.asymmetricKeyType === 'ed25519';
 }
 
-function readSecret(text: string): Buffer | undefined {
+export function readSecret(text: string): Buffer | undefined {
   const trimmed = text.trim();
   const bytes = Buffer.from(trimmed, 'base64');
   return bytes.length >= 32 && bytes.toString('base64') === trimmed ? bytes : undefined;

@@ -1,12 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import {
-  createSigningKey,
-  digestBody,
-  type SigningKey,
-  signMessage,
-} from '../../../src/rails/partner/signatures.ts';
 import type { BookedEvent, PaymentBook } from './payment-book.ts';
 import { showEvent } from './payment-lifecycle.ts';
+import type { SimulatorLevel } from './simulator-level.ts';
 import { isHit, type SimulatorOptions } from './simulator-options.ts';
 
 /** The simulator's callbacks: signed for each attempt, and repeated until they are accepted. */
@@ -16,7 +10,7 @@ export type CallbackSender = { wake(): void; stop(): Promise<void> };
 export type CallbackSenderOptions = {
   readonly books: PaymentBook;
   readonly getOptions: () => SimulatorOptions;
-  readonly key: SigningKey;
+  readonly level: SimulatorLevel;
   readonly nowMs: () => number;
 };
 
@@ -34,10 +28,11 @@ export function createCallbackSender(options: CallbackSenderOptions): CallbackSe
     if (isHit(getOptions().reorderShare)) await pause(getOptions().reorderMs, stopping.signal);
     let waitMs = getOptions().callbackRetryMs;
     while (!stopping.signal.aborted) {
-      const isTaken = await post(event, options);
-      if (isTaken) {
+      const { defects } = getOptions();
+      const isTaken = await post(event, options, defects.includes('forges_callbacks'));
+      if (isTaken || defects.includes('posts_callbacks_once')) {
         if (isHit(getOptions().duplicateShare)) await post(event, options);
-        if (isHit(getOptions().forgedShare)) await post(event, { ...options, key: forgedKey });
+        if (isHit(getOptions().forgedShare)) await post(event, options, true);
         return books.append({ type: 'delivered', event: event.id });
       }
       await pause(waitMs, stopping.signal);
@@ -60,33 +55,17 @@ export function createCallbackSender(options: CallbackSenderOptions): CallbackSe
   };
 }
 
-const forgedKey = createSigningKey({
-  id: 'forged',
-  algorithm: 'hmac-sha256',
-  key: randomBytes(32).toString('base64'),
-});
-
-async function post(event: BookedEvent, options: CallbackSenderOptions): Promise<boolean> {
+async function post(
+  event: BookedEvent,
+  options: CallbackSenderOptions,
+  isForged = false,
+): Promise<boolean> {
   const payment = options.books.payments.get(event.reference);
   const url = payment?.order.callback_url ?? '';
   if (payment === undefined || url === '') return true;
   const body = JSON.stringify(showEvent(event, payment, options.getOptions()));
-  const createdS = Math.floor(options.nowMs() / 1000);
-  const headers = await signMessage(
-    {
-      role: 'callback',
-      message: {
-        method: 'POST',
-        url,
-        headers: {
-          'content-type': 'application/json',
-          'content-digest': digestBody(Buffer.from(body)),
-        },
-      },
-    },
-    options.key,
-    { createdS, expiresS: createdS + 60, nonce: randomBytes(18).toString('base64url') },
-  );
+  const call = { url, body, nowMs: options.nowMs() };
+  const headers = await options.level.describeCallback(call, isForged);
   const signal = AbortSignal.timeout(postTimeoutMs);
   try {
     const response = await fetch(url, { method: 'POST', headers, body, signal });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { PartnerHttpRequest, PartnerState } from './handlers.ts';
+import type { PartnerState } from './handlers.ts';
+import type { PartnerHttpRequest } from './simulator-level.ts';
 import { simulatorOptionsSchema } from './simulator-options.ts';
 
 /**
@@ -76,7 +77,7 @@ export type PartnerRecords = {
   readonly pendingEvents: number;
 };
 
-function listRecords({ books, orderCounts: seen }: PartnerState): PartnerRecords {
+export function listRecords({ books, orderCounts: seen }: PartnerState): PartnerRecords {
   const payments = [...books.payments.values()].map((payment) => {
     const { reference, order, state, reason, paidCount, returns } = payment;
     const { amount, currency, payer } = order;

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { parseExactBytes } from '../../../src/core/exact-json.ts';
 import {
   cancelOrderSchema,
@@ -5,14 +6,10 @@ import {
   type RefusalCode,
   refusalStatus,
 } from '../../../src/rails/partner/protocol.ts';
-import {
-  type SigningKey,
-  type VerifyingKeys,
-  verifyMessage,
-} from '../../../src/rails/partner/signatures.ts';
 import type { BookedPayment, PaymentBook } from './payment-book.ts';
 import { type PaymentLifecycle, showEvent, showPayment } from './payment-lifecycle.ts';
-import type { SimulatorOptions } from './simulator-options.ts';
+import type { PartnerHttpRequest, Reply, SimulatorLevel } from './simulator-level.ts';
+import type { Defect, SimulatorOptions } from './simulator-options.ts';
 
 /** Handles the requests of the partner protocol: verifies, then answers from the payment book. */
 
@@ -20,22 +17,11 @@ export type PartnerState = {
   readonly books: PaymentBook;
   readonly lifecycle: PaymentLifecycle;
   options: SimulatorOptions;
-  readonly outlayKeys: VerifyingKeys;
-  readonly key: SigningKey;
+  readonly level: SimulatorLevel;
   readonly nowMs: () => number;
   /** Order requests by reference, including repeated and refused ones. */
   readonly orderCounts: Map<string, number>;
 };
-
-export type PartnerHttpRequest = {
-  readonly method: string;
-  readonly url: string;
-  readonly path: string;
-  readonly headers: Record<string, string>;
-  readonly body: Buffer;
-};
-
-export type Reply = { readonly status: number; readonly json: object; readonly createdS: number };
 
 /** Synchronous, so that nothing comes between checking the expiry and booking. */
 export function handleRequest(partner: PartnerState, received: PartnerHttpRequest): Reply {
@@ -45,32 +31,53 @@ export function handleRequest(partner: PartnerState, received: PartnerHttpReques
     json: { error, detail },
     createdS,
   });
-  const { method, url, path, headers, body } = received;
-  const message = { method, url, headers };
-  const verified = verifyMessage({ role: 'request', message, body }, partner.outlayKeys);
-  if (!verified.ok) return refuse('signature_refused', verified.detail);
-  if (partner.nowMs() / 1000 >= verified.expiresS) {
-    return refuse('signature_refused', 'the request has expired');
+  const { method, path } = received;
+  const verified = partner.level.verify(received);
+  const hasDefect = (defect: Defect): boolean => partner.options.defects.includes(defect);
+  const timeFault = verified.ok ? findTimeFault(partner, verified) : undefined;
+  if (!verified.ok && !hasDefect('ignores_authentication')) {
+    return refuse('signature_refused', verified.detail);
   }
-  if (verified.createdS > createdS + 30)
-    return refuse('signature_refused', 'the signature must not be created in the future');
+  if (timeFault !== undefined && !hasDefect('accepts_expired')) {
+    return refuse('signature_refused', timeFault);
+  }
   if (method === 'GET' && path === '/health') {
-    return { status: 200, json: { status: 'ok', protocol: '1' }, createdS };
+    const status = hasDefect('reports_failing') ? 'failing' : 'ok';
+    return { status: 200, json: { status, protocol: '1' }, createdS };
   }
   const [, after] = /^\/events\/(\d{1,15})$/.exec(path) ?? [];
   if (method === 'GET' && after !== undefined) {
     return { status: 200, json: listEvents(partner, Number(after)), createdS };
   }
   const outcome = handlePayment(partner, received);
-  return 'error' in outcome
-    ? refuse(outcome.error, outcome.detail)
-    : { status: 200, json: showPayment(outcome, partner.options), createdS };
+  if (!('error' in outcome)) {
+    return { status: 200, json: showPayment(outcome, partner.options), createdS };
+  }
+  if (outcome.error === 'malformed' && hasDefect('fails_on_malformed')) {
+    return { status: 500, json: {}, createdS };
+  }
+  const isUnknown = outcome.error === 'unknown_reference';
+  const isMistaken = isUnknown && hasDefect('refuses_unknown_as_malformed');
+  return refuse(isMistaken ? 'malformed' : outcome.error, outcome.detail);
+}
+
+function findTimeFault(
+  { nowMs }: PartnerState,
+  { expiresS, createdS }: { expiresS: number; createdS: number },
+): string | undefined {
+  const nowS = nowMs() / 1000;
+  if (nowS >= expiresS) return 'the request has expired';
+  return createdS > nowS + 30 ? 'the signature must not be created in the future' : undefined;
 }
 
 const pageMax = 100;
 
 function listEvents({ books, options }: PartnerState, after: number) {
-  const page = books.events.slice(after, after + pageMax);
+  if (options.defects.includes('loses_events')) return { events: [], next: String(after) };
+  const all = options.defects.includes('reorders_events')
+    ? books.events.toSorted(() => Math.random() - 0.5)
+    : books.events;
+  const page = all.slice(after, after + pageMax);
   const events = page.flatMap((event) => {
     const payment = books.payments.get(event.reference);
     return payment === undefined ? [] : [showEvent(event, payment, options)];
@@ -97,7 +104,12 @@ function handlePayment(
       return { error: 'malformed', detail: 'the body must be an order with this reference' };
     }
     const booked = partner.lifecycle.book(order.data, body.toString('utf8'));
-    if (booked !== 'conflict') return booked;
+    if (booked !== 'conflict') {
+      const isAgain = partner.options.defects.includes('books_again');
+      return isAgain ? { ...booked, number: `P${randomInt(1_000_000_000)}` } : booked;
+    }
+    const known = partner.books.payments.get(reference);
+    if (known !== undefined && partner.options.defects.includes('takes_conflicts')) return known;
     return {
       error: 'reference_conflict',
       detail: 'the reference is already used by another order',
@@ -105,8 +117,10 @@ function handlePayment(
   }
   if (method === 'POST' && action !== undefined) {
     const order = cancelOrderSchema.safeParse(readJson(body));
-    if (order.success && order.data.reference === reference)
-      return partner.lifecycle.cancel(order.data);
+    const isTaken =
+      order.data?.reference === reference ||
+      partner.options.defects.includes('ignores_cancel_body');
+    if (order.success && isTaken) return partner.lifecycle.cancel(order.data);
     return { error: 'malformed', detail: 'the body must be a cancellation of this reference' };
   }
   return { error: 'malformed', detail: 'the path does not support this method' };

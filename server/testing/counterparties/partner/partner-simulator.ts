@@ -1,20 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
-import { z } from 'zod';
-import {
-  createSigningKey,
-  createVerifyingKeys,
-  signingKeySchema,
-  verifyingKeySchema,
-} from '../../../src/rails/partner/signatures.ts';
+import type { z } from 'zod';
 import { createCallbackSender } from './callback-sender.ts';
 import { control } from './control.ts';
-import { handleRequest, type PartnerHttpRequest, type PartnerState } from './handlers.ts';
+import { handleRequest, type PartnerState } from './handlers.ts';
 import { openPaymentBook } from './payment-book.ts';
 import { createPaymentLifecycle } from './payment-lifecycle.ts';
 import { sendAnswer } from './signed-answers.ts';
+import type { PartnerHttpRequest } from './simulator-level.ts';
+import { createSimulatorLevel, secretsSchema } from './simulator-level.ts';
 import {
   type Fault,
   type SimulatorOptions,
@@ -29,11 +26,6 @@ import {
  * JSON with its port when it listens. With `--attached` it ends when its standard input does, so that
  * it does not outlive the process that started it. Never for real money.
  */
-
-const secretsSchema = z.strictObject({
-  outlayKeys: z.array(verifyingKeySchema).min(1),
-  partnerKey: signingKeySchema,
-});
 
 function nowMs(): number {
   return performance.timeOrigin + performance.now();
@@ -111,6 +103,8 @@ async function breakBefore(fault: Fault | undefined, response: ServerResponse): 
 
 export type PartnerSimulator = {
   readonly port: number;
+  /** For tests in the same process. */
+  readonly state: PartnerState;
   /** Stops it as it is, as SIGTERM does. */
   close(): Promise<void>;
 };
@@ -127,30 +121,42 @@ export type OpeningOptions = {
 export async function openPartnerSimulator(opening: OpeningOptions): Promise<PartnerSimulator> {
   const secrets = secretsSchema.parse(opening.secrets);
   const books = openPaymentBook(opening.folder);
-  const key = createSigningKey(secrets.partnerKey);
+  const level = createSimulatorLevel(secrets);
   const state: { options: SimulatorOptions } = {
     options: simulatorOptionsSchema.parse(opening.options),
   };
   const getOptions = (): SimulatorOptions => state.options;
-  const callbackSender = createCallbackSender({ books, key, nowMs, getOptions });
+  const callbackSender = createCallbackSender({ books, level, nowMs, getOptions });
   const lifecycle = createPaymentLifecycle({
     books,
     nowMs,
     getOptions,
     onEvent: callbackSender.wake,
   });
-  const outlayKeys = createVerifyingKeys(secrets.outlayKeys);
   const partner: PartnerState = Object.assign(state, {
     books,
     lifecycle,
-    outlayKeys,
-    key,
+    level,
     nowMs,
     orderCounts: new Map<string, number>(),
   });
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
     handle(partner, request, response).catch(() => response.destroy());
-  });
+  };
+  const tls = 'light' in secrets ? secrets.light.tls : undefined;
+  const server =
+    tls === undefined
+      ? createServer(listener)
+      : createSecureServer(
+          {
+            cert: tls.certificate,
+            key: tls.privateKey,
+            ca: tls.clientAuthority,
+            requestCert: true,
+            rejectUnauthorized: true,
+          },
+          listener,
+        );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(opening.port, '127.0.0.1', resolve);
@@ -159,6 +165,7 @@ export async function openPartnerSimulator(opening: OpeningOptions): Promise<Par
   callbackSender.wake();
   return {
     port: (server.address() as AddressInfo).port,
+    state: partner,
     close: async () => {
       lifecycle.stop();
       server.close();

@@ -109,11 +109,19 @@ function book(
 }
 
 function cancel(
-  { books, nowMs, move }: PaymentLifecycleOptions & Pick<PaymentLifecycle, 'move'>,
+  { books, nowMs, move, getOptions }: PaymentLifecycleOptions & Pick<PaymentLifecycle, 'move'>,
   { reference, amount, currency }: CancelOrder,
 ): BookedPayment {
   const known = books.payments.get(reference);
-  if (known === undefined) {
+  const { defects } = getOptions();
+  if (known === undefined && defects.includes('forgets_cancellations')) {
+    const order = { amount, currency, payer: '', callback_url: '', delivery_type: 'BILL' } as const;
+    const payment = { reference, number: 'none', digest: '', order, bookedAtMs: nowMs() };
+    return { ...payment, state: 'rejected', reason: 'cancelled', returns: [], paidCount: 0 };
+  }
+  if (known?.state === 'paid' && defects.includes('cancels_paid')) {
+    move(reference, { state: 'rejected', reason: 'cancelled' });
+  } else if (known === undefined) {
     books.append({ type: 'tombstone', reference, amount, currency, atMs: nowMs() });
   } else if (known.state === 'accepted' || known.state === 'ready_for_pickup') {
     move(reference, { state: 'rejected', reason: 'cancelled' });
@@ -174,13 +182,13 @@ export function showPayment(
   const hasFee = options.fee !== '' && (state === 'paid' || state === 'returned');
   return {
     reference,
-    amount,
+    amount: options.defects.includes('changes_amounts') ? `9${amount}` : amount,
     currency,
     state,
-    ...(reason === '' ? {} : { reason }),
+    ...(reason === '' || options.defects.includes('rejects_without_reason') ? {} : { reason }),
     partner_reference: number,
     charges: hasFee ? [{ id: 'fee', amount: options.fee, currency }] : [],
-    returns: [...returns],
+    returns: options.defects.includes('hides_returns') ? [] : [...returns],
   };
 }
 

@@ -1,14 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import {
-  createSigningKey,
-  digestBody,
-  signMessage,
-} from '../../../src/rails/partner/signatures.ts';
-import type { PartnerHttpRequest, PartnerState, Reply } from './handlers.ts';
+import type { PartnerState } from './handlers.ts';
+import type { PartnerHttpRequest, Reply } from './simulator-level.ts';
 import type { Fault } from './simulator-options.ts';
 
-/** The simulator's signed answers, with the faults of an answer. */
+/** The simulator's answers, with their faults. */
 
 type Answering = {
   readonly partner: PartnerState;
@@ -17,14 +13,8 @@ type Answering = {
   readonly fault: Fault | undefined;
 };
 
-const strangerKey = createSigningKey({
-  id: 'stranger',
-  algorithm: 'hmac-sha256',
-  key: randomBytes(32).toString('base64'),
-});
-
 export async function sendAnswer(answering: Answering, response: ServerResponse): Promise<void> {
-  const { fault, reply } = answering;
+  const { fault } = answering;
   switch (fault?.kind) {
     case 'error_after':
       response.writeHead(500).end('failed');
@@ -38,8 +28,10 @@ export async function sendAnswer(answering: Answering, response: ServerResponse)
       response.writeHead(200, { 'content-type': 'application/json' }).end(randomBytes(200));
       return;
     default: {
-      const body = Buffer.from(JSON.stringify(distort(reply.json, fault)));
-      response.writeHead(reply.status, await signReply(answering, body));
+      const body = Buffer.from(JSON.stringify(distort(withClaim(answering).reply.json, fault)));
+      const { level } = answering.partner;
+      const answer = withClaim(answering);
+      response.writeHead(answer.reply.status, await level.describeAnswer(answer, body));
       await writeBody(response, { body, fault });
     }
   }
@@ -48,32 +40,23 @@ export async function sendAnswer(answering: Answering, response: ServerResponse)
 function distort(json: object, fault: Fault | undefined): object {
   if (fault?.kind === 'wrong_amount') return { ...json, amount: '7777.77' };
   if (fault?.kind === 'wrong_reference') return { ...json, reference: 'another-one' };
-  return json;
+  if (!('state' in json)) return json;
+  switch (fault?.kind) {
+    case 'claims_rejected':
+      return { ...json, state: 'rejected', reason: 'account_closed' };
+    case 'claims_accepted':
+      return { ...json, state: 'accepted', returns: [] };
+    case 'claims_paid':
+      return { ...json, state: 'paid' };
+    default:
+      return json;
+  }
 }
 
-async function signReply(
-  { partner, received, reply, fault }: Answering,
-  body: Buffer,
-): Promise<Record<string, string>> {
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': String(body.length),
-    'content-digest': digestBody(body),
-  };
-  const { method, url, headers: requestHeaders } = received;
-  // Without the digest of the request an answer cannot cover it.
-  if (fault?.kind === 'unsigned' || requestHeaders['content-digest'] === undefined) return headers;
-  const nonce = /;nonce="([0-9A-Za-z_-]{16,64})"/.exec(
-    requestHeaders['signature-input'] ?? '',
-  )?.[1];
-  const message = { status: reply.status, headers };
-  const request = { method, url, headers: requestHeaders };
-  const key = fault?.kind === 'wrong_signature' ? strangerKey : partner.key;
-  return await signMessage({ role: 'answer', message, request }, key, {
-    createdS: reply.createdS,
-    expiresS: reply.createdS + 60,
-    nonce: nonce ?? '',
-  });
+function withClaim(answering: Answering): Answering {
+  const { fault, reply } = answering;
+  if (fault?.kind !== 'claims_unknown') return answering;
+  return { ...answering, reply: { ...reply, status: 404, json: { error: 'unknown_reference' } } };
 }
 
 async function writeBody(

@@ -24,8 +24,37 @@ export const faultKinds = [
   'wrong_signature',
   'wrong_amount',
   'wrong_reference',
+  // Answers that contradict the books, as of a partner whose parts do not agree.
+  'claims_rejected',
+  'claims_accepted',
+  'claims_paid',
+  'claims_unknown',
+  // Without the partner's time, which only the light level has as a header.
+  'no_time',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
+
+/** Misunderstandings of the protocol, each of which `outlay partner-check` finds. */
+export const defects = [
+  'reports_failing',
+  'ignores_authentication',
+  'accepts_expired',
+  'refuses_unknown_as_malformed',
+  'fails_on_malformed',
+  'changes_amounts',
+  'rejects_without_reason',
+  'hides_returns',
+  'books_again',
+  'takes_conflicts',
+  'forgets_cancellations',
+  'cancels_paid',
+  'ignores_cancel_body',
+  'reorders_events',
+  'loses_events',
+  'forges_callbacks',
+  'posts_callbacks_once',
+] as const;
+export type Defect = (typeof defects)[number];
 
 const share = z.number().min(0).max(1);
 const milliseconds = z.int().min(0).max(86_400_000);
@@ -73,6 +102,7 @@ export const simulatorOptionsSchema = z.strictObject({
   /** Share sent once more with a wrong signature, as if the payment was rejected. */
   forgedShare: share.default(0),
   callbackRetryMs: milliseconds.default(500),
+  defects: z.array(z.enum(defects)).default([]),
 });
 export type SimulatorOptions = z.output<typeof simulatorOptionsSchema>;
 export type Fault = SimulatorOptions['faults'][number];

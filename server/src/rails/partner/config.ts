@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { lightLevelSchema } from './light-authentication.ts';
+import { signingKeySchema, verifyingKeySchema } from './signatures.ts';
+
+/** The operator's configuration of a partner (README.md). */
+
+const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** Orders hold personal data, so that plain HTTP is allowed within one machine only. */
+function isSafeAddress(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
+}
+
+const fields = z.strictObject({
+  baseUrl: z
+    .string()
+    .max(1000)
+    .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
+    .transform((text) => text.replace(/\/+$/, '')),
+  /** Of the signed level, with `partnerKeys`. */
+  signingKey: signingKeySchema.optional(),
+  /** More than one while the partner changes its key. */
+  partnerKeys: z.array(verifyingKeySchema).min(1).max(8).optional(),
+  /** Instead of the keys: a partner that does not sign its answers. */
+  light: lightLevelSchema.optional(),
+  /** Time-out of a request. */
+  timeoutSeconds: z.number().min(0.1).max(120).default(20),
+  /** How long an order is valid; the partner books none that is older. */
+  orderSeconds: z.int().min(1).max(600).default(60),
+  /** How often the partner's list of events is read, for lost callbacks. */
+  eventsSeconds: z.int().min(1).max(86_400).default(60),
+  /** How long the partner may take from checking the validity of an order to having booked it. */
+  bookingSeconds: z.int().min(0).max(600).default(30),
+});
+
+export const configSchema = fields.superRefine((config, context) => {
+  const { signingKey, partnerKeys, light, baseUrl } = config;
+  const refuse = (path: string, message: string): void =>
+    context.addIssue({ code: 'custom', path: [path], message });
+  if (light === undefined) {
+    if (signingKey === undefined) refuse('signingKey', 'is required, unless there is light');
+    if (partnerKeys === undefined) refuse('partnerKeys', 'is required, unless there is light');
+    return;
+  }
+  if (signingKey !== undefined) refuse('signingKey', 'must be absent where there is light');
+  if (partnerKeys !== undefined) refuse('partnerKeys', 'must be absent where there is light');
+  if (light.authentication.kind === 'tls' && !baseUrl.startsWith('https:')) {
+    refuse('baseUrl', 'must be an https address, for the client certificate');
+  }
+});
+export type PartnerConfig = z.output<typeof configSchema>;

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Defect, Fault } from '../../../testing/counterparties/partner/simulator-options.ts';
+import { createAuthority } from '../../../testing/setups/certificates.ts';
+import { openWithSecrets } from '../../../testing/setups/partner.ts';
+
+/** `outlay partner-check` as a process, against the partner simulator with and without defects. */
+
+const program = fileURLToPath(new URL('../../../../cli/src/main.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'outlay-check-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const behaviour = {
+  settleMs: 50,
+  rejectLaterPattern: '^rejected$',
+  returnPattern: '^returned$',
+  returnAfterMs: 20,
+  callbackRetryMs: 50,
+};
+
+const payments = {
+  order: {
+    payer: 'bank',
+    country: 'ESP',
+    delivery_type: 'BANK_DEPOSIT',
+    amount: '10.00',
+    currency: 'EUR',
+    destination: { bank_account_number: 'ES9121000418450200051332' },
+    beneficiary: { first_name: 'Ana', last_name: 'Núñez' },
+  },
+  rejected: { payer: 'rejected' },
+  returned: { payer: 'returned' },
+};
+
+type Report = {
+  passed: number;
+  failed: number;
+  skipped: number;
+  rules: { name: string; result: string; detail?: string; rule: string; exchanges?: object[] }[];
+};
+
+async function run(url: string, description: object, words: readonly string[] = ['--json']) {
+  const file = join(folder, `${randomBytes(6).toString('hex')}.json`);
+  writeFileSync(file, JSON.stringify(description));
+  const flags = ['--disable-warning=ExperimentalWarning', program, 'partner-check', url];
+  const child = spawn(process.execPath, [...flags, '--file', file, '--wait', '2', ...words], {
+    env: { PATH: process.env['PATH'], HOME: folder },
+  });
+  const [out, error, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number]>,
+  ]);
+  return { out, error, exitCode };
+}
+
+function listFailed({ out }: { out: string }): string[] {
+  const { rules } = JSON.parse(out) as Report;
+  return rules.filter(({ result }) => result === 'failed').map(({ name }) => name);
+}
+
+test('the file that the guide shows passes, with keys', async () => {
+  const guide = readFileSync(
+    new URL('../../../../docs/guides/partner.md', import.meta.url),
+    'utf8',
+  );
+  const [, example = ''] = /```json\n(.*?)```/s.exec(guide) ?? [];
+  const { access, ...shown } = JSON.parse(example) as {
+    access: { key: { id: string }; callbackKeys: [{ id: string }] };
+  };
+  const key = newKey(access.key.id);
+  const callbackKey = newKey(access.callbackKeys[0].id);
+  const partner = await openWithSecrets(
+    {
+      ...behaviour,
+      collectMs: 20,
+      rejectLaterPattern: '_rejected$',
+      returnPattern: '_returned$',
+    },
+    { light: { outlayKeys: [key], callbackKey } },
+  );
+  try {
+    const description = { access: { ...access, key, callbackKeys: [callbackKey] }, ...shown };
+    const ran = await run(`http://127.0.0.1:${partner.port}`, description);
+    assert.deepEqual(listFailed(ran), []);
+    assert.equal(ran.exitCode, 0);
+    // As many as the guide says.
+    assert.ok(partner.state.books.payments.size < 50);
+  } finally {
+    await partner.close();
+  }
+});
+
+const newKey = (id: string) => ({ id, key: randomBytes(32).toString('base64') });
+
+/** A key in both halves: with HMAC the same, with Ed25519 the private and the public PEM. */
+function newPair(id: string, algorithm: 'hmac-sha256' | 'ed25519') {
+  if (algorithm === 'hmac-sha256') {
+    const key = { ...newKey(id), algorithm };
+    return { signing: key, verifying: key };
+  }
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const secret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const open = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  return { signing: { id, algorithm, key: secret }, verifying: { id, algorithm, key: open } };
+}
+
+for (const algorithm of ['hmac-sha256', 'ed25519'] as const) {
+  test(`a partner that signs with ${algorithm} passes every rule`, async () => {
+    const ours = newPair('outlay-1', algorithm);
+    const theirs = newPair('partner-1', algorithm);
+    const secrets = { outlayKeys: [ours.verifying], partnerKey: theirs.signing };
+    const partner = await openWithSecrets(behaviour, secrets);
+    try {
+      const access = {
+        level: 'signed',
+        signingKey: ours.signing,
+        partnerKeys: [theirs.verifying],
+      };
+      const ran = await run(`http://127.0.0.1:${partner.port}`, { access, ...payments });
+      assert.deepEqual(listFailed(ran), []);
+      assert.equal((JSON.parse(ran.out) as Report).skipped, 0);
+      assert.equal(ran.exitCode, 0);
+    } finally {
+      await partner.close();
+    }
+  });
+}
+
+test('a partner with client certificates passes every rule', async () => {
+  const authority = createAuthority();
+  const tls = { ...authority.issue('partner'), clientAuthority: authority.certificate };
+  const callbackKey = newKey('partner-1');
+  const secrets = { light: { outlayKeys: [], callbackKey, tls } };
+  const partner = await openWithSecrets(behaviour, secrets);
+  try {
+    const client = { ...authority.issue('outlay'), authority: authority.certificate };
+    const access = { level: 'tls', ...client, callbackKeys: [callbackKey] };
+    const ran = await run(`https://127.0.0.1:${partner.port}`, { access, ...payments });
+    assert.deepEqual(listFailed(ran), []);
+    assert.equal(ran.exitCode, 0);
+  } finally {
+    await partner.close();
+  }
+});
+
+describe('with HMAC', () => {
+  const key = newKey('outlay-1');
+  const callbackKey = newKey('partner-1');
+  const access = { level: 'hmac', key, callbackKeys: [callbackKey] };
+  let partner: Awaited<ReturnType<typeof openWithSecrets>>;
+  let url = '';
+  before(async () => {
+    partner = await openWithSecrets(behaviour, { light: { outlayKeys: [key], callbackKey } });
+    url = `http://127.0.0.1:${partner.port}`;
+  });
+  after(async () => partner.close());
+
+  test('a partner without defects passes, and a person reads what was checked', async () => {
+    const ran = await run(url, { access, ...payments }, []);
+    assert.equal(ran.exitCode, 0);
+    assert.match(ran.error, /passed {2}cancel-unknown/);
+    assert.match(ran.out, /^\d+ passed, 0 failed, 0 skipped$/m);
+  });
+
+  test('what the file does not have is skipped with the reason', async () => {
+    const { order } = payments;
+    const ran = await run(url, { access: { ...access, callbackKeys: [] }, order });
+    const { rules } = JSON.parse(ran.out) as Report;
+    const skipped = rules.filter(({ result }) => result === 'skipped').map(({ name }) => name);
+    assert.deepEqual(skipped, [
+      'payment-rejected',
+      'payment-returned',
+      'callback-authentic',
+      'callback-repeated',
+    ]);
+    assert.equal(ran.exitCode, 0);
+  });
+
+  const found: Readonly<Record<Defect, readonly string[]>> = {
+    reports_failing: ['health'],
+    ignores_authentication: [
+      'authentication-missing',
+      'authentication-wrong-key',
+      'authentication-changed-body',
+    ],
+    accepts_expired: ['expired-order'],
+    refuses_unknown_as_malformed: ['unknown-reference'],
+    fails_on_malformed: ['malformed-order', 'malformed-cancellation'],
+    changes_amounts: ['payment-paid'],
+    rejects_without_reason: ['payment-rejected'],
+    hides_returns: ['payment-returned'],
+    books_again: ['duplicate-order', 'concurrent-orders'],
+    takes_conflicts: ['conflicting-order'],
+    forgets_cancellations: ['cancel-unknown'],
+    cancels_paid: ['cancel-paid'],
+    ignores_cancel_body: ['malformed-cancellation'],
+    reorders_events: ['events-stable'],
+    loses_events: ['events-complete'],
+    forges_callbacks: ['callback-authentic'],
+    posts_callbacks_once: ['callback-repeated'],
+  };
+  for (const [defect, names] of Object.entries(found)) {
+    test(`a partner that ${defect.replaceAll('_', ' ')} is found`, async () => {
+      partner.state.options.defects = [defect as Defect];
+      const ran = await run(url, { access, ...payments });
+      partner.state.options.defects = [];
+      const failed = listFailed(ran);
+      for (const name of names) assert.ok(failed.includes(name), `${name} of ${failed.join()}`);
+      assert.equal(ran.exitCode, 1);
+    });
+  }
+
+  test('an answer without the time is found, with request, answer and rule', async () => {
+    const fault: Fault = {
+      on: 'any',
+      kind: 'no_time',
+      share: 1,
+      count: null,
+      pattern: '',
+      delayMs: 0,
+    };
+    partner.state.options.faults = [fault];
+    const ran = await run(url, { access, ...payments });
+    partner.state.options.faults = [];
+    const { rules } = JSON.parse(ran.out) as Report;
+    const rule = rules.find(({ name }) => name === 'answers');
+    assert.equal(rule?.result, 'failed');
+    assert.match(rule.detail ?? '', /Outlay-Time must be seconds/);
+    assert.equal(rule.exchanges?.length, 1);
+  });
+
+  test('a file or an address that is not valid is a fault of usage', async () => {
+    const wrong = await run(url, { access: { level: 'none' }, order: {} }, []);
+    assert.equal(wrong.exitCode, 2);
+    assert.match(wrong.error, /access\.level/);
+    assert.equal((await run('ftp://a', { access, ...payments })).exitCode, 2);
+    const closed = await run('http://127.0.0.1:9', { access, ...payments });
+    assert.equal(closed.exitCode, 1);
+    assert.ok(listFailed(closed).includes('health'));
+  });
+});

@@ -17,18 +17,20 @@ import { openTestHost, type TestHost } from './rail.ts';
 
 export const debtorIban = 'DE89370400440532013000';
 
+const alwaysOpen: PayerDeclaration['availability'] = {
+  timeZone: 'UTC',
+  calendar: null,
+  weekend: [],
+  cutOff: null,
+  delay: { minutes: 0 },
+};
+
 export const testPayers: readonly PayerDeclaration[] = [
   declarePayer('eu', { currencies: ['EUR'] }),
   declarePayer('instant', {
     currencies: ['EUR'],
     options: { service: 'instant' },
-    availability: {
-      timeZone: 'UTC',
-      calendar: null,
-      weekend: [],
-      cutOff: null,
-      delay: { minutes: 0 },
-    },
+    availability: alwaysOpen,
   }),
   declarePayer('world', { currencies: ['USD', 'EUR', 'JPY'] }),
 ];
@@ -60,6 +62,38 @@ function declarePayer(
     options: {},
     ...some,
   };
+}
+
+export const schemePayers: readonly PayerDeclaration[] = [
+  declarePayer('us', { countryCode: 'USA', currencies: ['USD'], availability: alwaysOpen }),
+];
+
+/** Of a bank that is a member of FedNow or RTP. */
+export function describeScheme(profile: 'fednow' | 'rtp'): Record<string, unknown> {
+  return {
+    version: 'pacs.008.001.09',
+    scheme: { profile, routingNumber: '021000021' },
+    debtors: [
+      {
+        key: 'us',
+        name: 'Outlay Tests Inc.',
+        country: 'US',
+        town: 'Boston',
+        account: '987654321',
+        currencies: ['USD'],
+      },
+    ],
+  };
+}
+
+export function makeSchemeInstruction(some: Partial<Instruction> = {}): Instruction {
+  return makeInstruction({
+    payerKey: 'us',
+    countryCode: 'USA',
+    currency: 'USD',
+    attributes: { BankAccountNumber: newDigits(12), BankRoutingNumber: '011401533' },
+    ...some,
+  });
 }
 
 export function makeConfig(folder: string, some: Record<string, unknown> = {}): Config {
@@ -142,12 +176,15 @@ export type TestRail = {
 
 export const noSignal = new AbortController().signal;
 
-export async function openTestRail(some: Record<string, unknown> = {}): Promise<TestRail> {
+export async function openTestRail(
+  some: Record<string, unknown> = {},
+  payers: readonly PayerDeclaration[] = testPayers,
+): Promise<TestRail> {
   const folder = await mkdtemp(join(tmpdir(), 'outlay-iso20022-'));
   const clock = { nowMs: Date.parse('2026-03-04T09:00:00Z') };
   const host = await openTestHost({
     name: 'bank_test',
-    payers: testPayers,
+    payers,
     nowMs: () => clock.nowMs,
   });
   const config = makeConfig(folder, some);

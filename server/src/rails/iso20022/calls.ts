@@ -12,7 +12,7 @@ import { openPaymentBook, type PaymentBook, startPayment, withdraw } from './pay
 import { checkRecipient } from './recipient-check.ts';
 import { recoverPayments } from './recovery.ts';
 import { openSentFileGuard, type SentFileGuard } from './sent-files.ts';
-import { draftTransfer } from './transfer.ts';
+import { draftTransfer, isInstantService } from './transfer.ts';
 
 /** The calls of a configured rail of bank files. */
 
@@ -77,7 +77,7 @@ async function send(
   const known = await book.answer(instruction);
   if (known !== undefined) return known;
   const draft = draftTransfer(instruction, { config, payers: host.payers });
-  const isInstant = draft.ok && draft.transfer.service === 'sepa_instant';
+  const isInstant = draft.ok && isInstantService(draft.transfer.service);
   const { isNew, answer } = await book.enter(
     instruction,
     draft.ok

@@ -138,9 +138,28 @@ const corridorSchema = z.strictObject({
 });
 export type Corridor = z.infer<typeof corridorSchema>;
 
+/** A scheme reached through a bank that takes pacs.008 messages. */
+const schemeSchema = z.strictObject({
+  profile: z.enum(['fednow', 'rtp']),
+  /** The routing number of the bank that holds the debtor accounts. */
+  routingNumber: z.string().regex(/^\d{9}$/, 'must have nine digits'),
+  /** The most that one payment may be, in US dollars; "": no limit of ours. */
+  amountMax: z
+    .string()
+    .regex(/^(?:\d{1,12}(?:\.\d{2})?)?$/, 'must be an amount such as 1000000.00')
+    .default(''),
+});
+
+/** The version with which a bank is a door to a scheme. */
+export const schemeVersion = 'pacs.008.001.09';
+
 export const configSchema = z
   .strictObject({
-    version: z.enum(['pain.001.001.09', 'pain.001.001.10']).default('pain.001.001.09'),
+    version: z
+      .enum(['pain.001.001.09', 'pain.001.001.10', schemeVersion])
+      .default('pain.001.001.09'),
+    /** With pacs.008.001.09, and only then. */
+    scheme: schemeSchema.optional(),
     /** Begins every message id; another one for every rail at the same bank. */
     messagePrefix: z.string().regex(messagePrefixPattern),
     initiatingParty: partySchema,
@@ -167,10 +186,12 @@ export const configSchema = z
     fileBytesMax: z.int().min(1_000).max(200_000_000).default(20_000_000),
   })
   .superRefine((config, context) => {
-    const { debtors, schedule } = config;
+    const { debtors, schedule, version, scheme } = config;
     const addFault = (message: string): void => {
       context.addIssue({ code: 'custom', message });
     };
+    if ((version === schemeVersion) !== (scheme !== undefined))
+      addFault(`version ${schemeVersion} and scheme must be configured together`);
     const keys = debtors.map(({ key }) => key);
     if (new Set(keys).size !== keys.length) addFault('debtors must have different keys');
     for (const debtor of debtors) {
@@ -178,6 +199,8 @@ export const configSchema = z
       if ((iban === '') === (account === ''))
         addFault(`debtor ${key} must have an iban or an account, and not both`);
       // Since November 2026 banks take no address without both, and no transfer abroad without one.
+      if (scheme !== undefined && account === '')
+        addFault(`debtor ${key} must have an account, by which the scheme knows it`);
       const isLocal = currencies.every((code) => code === 'EUR') && isEeaCountry(iban.slice(0, 2));
       const hasBoth = country !== '' && town.trim() !== '';
       const hasNone = country === '' && town === '';

@@ -8,17 +8,33 @@ import {
   openBankSimulator,
   setBankOptions,
 } from '../../../testing/counterparties/iso20022/bank-simulator.ts';
-import { makeConfig, makeIban, testPayers } from '../../../testing/setups/iso20022.ts';
+import {
+  describeScheme,
+  makeConfig,
+  makeIban,
+  makeSchemeInstruction,
+  schemePayers,
+  testPayers,
+} from '../../../testing/setups/iso20022.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
+import type { Instruction } from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Config } from './config.ts';
 import { railModule } from './rail.ts';
 
 /** The amount tells the bank what to do, as it is known before the reference is. */
 const amounts = { paid: 10_000n, rejected: 10_100n, returned: 10_200n };
 
-/** Through a bank whose status of a file comes so long after the file. */
-const subject = (payerKey: string, statusAfterMs: number): ConformanceSubject<Config> => ({
+type Way = {
+  /** How long after a file the bank reports its status. */
+  readonly statusAfterMs: number;
+  readonly settings: Record<string, unknown>;
+  readonly payers: readonly PayerDeclaration[];
+  instruct(): Pick<Instruction, 'payerKey' | 'countryCode' | 'currency' | 'attributes'>;
+};
+
+const createSubject = (way: Way): ConformanceSubject<Config> => ({
   module: railModule,
   clock: 'steered',
   unsupported: {
@@ -34,27 +50,24 @@ const subject = (payerKey: string, statusAfterMs: number): ConformanceSubject<Co
         { match: { amount: '101.00' }, decision: 'reject' },
         { match: { amount: '102.00' }, decision: 'return', reason: 'AC06' },
       ],
-      statusAfterMs,
+      statusAfterMs: way.statusAfterMs,
       settleAfterMs: 60_000,
       returnAfterMs: 120_000,
       charge: '0.25',
       writesStatements: true,
     });
     const bank = await openBankSimulator(places);
-    const config = makeConfig(folder);
+    const config = makeConfig(folder, way.settings);
     // The postman needs the folder before the rail makes it.
     await mkdir(join(folder, 'inbox'));
     return {
-      payers: testPayers,
+      payers: way.payers,
       config: () => ({ ...config }),
       instruct: (draft, fate) => ({
         ...draft,
-        payerKey,
-        countryCode: 'DEU',
+        ...way.instruct(),
         deliveryType: 'BANK_DEPOSIT',
-        currency: 'EUR',
         amountMinor: amounts[fate],
-        attributes: { BankAccountNumber: makeIban() },
       }),
       payments: async ({ reference }) =>
         listPaidAmounts(bank.books, reference).map(({ amount, currency }) =>
@@ -67,6 +80,29 @@ const subject = (payerKey: string, statusAfterMs: number): ConformanceSubject<Co
   },
 });
 
-testConformance(subject('eu', 0));
+const inEuro = (payerKey: string, statusAfterMs: number): Way => ({
+  statusAfterMs,
+  settings: {},
+  payers: testPayers,
+  instruct: () => ({
+    payerKey,
+    countryCode: 'DEU',
+    currency: 'EUR',
+    attributes: { BankAccountNumber: makeIban() },
+  }),
+});
+
+testConformance(createSubject(inEuro('eu', 0)));
 // Instant payments whose status comes after the time-out.
-testConformance(subject('instant', 30_000));
+testConformance(createSubject(inEuro('instant', 30_000)));
+testConformance(
+  createSubject({
+    statusAfterMs: 30_000,
+    settings: describeScheme('fednow'),
+    payers: schemePayers,
+    instruct: () => {
+      const { payerKey, countryCode, currency, attributes } = makeSchemeInstruction();
+      return { payerKey, countryCode, currency, attributes };
+    },
+  }),
+);

@@ -1,14 +1,22 @@
 import { z } from 'zod';
 import type { RailHost, RecordChange } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { toLocalTime } from '../kit/calendar.ts';
 import { openCounters } from '../kit/counters.ts';
 import { openRecords, type TypedRecord } from '../kit/records.ts';
 import { findExecutionDay } from './calendar.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
+import { writeSchemeMessage } from './pacs008.ts';
 import { groupTransfers, type PaymentFile, writePaymentFile } from './pain001.ts';
 import { fileWaiting, type Payment, type PaymentBook, withdraw } from './payments.ts';
-import { draftTransfer, type Service, services, type Transfer } from './transfer.ts';
+import {
+  draftTransfer,
+  isInstantService,
+  type Service,
+  services,
+  type Transfer,
+} from './transfer.ts';
 import { checkPaymentFile, type WrittenFile } from './written-file.ts';
 
 /**
@@ -160,6 +168,7 @@ async function closeSome(
 ): Promise<'done' | 'collision' | 'stuck'> {
   const { host, config, book } = options;
   const candidates: Record<Service, Candidate[]> = {
+    scheme: [],
     sepa_instant: [],
     sepa: [],
     cross_border: [],
@@ -179,9 +188,7 @@ async function closeSome(
       return 'collision';
     }
   }
-  for (const service of services) {
-    const some = candidates[service];
-    if (some.length === 0) continue;
+  for (const some of services.flatMap((service) => divide(service, candidates[service]))) {
     const prepared = await prepareFile(options, some);
     if (!prepared.ok) {
       host.log('error', 'a payment file differs from what was ordered and is not sent', {
@@ -192,6 +199,12 @@ async function closeSome(
     if (!(await host.store.write(prepared.changes))) return 'collision';
   }
   return 'done';
+}
+
+/** What each file holds: a message of a scheme has one payment, any other file all of its service. */
+function divide(service: Service, some: readonly Candidate[]): (readonly Candidate[])[] {
+  if (service === 'scheme') return some.map((candidate) => [candidate]);
+  return some.length === 0 ? [] : [some];
 }
 
 /**
@@ -252,9 +265,14 @@ async function prepareFile(
   const file: PaymentFile = {
     ...groupTransfers(transfers, { prefix: config.messagePrefix }),
     createdAtMs: nowMs,
-    executionDay: findExecutionDay(config.schedule, nowMs),
+    executionDay: transfers.every(({ service }) => isInstantService(service))
+      ? toLocalTime(config.schedule.timeZone, nowMs).day
+      : findExecutionDay(config.schedule, nowMs),
   };
-  const xml = writePaymentFile(file, config);
+  const xml =
+    config.scheme === undefined
+      ? writePaymentFile(file, config)
+      : writeSchemeMessage(file, config.scheme);
   try {
     checkPaymentFile(
       xml,

@@ -11,7 +11,7 @@ import {
   makeProblem,
   type StatementContext,
 } from './findings.ts';
-import { readStatusReport } from './pain002.ts';
+import { readBankStatusReport, readStatusReport } from './pain002.ts';
 import type { ReportedState } from './payments.ts';
 import { observeStatusReport } from './status-reports.ts';
 import { parseDocument } from './xml.ts';
@@ -172,8 +172,9 @@ async function readMessage(bytes: Uint8Array, context: MessageContext): Promise<
     kind: 'unreadable',
     fault: `it does not have the form of ${messageName}`,
   } as const;
-  if (messageName.startsWith('pain.002.')) {
-    const report = readStatusReport(content);
+  if (messageName.startsWith('pain.002.') || messageName.startsWith('pacs.002.')) {
+    const isOfCustomer = messageName.startsWith('pain.');
+    const report = isOfCustomer ? readStatusReport(content) : readBankStatusReport(content);
     if (report === undefined) return formFault;
     return { messageName, ...(await observeStatusReport(report, context)) };
   }

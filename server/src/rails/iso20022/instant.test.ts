@@ -28,8 +28,8 @@ beforeEach(async () => {
     pollSeconds: 600,
     instant: { amountMax: '1000.00', sendSeconds: 60 },
   });
-  // A Sunday night.
-  it.clock.nowMs = Date.parse('2026-03-08T23:30:00Z');
+  // A Saturday night.
+  it.clock.nowMs = Date.parse('2026-03-07T22:30:00Z');
 });
 /** Of a test that restores a backup. */
 let restored: TestRail | undefined;
@@ -78,7 +78,7 @@ describe('an instant payment', () => {
     assert.equal(others.length, 0);
     assert.match(text, /<SvcLvl><Cd>SEPA<\/Cd><\/SvcLvl><LclInstrm><Cd>INST<\/Cd><\/LclInstrm>/);
     assert.match(text, /<UETR>[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-/);
-    assert.match(text, /<ReqdExctnDt><Dt>2026-03-09</);
+    assert.match(text, /<ReqdExctnDt><Dt>2026-03-07</);
     assert.ok(text.includes(instruction.reference) && !text.includes(plain.reference));
   });
 

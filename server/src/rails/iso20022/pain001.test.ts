@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { makeConfig, makeInstruction, testPayers } from '../../../testing/setups/iso20022.ts';
 import type { Instruction } from '../contract/contract.ts';
-import { formatFixed, groupTransfers, sumTransfers, writePaymentFile } from './pain001.ts';
+import { formatFixed, sumTransfers } from './message-parts.ts';
+import { groupTransfers, writePaymentFile } from './pain001.ts';
 import { draftTransfer, type Transfer } from './transfer.ts';
 import { checkPaymentFile } from './written-file.ts';
 

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { cleanCode, isDuplicateCode } from './codes.ts';
 
-/** Customer payment status report (pain.002.001.03 and later). */
+/**
+ * Payment status reports: of a customer (pain.002.001.03 and later), and between banks (pacs.002), which
+ * has the same statuses without groups.
+ */
 
 export type Status = {
   /** Such as ACSP or RJCT; "" where this level has none. */
@@ -50,7 +53,10 @@ const transactionSchema = z.object({
   StsRsnInf: reasonsSchema,
   AcctSvcrRef: z.string().optional(),
   OrgnlTxRef: z
-    .object({ Amt: z.object({ InstdAmt: amountSchema.optional() }).optional() })
+    .object({
+      Amt: z.object({ InstdAmt: amountSchema.optional() }).optional(),
+      IntrBkSttlmAmt: amountSchema.optional(),
+    })
     .optional(),
 });
 
@@ -97,8 +103,47 @@ export function readStatusReport(content: unknown): StatusReport | undefined {
   };
 }
 
+const originalSchema = z.object({ OrgnlMsgId: z.string() });
+
+const bankReportSchema = z.object({
+  FIToFIPmtStsRpt: z.object({
+    GrpHdr: z.object({ MsgId: z.string(), CreDtTm: z.string().default('') }),
+    OrgnlGrpInfAndSts: originalSchema
+      .extend({ GrpSts: z.string().optional(), StsRsnInf: reasonsSchema })
+      .optional(),
+    TxInfAndSts: z
+      .array(transactionSchema.extend({ OrgnlGrpInf: originalSchema.optional() }))
+      .max(100_000)
+      .default([]),
+  }),
+});
+
+/** Undefined where the content is no status report of a bank, or is about several messages. */
+export function readBankStatusReport(content: unknown): StatusReport | undefined {
+  const parsed = bankReportSchema.safeParse(content);
+  if (!parsed.success) return undefined;
+  const { GrpHdr, OrgnlGrpInfAndSts: group, TxInfAndSts } = parsed.data.FIToFIPmtStsRpt;
+  const named = [group, ...TxInfAndSts.map(({ OrgnlGrpInf }) => OrgnlGrpInf)];
+  const ids = new Set(named.flatMap((one) => one?.OrgnlMsgId ?? []));
+  const [originalMessageId, ...others] = ids;
+  if (originalMessageId === undefined || others.length > 0) return undefined;
+  return {
+    originalMessageId,
+    createdAt: GrpHdr.CreDtTm,
+    group: readStatus(group?.GrpSts, group?.StsRsnInf),
+    payments: [
+      {
+        id: `${originalMessageId}-1`,
+        status: '',
+        code: '',
+        transactions: TxInfAndSts.map(readTransaction),
+      },
+    ],
+  };
+}
+
 function readTransaction(transaction: z.infer<typeof transactionSchema>): TransactionStatus {
-  const amount = transaction.OrgnlTxRef?.Amt?.InstdAmt;
+  const amount = transaction.OrgnlTxRef?.Amt?.InstdAmt ?? transaction.OrgnlTxRef?.IntrBkSttlmAmt;
   return {
     endToEndId: transaction.OrgnlEndToEndId ?? '',
     instructionId: transaction.OrgnlInstrId ?? '',

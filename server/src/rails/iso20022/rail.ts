@@ -14,7 +14,7 @@ import { checkFolders } from './directory.ts';
 export const railModule: RailModule<Config> = {
   kind: 'iso20022',
   about:
-    'Bank transfers by ISO 20022 files (pain.001, pain.002, camt.054, camt.053): SEPA, SEPA Instant and cross-border, over SFTP or folders',
+    'Bank transfers by ISO 20022 files (pain.001, pain.002, camt.054, camt.053): SEPA, SEPA Instant and cross-border, and FedNow and RTP through a bank (pacs.008, pacs.002), over SFTP or folders',
   corridors: [{ countries: 'any', deliveryType: 'BANK_DEPOSIT', currencies: 'any' }],
   // EndToEndId: 35 characters. Letters and digits pass every bank unchanged.
   reference: { lengthMax: 35, charset: /^[A-Za-z0-9]+$/ },
@@ -61,20 +61,30 @@ function checkPayers(config: Config, { payers }: RailHost): void {
     if (known.length === 0) throw new Error(`payer ${key}: debtor ${debtor} not found`);
     const missing = currencies.find((code) => !known.some((one) => one.currencies.includes(code)));
     if (missing !== undefined) throw new Error(`payer ${key}: no debtor account pays ${missing}`);
-    if (options['service'] === 'instant') checkInstantPayer(payer, known);
+    if (config.scheme !== undefined) checkSchemePayer(payer);
+    else if (options['service'] === 'instant') checkInstantPayer(payer, known);
   }
 }
 
-/** An instant scheme is open on every day and hour, and in euro alone. */
-function checkInstantPayer(
-  { key, currencies, availability }: PayerDeclaration,
-  debtors: readonly Debtor[],
-): void {
+function checkSchemePayer(payer: PayerDeclaration): void {
+  const { key, currencies, countryCode } = payer;
+  if (countryCode !== 'USA' || currencies.some((code) => code !== 'USD'))
+    throw new Error(`payer ${key}: the scheme delivers USD in USA alone`);
+  checkAlwaysOpen(payer);
+}
+
+function checkInstantPayer(payer: PayerDeclaration, debtors: readonly Debtor[]): void {
+  const { key, currencies } = payer;
   if (currencies.some((code) => code !== 'EUR'))
     throw new Error(`payer ${key}: an instant payer must deliver EUR alone`);
   const debtor = debtors.find((one) => one.currencies.includes('EUR'));
   if (debtor === undefined || !isSEPACountry(debtor.iban.slice(0, 2)))
     throw new Error(`payer ${key}: an instant payer needs a debtor with an IBAN of SEPA`);
+  checkAlwaysOpen(payer);
+}
+
+/** An instant scheme is open on every day and hour. */
+function checkAlwaysOpen({ key, availability }: PayerDeclaration): void {
   const { calendar, weekend, cutOff, delay } = availability;
   if (calendar !== null || weekend.length > 0 || cutOff !== null || !('minutes' in delay)) {
     const remedy = 'calendar and cutOff null, an empty weekend, and a delay in minutes';

@@ -31,7 +31,7 @@ import {
 
 /** The credit transfer of an instruction, or the faults for which there is none. */
 
-export const services = ['sepa_instant', 'sepa', 'cross_border'] as const;
+export const services = ['scheme', 'sepa_instant', 'sepa', 'cross_border'] as const;
 export type Service = (typeof services)[number];
 
 export type Transfer = {
@@ -68,8 +68,8 @@ export type DraftSettings = {
   readonly payers: readonly PayerDeclaration[];
 };
 
-/** The maximum of a SEPA credit transfer: 999,999,999.99 euro. */
-const sepaAmountMinorMax = 99_999_999_999n;
+/** Of a SEPA credit transfer, in euro. */
+const sepaAmountMax = '999999999.99';
 /** Digits of an amount in the messages, before and after the decimal point. */
 const amountDigitsMax = 18;
 
@@ -91,11 +91,14 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
     const name = nameCreditor(order, 140);
     return { ok: false, faults: [account.fault, ...listNameFaults(order, name)] };
   }
-  const service = chooseService(order, { debtor, account, wanted: options['service'] });
-  if (service === undefined) return refuse(notInstant);
+  const agent = readAgent(order);
+  const service =
+    config.scheme === undefined
+      ? chooseService(order, { debtor, account, wanted: options['service'] })
+      : chooseScheme(order, { account, agent });
+  if (service === undefined) return refuse(config.scheme === undefined ? notInstant : notOfScheme);
   const isSepa = isSepaService(service);
   const creditorName = nameCreditor(order, isSepa ? 70 : 140);
-  const agent = readAgent(order);
   const address = readAddress(order, country.alpha2);
   const [fault, ...others] = [
     ...listAmountFaults(order.amountMinor, { service, config }),
@@ -105,7 +108,6 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
     ...(isSepa ? [] : listReportingFaults(order, config)),
   ];
   if (fault !== undefined) return { ok: false, faults: [fault, ...others] };
-  const bearer = options['chargeBearer'];
   const originator = toLatinText(order.originator.name, 70);
   return {
     ok: true,
@@ -119,7 +121,7 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
       creditorAddress: isSepa ? undefined : address,
       account,
       agent,
-      chargeBearer: isSepa ? 'SLEV' : isChargeBearer(bearer) ? bearer : config.chargeBearer,
+      chargeBearer: chooseBearer(options['chargeBearer'], { service, config }),
       purpose: readPurpose(order, { config, isSepa }),
       category: readCategory(order, config),
       regulatoryReport: isSepa ? undefined : readRegulatoryReport(order, config),
@@ -150,6 +152,15 @@ function findDebtor(
   );
 }
 
+/** Inside a scheme each party pays its own bank. */
+function chooseBearer(
+  wanted: string | undefined,
+  { service, config }: { service: Service; config: Config },
+): Transfer['chargeBearer'] {
+  if (service !== 'cross_border') return 'SLEV';
+  return isChargeBearer(wanted) ? wanted : config.chargeBearer;
+}
+
 function isChargeBearer(text: string | undefined): text is 'DEBT' | 'CRED' | 'SHAR' {
   return text === 'DEBT' || text === 'CRED' || text === 'SHAR';
 }
@@ -158,22 +169,54 @@ function listAmountFaults(
   amountMinor: bigint,
   { service, config }: { service: Service; config: Config },
 ): DraftFault[] {
-  const isSepa = isSepaService(service);
-  const instantMax = service === 'sepa_instant' ? config.instant.amountMax : '';
-  const maxMinor =
-    instantMax === '' ? sepaAmountMinorMax : getAmountMinor(instantMax, getCurrency('EUR'));
+  const max = findAmountMax({ service, config });
   const isTooLong = amountMinor.toString().length > amountDigitsMax;
-  const isTooLarge = isTooLong || (isSepa && amountMinor > maxMinor);
-  if (amountMinor > 0n && !isTooLarge) return [];
-  const detail = isSepa
-    ? `the amount must be 0.01 to ${instantMax === '' ? '999999999.99' : instantMax} euro`
-    : `the amount must be positive and have at most ${amountDigitsMax} digits`;
+  const isTooLarge =
+    max !== undefined && amountMinor > getAmountMinor(max.amount, getCurrency(max.currency));
+  if (amountMinor > 0n && !isTooLong && !isTooLarge) return [];
+  const detail =
+    max === undefined
+      ? `the amount must be positive and have at most ${amountDigitsMax} digits`
+      : `the amount must be 0.01 to ${max.amount} ${max.currency}`;
   return [{ field: 'amount', code: 'amount_refused', reason: 'amount_refused', detail }];
+}
+
+function findAmountMax({ service, config }: { service: Service; config: Config }) {
+  const { instant, scheme } = config;
+  if (service === 'scheme') {
+    const { amountMax = '' } = scheme ?? {};
+    return amountMax === '' ? undefined : { amount: amountMax, currency: 'USD' };
+  }
+  if (!isSepaService(service)) return undefined;
+  const own = service === 'sepa_instant' ? instant.amountMax : '';
+  return { amount: own === '' ? sepaAmountMax : own, currency: 'EUR' };
 }
 
 /** Inside SEPA, where the rules and the schema of its messages apply. */
 export function isSepaService(service: Service): boolean {
-  return service !== 'cross_border';
+  return service === 'sepa' || service === 'sepa_instant';
+}
+
+/** Confirmed within seconds: due at once, alone in its file, and unknown after silence. */
+export function isInstantService(service: Service): boolean {
+  return service === 'sepa_instant' || service === 'scheme';
+}
+
+const notOfScheme: DraftFault = {
+  field: 'BankRoutingNumber',
+  code: 'not_served',
+  reason: 'payer_unavailable',
+  detail: 'the scheme pays US dollars to accounts of the United States with a routing number',
+};
+
+function chooseScheme(
+  order: PaymentOrder,
+  { account, agent }: { account: Account; agent: Agent },
+): Service | undefined {
+  const isServed = order.currency === 'USD' && order.countryCode === 'USA';
+  return isServed && account.kind === 'other' && agent.clearing?.system === 'USABA'
+    ? 'scheme'
+    : undefined;
 }
 
 const notInstant: DraftFault = {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { getCurrency } from '../../core/currency.ts';
 import { parseAmount, readDecimal } from '../../core/money.ts';
+import { sumTransfers } from './message-parts.ts';
 import { normalizeAccount, type PaymentOrder } from './orders.ts';
-import { sumTransfers } from './pain001.ts';
 import { parseDocument } from './xml.ts';
 
 /** Reads payment files that the rail has written. */
@@ -59,10 +59,30 @@ const writtenSchema = z.object({
   }),
 });
 
+const writtenMessageSchema = z.object({
+  FIToFICstmrCdtTrf: z.object({
+    GrpHdr: z.object({
+      MsgId: z.string(),
+      CreDtTm: z.string(),
+      NbOfTxs: z.string(),
+      CtrlSum: z.string(),
+    }),
+    CdtTrfTxInf: z.array(
+      z.object({
+        PmtId: z.object({ EndToEndId: z.string(), UETR: z.string() }),
+        IntrBkSttlmAmt: z.object({ '#text': z.string(), '@Ccy': z.string() }),
+        Cdtr: z.object({ Nm: z.string() }),
+        CdtrAcct: accountSchema,
+      }),
+    ),
+  }),
+});
+
 /** @throws Error where it is no payment file of this rail. */
 export function readWrittenFile(bytes: Uint8Array): WrittenFile {
   const document = parseDocument(bytes);
   if (!document.ok) throw new Error(`the written file cannot be read back: ${document.fault}`);
+  if (document.messageName.startsWith('pacs.008.')) return readSchemeMessage(document.content);
   const { GrpHdr, PmtInf } = writtenSchema.parse(document.content).CstmrCdtTrfInitn;
   return {
     messageId: GrpHdr.MsgId,
@@ -80,6 +100,25 @@ export function readWrittenFile(bytes: Uint8Array): WrittenFile {
         uetr: PmtId.UETR,
       })),
     ),
+  };
+}
+
+function readSchemeMessage(content: unknown): WrittenFile {
+  const { GrpHdr, CdtTrfTxInf } = writtenMessageSchema.parse(content).FIToFICstmrCdtTrf;
+  return {
+    messageId: GrpHdr.MsgId,
+    createdAt: GrpHdr.CreDtTm,
+    count: GrpHdr.NbOfTxs,
+    controlSum: GrpHdr.CtrlSum,
+    payments: CdtTrfTxInf.map(({ PmtId, IntrBkSttlmAmt, CdtrAcct: { Id } }) => ({
+      reference: PmtId.EndToEndId,
+      groupId: `${GrpHdr.MsgId}-1`,
+      currency: IntrBkSttlmAmt['@Ccy'],
+      amount: IntrBkSttlmAmt['#text'],
+      account: 'IBAN' in Id ? Id.IBAN : Id.Othr.Id,
+      isInstant: true,
+      uetr: PmtId.UETR,
+    })),
   };
 }
 

@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setBankOptions } from '../../../testing/counterparties/iso20022/bank-simulator.ts';
 import {
+  describeScheme,
   makeInstruction,
+  makeSchemeInstruction,
   noSignal,
   openTestRail,
+  schemePayers,
   type TestRail,
 } from '../../../testing/setups/iso20022.ts';
 import { validateXml } from '../../../testing/setups/xsd.ts';
@@ -154,6 +157,40 @@ describe('files of the rail are valid', () => {
     }
   });
 });
+
+for (const profile of ['fednow', 'rtp'] as const) {
+  test(`messages to ${profile} and the answers to them are valid`, async () => {
+    const settings = { ...describeScheme(profile), categoryPurposes: { SALARY: 'SALA' } };
+    const rail = await openTestRail(settings, schemePayers);
+    try {
+      await setBankOptions(rail.folder, {
+        rules: [{ match: { amount: '101.00' }, decision: 'reject' }],
+        settleAfterMs: 60_000,
+      });
+      for (const amountMinor of [10_000n, 10_100n]) {
+        const instruction = makeSchemeInstruction({ amountMinor });
+        const attributes = { ...instruction.attributes, RemittanceReason: 'SALARY' };
+        await rail.rail.send({ ...instruction, attributes }, { signal: noSignal });
+      }
+      await rail.work();
+      const written = await validateFolder(join(rail.folder, 'outbox'));
+      assert.deepEqual(written, ['pacs.008.001.09', 'pacs.008.001.09']);
+      await rail.bank.advance(rail.clock.nowMs);
+      // A second copy of a message is rejected as a whole.
+      const copy = await readdir(join(rail.folder, 'archive'));
+      const text = await readFile(join(rail.folder, 'archive', copy[0] ?? ''));
+      await writeFile(join(rail.folder, 'outbox', 'copy.xml'), text);
+      await rail.bank.advance(rail.clock.nowMs);
+      const answers = await validateFolder(join(rail.folder, 'inbox'));
+      assert.deepEqual(
+        answers,
+        Array.from({ length: 3 }, () => 'pacs.002.001.11'),
+      );
+    } finally {
+      await rail.close();
+    }
+  });
+}
 
 test('answers of the simulated bank are valid', async () => {
   const rail = await openTestRail();

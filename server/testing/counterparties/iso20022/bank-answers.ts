@@ -1,7 +1,7 @@
 import { element, optionalText, textElement } from '../../../src/rails/iso20022/xml.ts';
 import type { BankFile, BankOrder } from './bank-books.ts';
 
-/** The reports of the simulated bank: pain.002.001.11, camt.054.001.08, camt.053.001.08. */
+/** The reports of the simulated bank: pain.002.001.11, pacs.002.001.11, camt.054.001.08, camt.053.001.08. */
 
 export type AnswerHead = { readonly id: string; readonly atMs: number };
 
@@ -22,23 +22,25 @@ function writeReason(code: string): string {
   return element('StsRsnInf', [element('Rsn', [textElement('Cd', code)])]);
 }
 
+/** A bank that takes messages of a scheme answers with those of the scheme. */
+function writeReport(messageName: string, parts: readonly string[]): string {
+  return messageName.startsWith('pacs.')
+    ? writeDocument('pacs.002.001.11', element('FIToFIPmtStsRpt', parts))
+    : writeDocument('pain.002.001.11', element('CstmrPmtStsRpt', parts));
+}
+
 /** Refuses a file as a whole. */
 export function writeFileRefusal(
   head: AnswerHead,
   file: { messageId: string; messageName: string; code: string },
 ): string {
-  return writeDocument(
-    'pain.002.001.11',
-    element('CstmrPmtStsRpt', [
-      writeHeader(head),
-      element('OrgnlGrpInfAndSts', [
-        textElement('OrgnlMsgId', file.messageId),
-        textElement('OrgnlMsgNmId', file.messageName),
-        textElement('GrpSts', 'RJCT'),
-        writeReason(file.code),
-      ]),
-    ]),
-  );
+  const group = element('OrgnlGrpInfAndSts', [
+    textElement('OrgnlMsgId', file.messageId),
+    textElement('OrgnlMsgNmId', file.messageName),
+    textElement('GrpSts', 'RJCT'),
+    writeReason(file.code),
+  ]);
+  return writeReport(file.messageName, [writeHeader(head), group]);
 }
 
 /**
@@ -71,36 +73,36 @@ function writeStatuses(
   { reported, isAccepted }: { reported: readonly BankOrder[]; isAccepted: boolean },
 ): string {
   const groups = Map.groupBy(reported, ({ paymentInformationId }) => paymentInformationId);
-  const details = [...groups].map(([id, orders]) =>
-    element('OrgnlPmtInfAndSts', [
-      textElement('OrgnlPmtInfId', id),
-      ...orders.map(writeTransactionStatus),
-    ]),
-  );
-  return writeDocument(
-    'pain.002.001.11',
-    element('CstmrPmtStsRpt', [
-      writeHeader(head),
-      element('OrgnlGrpInfAndSts', [
-        textElement('OrgnlMsgId', file.messageId),
-        textElement('OrgnlMsgNmId', file.messageName),
-        textElement('GrpSts', isAccepted ? 'ACCP' : 'PART'),
-      ]),
-      ...(isAccepted ? [] : details),
-    ]),
-  );
+  const isOfScheme = file.messageName.startsWith('pacs.');
+  const details = isOfScheme
+    ? reported.map((order) => writeTransactionStatus(order, 'IntrBkSttlmAmt'))
+    : [...groups].map(([id, orders]) =>
+        element('OrgnlPmtInfAndSts', [
+          textElement('OrgnlPmtInfId', id),
+          ...orders.map((order) => writeTransactionStatus(order, 'InstdAmt')),
+        ]),
+      );
+  const group = element('OrgnlGrpInfAndSts', [
+    textElement('OrgnlMsgId', file.messageId),
+    textElement('OrgnlMsgNmId', file.messageName),
+    // One payment has no partial status.
+    isOfScheme ? undefined : textElement('GrpSts', isAccepted ? 'ACCP' : 'PART'),
+  ]);
+  return writeReport(file.messageName, [writeHeader(head), group, ...(isAccepted ? [] : details)]);
 }
 
-function writeTransactionStatus(order: BankOrder): string {
+function writeTransactionStatus(
+  order: BankOrder,
+  amountName: 'InstdAmt' | 'IntrBkSttlmAmt',
+): string {
   const isRefused = isRejected(order.decision);
   const accepted = order.isInstant ? 'ACSC' : 'ACSP';
+  const amount = textElement(amountName, order.amount, { Ccy: order.currency });
   return element('TxInfAndSts', [
     textElement('OrgnlEndToEndId', order.endToEndId),
     textElement('TxSts', isRefused ? 'RJCT' : accepted),
     isRefused ? writeReason(order.reason) : undefined,
-    element('OrgnlTxRef', [
-      element('Amt', [textElement('InstdAmt', order.amount, { Ccy: order.currency })]),
-    ]),
+    element('OrgnlTxRef', [amountName === 'InstdAmt' ? element('Amt', [amount]) : amount]),
   ]);
 }
 

@@ -201,6 +201,20 @@ const orderFileSchema = z.object({
   }),
 });
 
+const schemeMessageSchema = z.object({
+  FIToFICstmrCdtTrf: z.object({
+    GrpHdr: z.object({ MsgId: z.string(), NbOfTxs: z.string() }),
+    CdtTrfTxInf: z.array(
+      z.object({
+        PmtId: z.object({ EndToEndId: z.string() }),
+        IntrBkSttlmAmt: z.object({ '#text': z.string(), '@Ccy': z.string() }),
+        DbtrAcct: accountSchema,
+        CdtrAcct: accountSchema,
+      }),
+    ),
+  }),
+});
+
 type OrderFile = {
   readonly messageId: string;
   readonly messageName: string;
@@ -213,28 +227,58 @@ function readOrderFile(bytes: Uint8Array, { options }: Turn): OrderFile {
   const nothing = { messageId: 'NOTPROVIDED', messageName: 'NOTPROVIDED', orders: [] };
   const document = parseDocument(bytes);
   if (!document.ok) return { ...nothing, fault: 'FF01' };
-  const parsed = orderFileSchema.safeParse(document.content);
-  if (!parsed.success) return { ...nothing, fault: 'FF01' };
+  const { messageName, content } = document;
+  const read = messageName.startsWith('pacs.008.') ? readSchemeMessage : readInitiation;
+  const message = read(content);
+  if (message === undefined) return { ...nothing, fault: 'FF01' };
+  const { messageId, count, transfers } = message;
+  const orders = transfers.map((transfer): BankOrder => {
+    const rule = options.rules.find(({ match }) => isMatch(match, transfer));
+    const { decision = 'pay', reason = '', returnedAmount = '' } = rule ?? {};
+    return { ...transfer, decision, reason, returnedAmount };
+  });
+  const fault = count === String(orders.length) ? '' : 'AM19';
+  return { messageId, messageName, orders, fault };
+}
+
+type OrderMessage = {
+  readonly messageId: string;
+  readonly count: string;
+  readonly transfers: readonly Omit<BankOrder, 'decision' | 'reason' | 'returnedAmount'>[];
+};
+
+function readInitiation(content: unknown): OrderMessage | undefined {
+  const parsed = orderFileSchema.safeParse(content);
+  if (!parsed.success) return undefined;
   const { GrpHdr, PmtInf } = parsed.data.CstmrCdtTrfInitn;
-  const orders = PmtInf.flatMap((group) =>
-    group.CdtTrfTxInf.map(({ PmtId, Amt, CdtrAcct }): BankOrder => {
-      const order = {
-        endToEndId: PmtId.EndToEndId,
-        paymentInformationId: group.PmtInfId,
-        amount: Amt.InstdAmt['#text'],
-        currency: Amt.InstdAmt['@Ccy'],
-        account: readAccount(CdtrAcct),
-        debtorAccount: readAccount(group.DbtrAcct),
-      };
-      const rule = options.rules.find(({ match }) => isMatch(match, order));
-      const { decision = 'pay', reason = '', returnedAmount = '' } = rule ?? {};
-      const isInstant = group.PmtTpInf?.LclInstrm?.Cd === 'INST';
-      return { ...order, decision, reason, returnedAmount, isInstant };
-    }),
+  const transfers = PmtInf.flatMap((group) =>
+    group.CdtTrfTxInf.map(({ PmtId, Amt, CdtrAcct }) => ({
+      endToEndId: PmtId.EndToEndId,
+      paymentInformationId: group.PmtInfId,
+      amount: Amt.InstdAmt['#text'],
+      currency: Amt.InstdAmt['@Ccy'],
+      account: readAccount(CdtrAcct),
+      debtorAccount: readAccount(group.DbtrAcct),
+      isInstant: group.PmtTpInf?.LclInstrm?.Cd === 'INST',
+    })),
   );
-  const messageName = document.messageName;
-  const fault = GrpHdr.NbOfTxs === String(orders.length) ? '' : 'AM19';
-  return { messageId: GrpHdr.MsgId, messageName, orders, fault };
+  return { messageId: GrpHdr.MsgId, count: GrpHdr.NbOfTxs, transfers };
+}
+
+function readSchemeMessage(content: unknown): OrderMessage | undefined {
+  const parsed = schemeMessageSchema.safeParse(content);
+  if (!parsed.success) return undefined;
+  const { GrpHdr, CdtTrfTxInf } = parsed.data.FIToFICstmrCdtTrf;
+  const transfers = CdtTrfTxInf.map(({ PmtId, IntrBkSttlmAmt, DbtrAcct, CdtrAcct }) => ({
+    endToEndId: PmtId.EndToEndId,
+    paymentInformationId: `${GrpHdr.MsgId}-1`,
+    amount: IntrBkSttlmAmt['#text'],
+    currency: IntrBkSttlmAmt['@Ccy'],
+    account: readAccount(CdtrAcct),
+    debtorAccount: readAccount(DbtrAcct),
+    isInstant: true,
+  }));
+  return { messageId: GrpHdr.MsgId, count: GrpHdr.NbOfTxs, transfers };
 }
 
 function readAccount({ Id }: z.infer<typeof accountSchema>): string {

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { findCurrency } from '../../core/currency.ts';
+import { isSigningKey } from './approval.ts';
 
 /** The operator's configuration of the rail (README.md). */
 
@@ -67,6 +68,12 @@ export const configSchema = z.strictObject({
     )
     .min(1)
     .max(4),
+  /** The private key that approves fundings, where Wise asks for strong customer authentication. */
+  signingKey: z
+    .string()
+    .max(10_000)
+    .refine(isSigningKey, { error: 'must be the PEM of a private RSA key of at least 2048 bits' })
+    .optional(),
   /** Time-out of a request. */
   timeoutSeconds: z.number().min(0.1).max(120).default(20),
   /** How often refunds are listed, for lost webhooks. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type Approvals, openApprovals } from './approvals.ts';
 import { openBooks, type Pricing, type Transfer } from './books.ts';
 import { isBouncing } from './forms.ts';
 import { type Answer, type Desk, operations } from './operations.ts';
@@ -51,6 +52,8 @@ export type WiseOptions = {
   readonly nowMs?: () => number;
   /** Settles by itself at this pace, real time; by `advance` alone when absent. */
   readonly settleMs?: number;
+  /** Fundings need strong customer authentication by this public key, PEM. */
+  readonly customerKey?: string;
   readonly onExchange?: (exchange: Exchange) => void;
   readonly onWebhook?: (body: string) => void;
 };
@@ -90,6 +93,7 @@ type State = {
   perSecondMax: number;
   readonly tokens: Set<string>;
   readonly recent: number[];
+  readonly approvals: Approvals | undefined;
 };
 
 const client = {
@@ -112,6 +116,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     perSecondMax: Infinity,
     tokens: new Set([token]),
     recent: [],
+    approvals: options.customerKey === undefined ? undefined : openApprovals(options.customerKey),
   };
   const move: Desk['move'] = (transfer, status) => {
     const from = transfer.status === '' ? null : transfer.status;
@@ -275,6 +280,7 @@ async function serve(
       ...(answer.status === 429
         ? { 'retry-after': '1', 'x-rate-limited-by': 'wise-public-api' }
         : {}),
+      ...answer.headers,
     })
     .end(text);
 }
@@ -304,6 +310,8 @@ type Request = {
   readonly body: string;
 };
 
+const funding = /^\/v3\/profiles\/[^/]+\/transfers\/[^/]+\/payments$/;
+
 function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): Answer {
   const { method, headers, body } = request;
   const { pathname, searchParams: query } = new URL(request.url, 'http://127.0.0.1');
@@ -316,6 +324,10 @@ function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): A
   const profileId = /^\/v\d\/profiles\/([^/]+)/.exec(pathname)?.[1];
   if (profileId !== undefined && profileId !== desk.profileId) {
     return { status: 403, body: { error: 'Forbidden' } };
+  }
+  if (method === 'POST' && funding.test(pathname)) {
+    const challenge = state.approvals?.challenge(headers);
+    if (challenge !== undefined) return { status: 403, body: undefined, headers: challenge };
   }
   for (const [verb, path, handler] of operations) {
     const match = verb === method ? path.exec(pathname) : null;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { parseJson, readText } from '../read-request.ts';
 import { type Approvals, openApprovals } from './approvals.ts';
 import { openBooks, type Pricing, type Transfer } from './books.ts';
 import { isBouncing } from './forms.ts';
@@ -366,18 +367,4 @@ function isTooFast({ recent, perSecondMax }: State): boolean {
   if (recent.length >= perSecondMax) return true;
   recent.push(now);
   return false;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }

@@ -53,3 +53,8 @@ export function getCurrency(code: string): Currency {
 export function listCurrencies(): Currency[] {
   return [...currencies.values()];
 }
+
+/** The fraction digits of all currencies by code, as JSON for the database. */
+export const currencyScales = JSON.stringify(
+  Object.fromEntries(listCurrencies().map(({ code, scale }) => [code, scale])),
+);

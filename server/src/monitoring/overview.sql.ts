@@ -111,11 +111,6 @@ const needs = defineQuery({
 export type PerformanceRow = RowOf<typeof rails.columns>;
 export type OverviewFilter = { accountId: string | undefined; days: number };
 
-export const selectRailPerformance = (
-  session: Session,
-  { accountId, days }: OverviewFilter,
-): Promise<PerformanceRow[]> => many(session, rails, [accountId ?? null, days]);
-
 export async function selectOverview(session: Session, { accountId, days }: OverviewFilter) {
   const values = [accountId ?? null, days];
   return {

@@ -1,12 +1,7 @@
 import { findCurrency } from '../core/currency.ts';
 import { formatAmount } from '../core/money.ts';
-import type { Database, Session } from '../db/postgres/pool.ts';
-import {
-  type OverviewFilter,
-  type PerformanceRow,
-  selectOverview,
-  selectRailPerformance,
-} from './overview.sql.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import { type OverviewFilter, type PerformanceRow, selectOverview } from './overview.sql.ts';
 import { countNewest } from './payout-days.ts';
 
 export type { OverviewFilter } from './overview.sql.ts';
@@ -32,24 +27,16 @@ export async function readOverview(db: Database, filter: OverviewFilter) {
   };
 }
 
-/** How each rail did in the last days, by its name. */
-export async function readRailPerformance(
-  session: Session,
-  days: number,
-): Promise<ReadonlyMap<string, ReturnType<typeof describePerformance>>> {
-  const rows = await selectRailPerformance(session, { accountId: undefined, days });
-  return new Map(rows.map((row) => [row.key, describePerformance(row)]));
-}
-
 function formatMinor(minor: bigint, code: string): string {
   const currency = findCurrency(code);
   return currency === undefined ? minor.toString() : formatAmount(minor, currency);
 }
 
-function describePerformance({ key, ...row }: PerformanceRow) {
+export const round = (value: number | null, digits: number): number | null =>
+  value === null ? null : Number(value.toFixed(digits));
+
+export function describePerformance({ key, ...row }: PerformanceRow) {
   const ended = row.completed + row.canceled;
-  const round = (value: number | null, digits: number) =>
-    value === null ? null : Number(value.toFixed(digits));
   return {
     name: key,
     committed: row.committed,

@@ -1,3 +1,4 @@
+import { currencyScales } from '../core/currency.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, one } from '../db/rows.ts';
 
@@ -13,7 +14,7 @@ const behind = defineQuery({
 
 const count = defineQuery({
   name: 'count_payout_days',
-  text: `select count_payout_days($1, $2) as is_counted`,
+  text: `select count_payout_days($1, $2, $3::jsonb) as is_counted`,
   columns: { is_counted: column.boolean },
 });
 
@@ -27,5 +28,5 @@ export async function countPayoutDays(
   accountId: string,
   eventsMax: number,
 ): Promise<boolean> {
-  return (await one(session, count, [accountId, eventsMax])).is_counted;
+  return (await one(session, count, [accountId, eventsMax, currencyScales])).is_counted;
 }

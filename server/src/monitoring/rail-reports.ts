@@ -4,10 +4,11 @@ import type { Database } from '../db/postgres/pool.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import type { Rail, RailFunds } from '../rails/contract/contract.ts';
 import { findNextCutOff } from './cut-offs.ts';
-import { readRailPerformance } from './overview.ts';
+import { describePerformance, round } from './overview.ts';
 import { countNewest } from './payout-days.ts';
 import { getLeftMinor, listPrefunding, type Prefunding } from './prefunding.ts';
 import { measurePrices } from './price-ages.ts';
+import { listRailResults, type RailResultsRow } from './rail-results.sql.ts';
 import { listRailNeeds, listRailStates } from './rail-states.sql.ts';
 
 /** One look at the rails: contacts, prefunding, prices and how they did. */
@@ -40,6 +41,8 @@ export async function openRailReports(services: RailReportServices) {
       heard_at: write(state?.heard_at),
       oldest_unanswered_at: write(state?.oldest_unanswered_at),
       unresolved_inbound: state?.unresolved_inbound ?? 0,
+      unmatched_inbound: state?.unmatched_inbound ?? 0,
+      refused_callbacks_last_day: state?.refused_callbacks ?? 0,
       next_cut_off_at: cutOffMs === undefined ? '' : write(new Date(cutOffMs)),
       last_day: lastDay.get(name) ?? null,
       last_30_days: lastMonth.get(name) ?? null,
@@ -47,23 +50,40 @@ export async function openRailReports(services: RailReportServices) {
   };
 }
 
-type Performance = Awaited<ReturnType<typeof readRailPerformance>>;
+type Performance = ReadonlyMap<string, ReturnType<typeof describeResults>>;
 type KnownPerformance = { readAtMs: number; lastDay: Performance; lastMonth: Performance };
 
 const performances = new WeakMap<Database, KnownPerformance>();
-/** It reads all payouts of a month, and a page that shows it asks every few seconds. */
+/** It adds up the hours of a month, and a page that shows it asks every few seconds. */
 const performanceMsMax = 60_000;
 
 async function readPerformance(db: Database, nowMs: number): Promise<KnownPerformance> {
   const known = performances.get(db);
   if (known !== undefined && nowMs - known.readAtMs < performanceMsMax) return known;
   await countNewest(db);
-  // Counted by days (UTC): those of yesterday and today.
-  const lastDay = await readRailPerformance(db.system, 2);
-  const lastMonth = await readRailPerformance(db.system, 30);
+  const dayRows = await listRailResults(db.system, 24);
+  const lastDay = new Map(dayRows.map((row) => [row.key, describeResults(row)]));
+  const monthRows = await listRailResults(db.system, 30 * 24);
+  const lastMonth = new Map(monthRows.map((row) => [row.key, describeResults(row)]));
   const read = { readAtMs: nowMs, lastDay, lastMonth };
   performances.set(db, read);
   return read;
+}
+
+function describeResults({
+  on_time: onTime,
+  charged,
+  quoted_cost_bps: quotedCost,
+  cost_bps: cost,
+  ...row
+}: RailResultsRow) {
+  return {
+    ...describePerformance(row),
+    on_time: row.completed === 0 ? null : round(onTime / row.completed, 4),
+    charged,
+    quoted_cost_bps: round(quotedCost, 1),
+    cost_bps: round(cost, 1),
+  };
 }
 
 function write(time: Date | null | undefined): string {

@@ -13,21 +13,31 @@ const stateQuery = defineQuery({
         and a.state in ('sending', 'unknown', 'accepted')
       group by a.rail
     ), unresolved as (
-      select rail, count(*)::integer as count from exceptions
+      select rail, count(*)::integer as count,
+        (count(*) filter (where kind = 'unmatched'))::integer as unmatched
+      from exceptions
       where closed_at is null
         and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed')
       group by rail
+    ), refused as (
+      select rail, sum(count)::integer as count from rail_refusals
+      where hour > (select clock_timestamp() - interval '1 day')
+      group by rail
     )
-    select coalesce(c.rail, n.rail, x.rail) as rail, c.heard_at,
-      n.since as oldest_unanswered_at, coalesce(x.count, 0) as unresolved_inbound
+    select coalesce(c.rail, n.rail, x.rail, f.rail) as rail, c.heard_at,
+      n.since as oldest_unanswered_at, coalesce(x.count, 0) as unresolved_inbound,
+      coalesce(x.unmatched, 0) as unmatched_inbound, coalesce(f.count, 0) as refused_callbacks
     from rail_contacts c
     full join unanswered n on n.rail = c.rail
-    full join unresolved x on x.rail = coalesce(c.rail, n.rail)`,
+    full join unresolved x on x.rail = coalesce(c.rail, n.rail)
+    full join refused f on f.rail = coalesce(c.rail, n.rail, x.rail)`,
   columns: {
     rail: column.text,
     heard_at: nullable(column.instant),
     oldest_unanswered_at: nullable(column.instant),
     unresolved_inbound: column.integer,
+    unmatched_inbound: column.integer,
+    refused_callbacks: column.integer,
   },
 });
 

@@ -31,6 +31,15 @@ const performance = z
   })
   .meta({ id: 'Performance' });
 
+const railPerformance = performance
+  .extend({
+    on_time: share('Completed ones that were completed by the time of the quote, 0 to 1'),
+    charged: count('Payouts whose provider had quoted its fee and reported what it charged'),
+    quoted_cost_bps: share('Of these, the fee quoted, in hundredths of a percent, on average'),
+    cost_bps: share('Of these, what was charged, in the same unit'),
+  })
+  .meta({ id: 'RailPerformance' });
+
 const overview = z
   .object({
     days: count('The period in days'),
@@ -134,9 +143,15 @@ const rail = z
     heard_at: text('When it last reported something definite, RFC 3339; "" if never'),
     oldest_unanswered_at: text('When the oldest attempt without an outcome began; "": none'),
     unresolved_inbound: count('Open exceptions about inbound messages: unmatched or unreadable'),
+    unmatched_inbound: count('Of these, about money or a status of no known payment'),
+    refused_callbacks_last_day: count(
+      "Callbacks of the last 24 hours, in whole hours, that nothing proved to be the counterparty's",
+    ),
     next_cut_off_at: text('When its next file or window closes; "": it has none'),
-    last_day: performance.nullable().describe('Payouts quoted yesterday or today (UTC)'),
-    last_30_days: performance.nullable().describe('Payouts quoted in the last 30 days'),
+    last_day: railPerformance.nullable().describe('Payouts quoted in the last 24 hours'),
+    last_30_days: railPerformance
+      .nullable()
+      .describe('Payouts quoted in the last 30 times 24 hours'),
   })
   .meta({ id: 'OperatorRail' });
 

@@ -69,7 +69,11 @@ export type WiseRail = {
   readonly host: TestHost;
   readonly rail: Awaited<ReturnType<typeof railModule.create>>;
   /** Another instance on the same store, or on the same Wise. */
-  again(changes?: object, payer?: Partial<PayerDeclaration>): Promise<WiseRail['rail']>;
+  again(
+    changes?: object,
+    payer?: Partial<PayerDeclaration>,
+    parts?: Partial<Pick<TestHost, 'fetch'>>,
+  ): Promise<WiseRail['rail']>;
   close(): Promise<void>;
 };
 
@@ -88,9 +92,9 @@ export async function openWiseRail(
     ...options.host,
   };
   const host = await openTestHost(named, ground);
-  const again: WiseRail['again'] = (changes = {}, payer = {}) => {
+  const again: WiseRail['again'] = (changes = {}, payer = {}, parts = {}) => {
     const payers = host.payers.map((one) => ({ ...one, ...payer }));
-    return railModule.create(configureWise(wise, changes), { ...host, payers });
+    return railModule.create(configureWise(wise, changes), { ...host, payers, ...parts });
   };
   const rail = await again();
   return {

@@ -1,22 +1,8 @@
 import { z } from 'zod';
 import type { PayerDeclaration } from '../contract/declarations.ts';
+import { providerAddress } from '../kit/provider-address.ts';
 
 /** The configuration of one balance account at Adyen, and the options of its payers. */
-
-const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
-
-/** Requests hold personal data and the API key, so plain HTTP is allowed within one machine only. */
-function isSafeAddress(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
-}
-
-const address = z
-  .string()
-  .max(500)
-  .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
-  .transform((text) => text.replace(/\/+$/, ''));
 
 /** Hexadecimal, as the Customer Area shows it; at least 16 bytes. */
 const webhookKey = z
@@ -35,9 +21,9 @@ export const configSchema = z.strictObject({
   /** More than one while the key of a webhook is replaced. */
   webhookKeys: z.array(webhookKey).min(1).max(8),
   /** Of Adyen when absent: the host of the Transfers and Configuration APIs. */
-  apiUrl: address.optional(),
+  apiUrl: providerAddress.optional(),
   /** Of Adyen when absent: the host from which reports are downloaded. */
-  reportsUrl: address.optional(),
+  reportsUrl: providerAddress.optional(),
   /** Time limit of a request. */
   timeoutSeconds: z.number().min(0.1).max(120).default(20),
   /** How often the list of transfers is read for lost webhooks. */

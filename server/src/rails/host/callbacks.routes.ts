@@ -13,8 +13,8 @@ export type CallbackServices = {
   readonly callbackTargets: ReadonlyMap<string, CallbackTarget>;
 };
 
-/** A rail with the host that stores its callbacks. */
-export type CallbackTarget = { rail: Rail; host: RailHost };
+/** A rail with the host that stores its callbacks, and the count of those that are refused. */
+export type CallbackTarget = { rail: Rail; host: RailHost; countRefused: () => Promise<void> };
 
 export type CallbackOptions = {
   environments: Readonly<Partial<Record<EnvironmentName, CallbackServices>>>;
@@ -33,6 +33,8 @@ export function addRailCallbacks(app: FastifyInstance, options: CallbackOptions)
     const reading = await target.rail.readCallback(describeMessage(request, rest));
     if (reading.kind === 'refused') {
       options.limiters.expensive.check(request.ip);
+      // After the rate limit, so that a flood does not become a flood of writes.
+      await target.countRefused();
       target.host.log('warn', 'a callback was refused', { detail: reading.detail });
       throw new AppError('unauthorized', 'the callback must be signed by the partner');
     }

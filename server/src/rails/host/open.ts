@@ -9,6 +9,7 @@ import {
   readRailFile,
   type SecretSources,
 } from './rail-config.ts';
+import { countRefusedCallback } from './rail-memory.sql.ts';
 import { openSoundRails, type RailServices } from './registry.ts';
 
 /** Opens the rails that an operator configured for an environment, each with its host. */
@@ -82,7 +83,9 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
   const { rails } = opened;
   const callbackTargets = rails.flatMap((rail): [string, CallbackTarget][] => {
     const host = hosts.get(rail.name);
-    return host === undefined ? [] : [[rail.name, { rail, host }]];
+    if (host === undefined) return [];
+    const countRefused = () => countRefusedCallback(db.system, rail.name);
+    return [[rail.name, { rail, host, countRefused }]];
   });
   return {
     rails,

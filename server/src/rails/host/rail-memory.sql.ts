@@ -70,6 +70,19 @@ const countUnresolvedQuery = defineQuery({
   columns: { count: column.integer },
 });
 
+/** By the hour of real time, since counterparties know no other. */
+const countRefusedText: Statement = {
+  name: 'count_refused_callback',
+  text: `
+    insert into rail_refusals as r (rail, hour, count)
+    values ($1, date_trunc('hour', clock_timestamp(), 'UTC'), 1)
+    on conflict (rail, hour) do update set count = r.count + 1`,
+};
+
+export async function countRefusedCallback(session: Session, rail: string): Promise<void> {
+  await exec(session, countRefusedText, [rail]);
+}
+
 /** Succeeds where no lease on the rail's pass is valid. */
 const claimPassQuery = defineQuery({
   name: 'claim_rail_pass',

@@ -1,17 +1,9 @@
 import { z } from 'zod';
 import { findCurrency } from '../../core/currency.ts';
 import { parseAmount } from '../../core/money.ts';
+import { providerAddress } from '../kit/provider-address.ts';
 
 /** The configuration of one PayPal account. */
-
-const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
-
-/** Requests carry personal data and the secret, so that plain HTTP stays within one machine. */
-function isSafeAddress(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
-}
 
 /** HTTP Basic separates name and secret by a colon (RFC 7617). */
 const credential = z
@@ -21,12 +13,7 @@ const credential = z
 
 export const configSchema = z.strictObject({
   /** `https://api-m.sandbox.paypal.com` for the sandbox. */
-  baseUrl: z
-    .string()
-    .max(1000)
-    .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
-    .transform((text) => text.replace(/\/+$/, ''))
-    .default('https://api-m.paypal.com'),
+  baseUrl: providerAddress.default('https://api-m.paypal.com'),
   clientId: credential.min(8),
   clientSecret: credential.min(16),
   /** Of the webhook whose address is this rail's callback address. */

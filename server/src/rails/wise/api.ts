@@ -3,6 +3,7 @@ import { type ExactJson, JsonFault, parseExactJson } from '../../core/exact-json
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { readRetryAfter, readText } from '../kit/answers.ts';
+import { approve, type Challenge, readChallenge } from './approval.ts';
 import type { WiseConfig } from './config.ts';
 import { refusalSchema } from './protocol.ts';
 import { createTokens } from './tokens.ts';
@@ -15,6 +16,8 @@ export type ApiRequest = {
   readonly path: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent again with our signature, where Wise refuses it until it is approved. */
+  readonly isApproved?: true;
 };
 
 /**
@@ -52,6 +55,7 @@ type RawAnswer = {
   readonly status: number;
   readonly json: ExactJson | undefined;
   readonly retryAfterMs: number;
+  readonly challenge?: Challenge | undefined;
 };
 
 /** Account requirements with long lists of banks, and pages of transfers, are the longest. */
@@ -62,10 +66,18 @@ export function createApi(config: WiseConfig, host: RailHost): Api {
   const exchange = async (request: ApiRequest, { signal }: CallContext) => {
     const token = await tokens.get(signal);
     if (token === undefined) return { status: 401, json: undefined, retryAfterMs: 0 };
-    const answer = await callOnce(request, { config, host, token, signal });
+    const through = { config, host, token, signal };
+    const answer = await callOnce(request, through);
     // A user token may have been revoked before its time; the next call gets a new one.
     if (answer?.status === 401) tokens.forget(token);
-    return answer;
+    if (request.isApproved !== true || answer?.challenge === undefined) return answer;
+    if (config.signingKey === undefined) {
+      host.log('error', 'Wise asks for strong customer authentication; set signingKey', {});
+      return answer;
+    }
+    // The refused request has done nothing: what became of it is what the answer to this one says.
+    const headers = { ...request.headers, ...approve(answer.challenge, config.signingKey) };
+    return callOnce({ ...request, headers }, through);
   };
   return async (request, schema, context) => {
     const answer = await exchange(request, context);
@@ -140,7 +152,8 @@ async function callOnce(
     });
     const text = await readText(response, answerBytesMax);
     const retryAfterMs = readRetryAfter(response.headers, host.realNowMs());
-    return { status: response.status, json: parseBody(text), retryAfterMs };
+    const challenge = readChallenge(response.status, response.headers);
+    return { status: response.status, json: parseBody(text), retryAfterMs, challenge };
   } catch (error) {
     // Not its message, which may hold anything.
     const name = error instanceof Error ? error.name : typeof error;

@@ -1,17 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { findCurrency } from '../../core/currency.ts';
+import { providerAddress } from '../kit/provider-address.ts';
+import { isSigningKey } from './approval.ts';
 
 /** The operator's configuration of the rail (README.md). */
-
-const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
-
-/** Requests hold personal data, so that plain HTTP is allowed within one machine only. */
-function isSafeAddress(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
-}
 
 /** @throws Error where the text is not the PEM of a public RSA key of 2048 bits or more. */
 export function readPublicKey(pem: string): KeyObject {
@@ -45,12 +38,7 @@ const credentialsSchema = z.union([
 ]);
 
 export const configSchema = z.strictObject({
-  baseUrl: z
-    .string()
-    .max(1000)
-    .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
-    .transform((text) => text.replace(/\/+$/, ''))
-    .default('https://api.wise.com'),
+  baseUrl: providerAddress.default('https://api.wise.com'),
   credentials: credentialsSchema,
   /** The profile whose balance pays. */
   profileId: z.string().regex(/^[1-9]\d{0,18}$/, 'must be the digits of a profile ID'),
@@ -67,6 +55,12 @@ export const configSchema = z.strictObject({
     )
     .min(1)
     .max(4),
+  /** The private key that approves fundings, where Wise asks for strong customer authentication. */
+  signingKey: z
+    .string()
+    .max(10_000)
+    .refine(isSigningKey, { error: 'must be the PEM of a private RSA key of at least 2048 bits' })
+    .optional(),
   /** Time-out of a request. */
   timeoutSeconds: z.number().min(0.1).max(120).default(20),
   /** How often refunds are listed, for lost webhooks. */

@@ -41,6 +41,7 @@ export async function fundTransfer(
       method: 'POST',
       path: `/v3/profiles/${config.profileId}/transfers/${transferId}/payments`,
       body: { type: 'BALANCE' },
+      isApproved: true,
     },
     fundingSchema,
     context,

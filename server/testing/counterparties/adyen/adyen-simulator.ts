@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { getCurrency } from '../../../src/core/currency.ts';
 import { formatScaled } from '../../../src/core/money.ts';
 import type { Address } from '../../fault-proxy/fault-proxy.ts';
+import { parseJson, readText } from '../read-request.ts';
 import { type AdyenBooks, openAdyenBooks, type SimulatedTransfer } from './adyen-books.ts';
 import {
   type Answer,
@@ -208,7 +209,7 @@ type Operation = Fault['on'] | 'other';
 
 async function serve(world: World, request: IncomingMessage, response: ServerResponse) {
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const body = await readBody(request);
+  const body = await readText(request);
   response.setHeader('date', new Date(world.nowMs()).toUTCString());
   if (url.pathname.startsWith('/control/') || url.pathname === '/records') {
     return writeAnswer(response, control(world, url.pathname, body), {});
@@ -299,13 +300,13 @@ function handle(world: World, { url, body, operation }: Called): Answer {
   const id = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
   switch (operation) {
     case 'create':
-      return createTransfer(world, parse(body));
+      return createTransfer(world, parseJson(body));
     case 'list':
       return listTransfers(world, url.searchParams);
     case 'get':
       return getTransfer(world, id);
     case 'cancel':
-      return decideTransfers(world, id === 'cancel' ? 'cancel' : 'approve', parse(body));
+      return decideTransfers(world, id === 'cancel' ? 'cancel' : 'approve', parseJson(body));
     case 'balance':
       return getBalanceAccount(world, id);
     case 'report': {
@@ -369,9 +370,9 @@ export type AdyenRecords = {
 
 /** Without a signature, for tests. */
 function control(world: World, path: string, body: string): Answer {
-  if (path === '/control/options') world.setOptions(parse(body));
+  if (path === '/control/options') world.setOptions(parseJson(body));
   else if (path === '/control/force') {
-    const { reference, status } = forceSchema.parse(parse(body));
+    const { reference, status } = forceSchema.parse(parseJson(body));
     world.force(reference, status);
   } else if (path === '/records') return { status: 200, body: listRecords(world.books) };
   else return refuse(404, '00_404');
@@ -389,18 +390,4 @@ export function listRecords(books: AdyenBooks): AdyenRecords {
     })),
     pendingWebhooks: books.webhooks.size,
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }

@@ -19,7 +19,11 @@ import type { Subscription } from './webhooks.ts';
 
 /** The operations of the simulated Wise that the rail and its tests use. */
 
-export type Answer = { readonly status: number; readonly body?: unknown };
+export type Answer = {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 export type Desk = {
   readonly books: Books;

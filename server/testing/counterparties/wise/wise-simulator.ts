@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { parseJson, readText } from '../read-request.ts';
+import { type Approvals, openApprovals } from './approvals.ts';
 import { openBooks, type Pricing, type Transfer } from './books.ts';
 import { isBouncing } from './forms.ts';
 import { type Answer, type Desk, operations } from './operations.ts';
@@ -51,6 +53,8 @@ export type WiseOptions = {
   readonly nowMs?: () => number;
   /** Settles by itself at this pace, real time; by `advance` alone when absent. */
   readonly settleMs?: number;
+  /** Fundings need strong customer authentication by this public key, PEM. */
+  readonly customerKey?: string;
   readonly onExchange?: (exchange: Exchange) => void;
   readonly onWebhook?: (body: string) => void;
 };
@@ -90,6 +94,7 @@ type State = {
   perSecondMax: number;
   readonly tokens: Set<string>;
   readonly recent: number[];
+  readonly approvals: Approvals | undefined;
 };
 
 const client = {
@@ -112,6 +117,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     perSecondMax: Infinity,
     tokens: new Set([token]),
     recent: [],
+    approvals: options.customerKey === undefined ? undefined : openApprovals(options.customerKey),
   };
   const move: Desk['move'] = (transfer, status) => {
     const from = transfer.status === '' ? null : transfer.status;
@@ -275,6 +281,7 @@ async function serve(
       ...(answer.status === 429
         ? { 'retry-after': '1', 'x-rate-limited-by': 'wise-public-api' }
         : {}),
+      ...answer.headers,
     })
     .end(text);
 }
@@ -304,6 +311,8 @@ type Request = {
   readonly body: string;
 };
 
+const funding = /^\/v3\/profiles\/[^/]+\/transfers\/[^/]+\/payments$/;
+
 function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): Answer {
   const { method, headers, body } = request;
   const { pathname, searchParams: query } = new URL(request.url, 'http://127.0.0.1');
@@ -316,6 +325,10 @@ function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): A
   const profileId = /^\/v\d\/profiles\/([^/]+)/.exec(pathname)?.[1];
   if (profileId !== undefined && profileId !== desk.profileId) {
     return { status: 403, body: { error: 'Forbidden' } };
+  }
+  if (method === 'POST' && funding.test(pathname)) {
+    const challenge = state.approvals?.challenge(headers);
+    if (challenge !== undefined) return { status: 403, body: undefined, headers: challenge };
   }
   for (const [verb, path, handler] of operations) {
     const match = verb === method ? path.exec(pathname) : null;
@@ -354,18 +367,4 @@ function isTooFast({ recent, perSecondMax }: State): boolean {
   if (recent.length >= perSecondMax) return true;
   recent.push(now);
   return false;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }

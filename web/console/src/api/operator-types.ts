@@ -60,9 +60,11 @@ export type Rail = {
   heard_at: string;
   oldest_unanswered_at: string;
   unresolved_inbound: number;
+  unmatched_inbound: number;
+  refused_callbacks_last_day: number;
   next_cut_off_at: string;
-  last_day: Group | null;
-  last_30_days: Group | null;
+  last_day: RailResults | null;
+  last_30_days: RailResults | null;
 };
 
 export type Freeze = {
@@ -109,6 +111,15 @@ export type Group = {
   /** Hundredths of a percent, as the margin. */
   fee_bps: number | null;
   margin_bps: number | null;
+};
+
+export type RailResults = Group & {
+  /** 0 to 1; null: none was completed. */
+  on_time: number | null;
+  /** Payouts whose provider quoted a fee and charged one; the averages are theirs. */
+  charged: number;
+  quoted_cost_bps: number | null;
+  cost_bps: number | null;
 };
 
 export type OverviewFigures = {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Group, Rail } from '../../api/operator-types.ts';
+import type { Rail, RailResults } from '../../api/operator-types.ts';
 import { formatCount, formatPercent } from '../../format/amount.ts';
 import { formatLength } from '../../format/time.ts';
 import { Amount, Empty, Panel, Tag, Time } from '../../ui/parts.tsx';
@@ -67,16 +67,45 @@ export function Prefunding({ rails }: { rails: readonly Rail[] }): ReactNode {
 const orNone = (time: string): ReactNode =>
   time === '' ? <span className="faint">None</span> : <Time value={time} isShort />;
 
-function Results({ group }: { group: Group | null }): ReactNode {
+function Results({ group }: { group: RailResults | null }): ReactNode {
   if (group === null) return <span className="faint">No payouts</span>;
-  const { committed, success, median_seconds: time } = group;
+  const { committed, success, median_seconds: time, on_time: onTime } = group;
   return (
     <span>
       {formatCount(committed)} committed
       <span className="difference">
         {success === null ? 'none ended' : `${formatPercent(success)} succeeded`}
         {time === null ? '' : `, median ${formatLength(time)}`}
+        {onTime === null ? '' : `, ${formatPercent(onTime)} by the time quoted`}
       </span>
+      <Cost group={group} />
+    </span>
+  );
+}
+
+/** What the provider charged beside what it had quoted. */
+function Cost({ group }: { group: RailResults }): ReactNode {
+  const { quoted_cost_bps: quoted, cost_bps: cost } = group;
+  if (quoted === null || cost === null) return null;
+  return (
+    <span className="difference">
+      cost {formatPercent(cost / 10_000, 2)}, quoted {formatPercent(quoted / 10_000, 2)}
+    </span>
+  );
+}
+
+function Inputs({ rail }: { rail: Rail }): ReactNode {
+  const { unresolved_inbound: open, unmatched_inbound: unmatched } = rail;
+  const refused = rail.refused_callbacks_last_day;
+  return (
+    <span>
+      {open === 0 ? '0' : <Tag tone="warning">{formatCount(open)}</Tag>}
+      {unmatched === 0 ? null : (
+        <span className="difference">{formatCount(unmatched)} unmatched</span>
+      )}
+      {refused === 0 ? null : (
+        <span className="difference">{formatCount(refused)} callbacks refused, 24 hours</span>
+      )}
     </span>
   );
 }
@@ -105,12 +134,11 @@ const reportColumns: readonly Column<Rail>[] = [
   {
     head: 'Unresolved inputs',
     kind: 'right',
-    cell: ({ unresolved_inbound: count }) =>
-      count === 0 ? '0' : <Tag tone="warning">{formatCount(count)}</Tag>,
+    cell: (rail) => <Inputs rail={rail} />,
   },
   { head: 'Next cut-off', cell: ({ next_cut_off_at: at }) => orNone(at) },
   { head: 'Prices', cell: ({ prices }) => <Prices prices={prices} /> },
-  { head: 'Yesterday and today', cell: ({ last_day: group }) => <Results group={group} /> },
+  { head: '24 hours', cell: ({ last_day: group }) => <Results group={group} /> },
   { head: '30 days', cell: ({ last_30_days: group }) => <Results group={group} /> },
 ];
 

@@ -2318,6 +2318,30 @@ export interface components {
         ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "price_worse" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
         /** @enum {string} */
         ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "price_stale" | "price_worse" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "named_another";
+        FaceFinding: {
+            /**
+             * @description `waiting`: not compared yet. `failed`: the comparison failed five times
+             * @enum {string}
+             */
+            result: "waiting" | "compared" | "not_compared" | "failed";
+            /**
+             * @description A band of the score, which does not decide; "" if not compared
+             * @enum {string}
+             */
+            similarity: "high" | "medium" | "low" | "";
+            /** @description From 0.00 to 1.00, where 1.00 is the same picture; "" if not compared */
+            score: string;
+            /**
+             * @description Why the faces were not compared
+             * @enum {string}
+             */
+            reason: "switched_off" | "not_installed" | "selfie_no_face" | "selfie_several_faces" | "selfie_too_small" | "document_no_face" | "document_several_faces" | "document_too_small" | "";
+            /**
+             * @description The score is for the person who decides
+             * @constant
+             */
+            decides: false;
+        };
         Fault: {
             /** @description JSON Pointer (RFC 6901) into the body */
             pointer?: string;
@@ -2411,9 +2435,9 @@ export interface components {
         };
         IdentityDecisionRequest: {
             /** @description The session that was reviewed */
-            session_id?: string;
+            session_id: string;
             /** @description The upload that was reviewed; 409 if there is a newer one */
-            submission?: number;
+            submission: number;
             /**
              * @description The decision about the identity
              * @enum {string}
@@ -2436,6 +2460,8 @@ export interface components {
             submission: number;
             /** @description What was read from the pictures of the document */
             document: components["schemas"]["DocumentFinding"];
+            /** @description How alike the face and the portrait on the document are, by a model */
+            face: components["schemas"]["FaceFinding"];
             /** @description The opinion of the configured provider; null without one */
             provider: components["schemas"]["ProviderFinding"] | null;
             /**
@@ -4720,7 +4746,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2060a-c238-7796-85c2-cf9f4e22e10f
+                 * @example 01a20acc-f1d5-76ea-b5c1-82caed31dff3
                  */
                 balance_token: string;
             };
@@ -4762,7 +4788,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2060a-c238-7796-85c2-cf9f4e22e10f
+                 * @example 01a20acc-f1d5-76ea-b5c1-82caed31dff3
                  */
                 balance_token: string;
             };
@@ -4899,7 +4925,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -4929,7 +4955,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -4964,7 +4990,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060b-1697-72a3-9bd2-b6114005a72a
+                 * @example usr_01a20acd-8f60-7477-9110-8e1d7c1e718f
                  */
                 user_token: string;
             };
@@ -4997,7 +5023,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -5028,7 +5054,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -5085,7 +5111,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -5115,7 +5141,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -5272,7 +5298,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
@@ -5312,7 +5338,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
@@ -5354,7 +5380,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
@@ -5416,7 +5442,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -5449,7 +5475,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -5495,12 +5521,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20acd-0e92-70bd-a224-f2e170a5ed63
                  */
                 payout_token: string;
             };
@@ -5533,12 +5559,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20acd-0e92-70bd-a224-f2e170a5ed63
                  */
                 payout_token: string;
             };
@@ -5575,12 +5601,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20acd-0e92-70bd-a224-f2e170a5ed63
                  */
                 payout_token: string;
             };
@@ -5635,12 +5661,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20acd-0e92-70bd-a224-f2e170a5ed63
                  */
                 payout_token: string;
             };
@@ -5670,12 +5696,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d9dc-716d-99c1-c8edaa1cda42
+                 * @example payout_01a20acd-14ea-7744-b32a-3b1129c69db0
                  */
                 payout_token: string;
             };
@@ -5793,7 +5819,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -5888,12 +5914,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060b-0fca-77c8-9db5-7705a609c29f
+                 * @example payout_01a20acd-75ca-7255-b2a4-e0217f156967
                  */
                 payout_token: string;
             };
@@ -5957,7 +5983,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20acd-76ec-76aa-91b4-7a29d08ec91a
                  */
                 proposal_token: string;
             };
@@ -5987,7 +6013,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20acd-76ec-76aa-91b4-7a29d08ec91a
                  */
                 proposal_token: string;
             };
@@ -6018,7 +6044,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20acd-76ec-76aa-91b4-7a29d08ec91a
                  */
                 proposal_token: string;
             };
@@ -6065,7 +6091,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -6192,7 +6218,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -6223,7 +6249,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };
@@ -6258,12 +6284,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a2060b-0b18-7176-add2-72bd95029c81
+                 * @example link_01a20acd-6c1a-75cd-9ebc-315e28904d3b
                  */
                 link_token: string;
             };
@@ -6291,12 +6317,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20acd-0e92-70bd-a224-f2e170a5ed63
                  */
                 payout_token: string;
             };
@@ -6430,7 +6456,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20acd-839d-7573-bcda-18f94561e00b
                  */
                 batch_token: string;
             };
@@ -6462,7 +6488,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20acd-839d-7573-bcda-18f94561e00b
                  */
                 batch_token: string;
             };
@@ -6509,7 +6535,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20acd-839d-7573-bcda-18f94561e00b
                  */
                 batch_token: string;
             };
@@ -6537,7 +6563,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20acd-839d-7573-bcda-18f94561e00b
                  */
                 batch_token: string;
             };
@@ -6568,7 +6594,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20acd-839d-7573-bcda-18f94561e00b
                  */
                 batch_token: string;
             };
@@ -6599,7 +6625,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1567-77c5-9724-e1522c0ecf9e
+                 * @example batch_01a20acd-8808-72f5-9fe4-7ec4c0636550
                  */
                 batch_token: string;
             };
@@ -6737,7 +6763,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -6767,7 +6793,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -6802,7 +6828,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -6837,7 +6863,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -6868,7 +6894,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -6899,7 +6925,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -6930,7 +6956,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -6961,7 +6987,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -7007,7 +7033,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
             };
@@ -7035,12 +7061,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20acd-7b0a-76ee-a9ac-35c045b46a57
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a2060b-11fc-71d0-a459-3157b6c53947
+                 * @example delivery_01a20acd-7b76-7744-b96b-6bf0f9645a8a
                  */
                 delivery_token: string;
             };
@@ -7178,7 +7204,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20acd-0e92-70bd-a224-f2e170a5ed63
                  */
                 payout_token: string;
             };
@@ -7213,7 +7239,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20acd-07a0-773b-897e-173cd2a3461d
                  */
                 user_token: string;
             };

@@ -1,6 +1,7 @@
 import { type Config, ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { type CheckWorker, readNextDocument } from '../kyc/checks.ts';
+import { compareNextFaces } from '../kyc/face-checks.ts';
 import { createHttpProvider } from '../kyc/provider/http-provider.ts';
 import type { IdentityProvider } from '../kyc/provider/provider.ts';
 import { askProvider, requestOpinion } from '../kyc/provider-checks.ts';
@@ -12,6 +13,8 @@ import type { Foundation } from './foundation.ts';
 export type IdentityChecks = {
   /** Reads the next document. Returns whether there may be more to do. */
   readNext(stopping: AbortSignal): Promise<boolean>;
+  /** Compares the next faces, or says that they are not compared. */
+  compareNext(stopping: AbortSignal): Promise<boolean>;
   /** Takes the next step with the provider; undefined without one. */
   readonly askNext: ((stopping: AbortSignal) => Promise<boolean>) | undefined;
 };
@@ -25,10 +28,12 @@ export function openIdentityChecks(
   const provider = openProvider(base);
   const afterReading = provider === undefined ? undefined : requestOpinion;
   const reading: CheckWorker = { db, keys, onError, afterReading };
+  const faces = { db, keys, onError, isShown: config.OUTLAY_FACE_SIMILARITY === 'shown' };
   const now = (): Date => new Date(clock.nowMs());
   const approvesClear = config.OUTLAY_IDENTITY_CLEAR === 'approves';
   return {
     readNext: (stopping) => readNextDocument(reading, stopping),
+    compareNext: (stopping) => compareNextFaces(faces, stopping),
     askNext:
       provider &&
       ((stopping) => askProvider({ db, keys, provider, approvesClear, now, onError }, stopping)),

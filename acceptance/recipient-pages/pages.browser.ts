@@ -251,6 +251,54 @@ test('a recipient takes three pictures, is declined with a reason, and tries aga
   await inspect(visited, 'verification-approved-phone');
 });
 
+test('a camera that opens after the recipient went back is switched off at once', async () => {
+  const userToken = await createUser(api);
+  const { url } = await createLink(userToken, { purpose: 'verification' });
+  await using visited = await visit(browser, url);
+  const { page } = visited;
+  await page.getByRole('button', { name: 'Continue' }).click();
+  const heading = page.getByRole('heading', { name: 'Front of your document' });
+  await heading.waitFor();
+  await page.evaluate(`{
+    const { mediaDevices } = navigator;
+    const open = mediaDevices.getUserMedia.bind(mediaDevices);
+    mediaDevices.getUserMedia = async (wanted) => {
+      const stream = await open(wanted);
+      await new Promise((resolve) => { window.answerQuestion = resolve; });
+      window.opened = stream;
+      return stream;
+    };
+  }`);
+  await page.getByRole('button', { name: 'Open the camera' }).click();
+  await page.waitForFunction('window.answerQuestion !== undefined');
+  await page.goBack();
+  await page.evaluate('window.answerQuestion()');
+  await page.waitForFunction(
+    "window.opened?.getTracks().every(({ readyState }) => readyState === 'ended')",
+  );
+  assert.equal(await page.locator('video').count(), 0);
+  await heading.waitFor();
+});
+
+test('the camera is switched off while the page is not seen', async () => {
+  const userToken = await createUser(api);
+  const { url } = await createLink(userToken, { purpose: 'verification' });
+  await using visited = await visit(browser, url);
+  const { page } = visited;
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: 'Open the camera' }).click();
+  await page.locator('video').waitFor();
+  await page.evaluate(`{
+    window.opened = document.querySelector('video').srcObject;
+    Object.defineProperty(document, 'visibilityState', { value: 'hidden' });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }`);
+  await page.waitForFunction(
+    "window.opened.getTracks().every(({ readyState }) => readyState === 'ended')",
+  );
+  await page.getByRole('button', { name: 'Open the camera' }).waitFor();
+});
+
 test('a computer hands over to a phone by a code, and notices when the phone is done', async () => {
   const userToken = await createUser(api);
   const { url } = await createLink(userToken, { purpose: 'verification' });

@@ -48,6 +48,12 @@ const resultTones: Readonly<Record<string, Tone>> = {
   waiting: 'progress',
 };
 
+const notRead: Readonly<Record<string, string>> = {
+  waiting: 'The document is being read.',
+  not_installed: 'What reads documents is not installed: npm run ocr, then identity read.',
+  failed: 'The reader failed five times; identity read tries again.',
+};
+
 const likenessTones: Readonly<Record<string, Tone>> = {
   same: 'success',
   similar: 'warning',
@@ -94,7 +100,9 @@ function Document({ finding }: { finding: Finding }): ReactNode {
       )}
       <div className="body stack">
         {fields === null ? (
-          <p className="soft">No machine-readable zone was read from the pictures.</p>
+          <p className="soft">
+            {notRead[result] ?? 'No machine-readable zone was read from the pictures.'}
+          </p>
         ) : (
           <Facts
             facts={[
@@ -137,7 +145,8 @@ function Checks({ checks }: { checks: Finding['document']['checks'] }): ReactNod
 }
 
 const similarityTones: Readonly<Record<string, Tone>> = {
-  high: 'success',
+  // Not the colour of success: a likeness is no approval.
+  high: 'neutral',
   medium: 'warning',
   low: 'danger',
 };
@@ -162,25 +171,27 @@ function Faces({ finding: { face } }: { finding: Finding }): ReactNode {
       title="Face and portrait, by a model"
       aside={<Tag tone={similarityTones[similarity] ?? 'neutral'}>{readable(result)}</Tag>}
     >
-      {isCompared ? (
-        <Facts
-          facts={[
-            { title: 'Similarity', value: readable(similarity) },
-            { title: 'Score, 1.00 for the same picture', value: score },
-          ]}
-        />
-      ) : (
-        <p className="soft">
-          {notCompared[reason] ??
-            (result === 'failed'
-              ? 'The comparison failed five times; identity read tries again.'
-              : 'The faces are being compared.')}
+      <div className="stack">
+        {isCompared ? (
+          <Facts
+            facts={[
+              { title: 'Similarity', value: readable(similarity) },
+              { title: 'Score, 1.00 for the same picture', value: score },
+            ]}
+          />
+        ) : (
+          <p className="soft">
+            {notCompared[reason] ??
+              (result === 'failed'
+                ? 'The comparison failed five times; identity read tries again.'
+                : 'The faces are being compared.')}
+          </p>
+        )}
+        <p className="small soft">
+          This does not decide. Its errors are not measured for your recipients: compare the images
+          yourself.
         </p>
-      )}
-      <p className="small soft">
-        This does not decide. Its errors are not measured for your recipients: compare the images
-        yourself.
-      </p>
+      </div>
     </Panel>
   );
 }

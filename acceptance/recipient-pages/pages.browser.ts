@@ -367,6 +367,7 @@ test('a recipient follows a payment to the counter, and the code is shown only w
   for (const [size, options] of Object.entries({ phone, desktop })) {
     await using second = await visit(browser, open.url, options);
     assert.ok((await digits(second.page)).includes(code));
+    assert.equal(await second.page.getByText('Expected by').count(), 0, 'it is there already');
     await inspect(second, `status-ready-${size}`);
   }
   const receipt = await fetch(`${plain.url}/receipt`, { headers: { accept: 'application/pdf' } });

@@ -4,7 +4,7 @@
  *
  * stdout: that path. stderr: progress, only when something takes long. Exit code 1: not possible.
  * `--dev` also installs what the tests and checks need. `--fonts` installs the fonts of receipts in all scripts,
- * `--ocr` what reads identity documents.
+ * `--ocr` what reads identity documents, `--faces` what compares faces.
  * `--console` builds the console of operators where its sources have changed.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -37,6 +37,9 @@ try {
   );
   if (wantsDev || process.argv.includes('--ocr')) {
     await installFolder(join(root, 'ocr'), 'Installing the reader of identity documents');
+  }
+  if (wantsDev || process.argv.includes('--faces')) {
+    await installFolder(join(root, 'faces'), 'Installing what compares faces');
   }
   if (wantsDev || process.argv.includes('--fonts')) {
     await installFolder(join(root, 'fonts'), 'Installing the fonts of receipts');

@@ -24,6 +24,7 @@ type Finding = {
     fields: Record<string, string | boolean> | null;
     comparisons: { field: string; result: string; document: string; user: string }[];
   };
+  face: { result: string; similarity: string; score: string; reason: string; decides: boolean };
   provider: { state: string; opinion: Record<string, unknown> | null } | null;
   liveness: string;
 };

@@ -6,7 +6,7 @@ import { findLicenseFaults, type LockEntry } from './license-rules.ts';
 /** Checks the lockfiles: that they are whole, and that every license is approved. */
 
 const root = join(import.meta.dirname, '..');
-const faults = ['.', 'runtime', 'fonts', 'ocr', 'anvil'].flatMap((name) => {
+const faults = ['.', 'runtime', 'fonts', 'ocr', 'faces', 'anvil'].flatMap((name) => {
   const folder = join(root, name);
   const text = readFileSync(join(folder, 'package-lock.json'), 'utf8');
   const { packages } = JSON.parse(text) as { packages: Record<string, LockEntry> };

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
+import { drawDocumentWith, takeFace } from '../../server/testing/documents/faces.ts';
 import { photograph } from '../../server/testing/documents/page.ts';
 import { specimen, writeZone } from '../../server/testing/documents/zone.ts';
 import { writeBooking, writeReport } from '../../server/testing/setups/account-report.ts';
@@ -143,6 +144,16 @@ function deliver(inbox: string, name: string, text: string): void {
   const beside = join(inbox, '..', name);
   writeFileSync(beside, text);
   renameSync(beside, join(inbox, name));
+}
+
+/** A face twice, of a package of tests: no picture of it is kept. */
+export async function drawFaces(): Promise<object[]> {
+  const document = (await drawDocumentWith('anna')).toString('base64');
+  return [
+    { type: 'face', content: (await takeFace('anna')).toString('base64') },
+    { type: 'document-front', content: document },
+    { type: 'document-back', content: document },
+  ];
 }
 
 async function drawDocuments(): Promise<object[]> {

@@ -5,6 +5,7 @@ import { createRecipient, deliveryCases, pay } from '../recipients.ts';
 import { advance, daySeconds, ok, type Service } from '../service.ts';
 import {
   createIncidents,
+  drawFaces,
   hostileName,
   type Incidents,
   prepareCounterparties,
@@ -28,7 +29,7 @@ let owner: Visitor;
 let incidents: Incidents;
 
 before(async () => {
-  stage = await openStage(counterparties.settings);
+  stage = await openStage({ ...counterparties.settings, OUTLAY_FACE_SIMILARITY: 'shown' });
   ({ service, owner } = stage);
   const { demo: api } = service;
   const bank = await createRecipient(api, deliveryCases.bank);
@@ -72,6 +73,37 @@ test('an identity is decided after a look at the images, beside each other and l
   await page.getByText('The number glares').waitFor();
   const log = await go('Audit log');
   await log.getByText('identity view').first().waitFor();
+});
+
+test('the similarity of faces is shown and does not decide; a later upload is not decided unseen', async () => {
+  const { demo: api } = service;
+  const { userToken } = await createRecipient(api, deliveryCases.cash);
+  const upload = async () => ok(await api.post(`/user/${userToken}/kyc/id`, await drawFaces()));
+  await upload();
+  const { page } = owner;
+  const panel = page.locator('section', { hasText: 'Face and portrait, by a model' }).last();
+  const load = () => page.goto(`${service.baseUrl}/console/identities/${userToken}`);
+  for (let tries = 0; tries < 60; tries += 1) {
+    await load();
+    await panel.getByText('This does not decide').waitFor();
+    if ((await panel.getByText('The faces are being compared').count()) === 0) break;
+    await page.waitForTimeout(2_000);
+  }
+  await panel.getByText('High', { exact: true }).waitFor();
+  await picture(page, 'identity-faces');
+  await page.getByText('Upload 1, changed').waitFor();
+  await upload();
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('The same face');
+  await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
+  await dialog.getByText('number 2, not 1').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('The recipient has uploaded other images since').waitFor();
+  await load();
+  await page.getByText('Upload 2, changed').waitFor();
+  await actAndClose(page, 'Decline', { Reason: 'Another person' });
+  await page.getByText('Declined').first().waitFor();
 });
 
 test('a sanctions hit shows its evidence, and the payout goes on once it is cleared', async () => {

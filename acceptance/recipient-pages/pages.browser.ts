@@ -159,6 +159,14 @@ test('every kind of destination has a form without barriers, in both directions'
   }
 });
 
+/** What a reviewer names in a decision. */
+async function findUpload(reviewer: Api, userToken: string) {
+  type Pending = { user_token: string; session_id: string; submission: number };
+  const pending = ok(await reviewer.get<Pending[]>('/identity/pending'));
+  const found = pending.find(({ user_token: token }) => token === userToken);
+  return { session_id: found?.session_id, submission: found?.submission };
+}
+
 async function takeAll(page: Page): Promise<void> {
   for (const step of [1, 2, 3]) {
     await page.getByText(`Step ${step} of 3`).waitFor();
@@ -215,6 +223,7 @@ test('a recipient takes three pictures, is declined with a reason, and tries aga
   await inspect(visited, 'verification-submitted-phone');
   ok(
     await reviewer.post(`/user/${userToken}/kyc/id/decision`, {
+      ...(await findUpload(reviewer, userToken)),
       decision: 'declined',
       decided_by: 'Ada',
       reason: 'the corner is missing',
@@ -231,6 +240,7 @@ test('a recipient takes three pictures, is declined with a reason, and tries aga
   await page.getByRole('heading', { name: 'Under review' }).waitFor();
   ok(
     await reviewer.post(`/user/${userToken}/kyc/id/decision`, {
+      ...(await findUpload(reviewer, userToken)),
       decision: 'approved',
       decided_by: 'Ada',
       reason: 'matches',
@@ -239,6 +249,54 @@ test('a recipient takes three pictures, is declined with a reason, and tries aga
   await page.getByRole('button', { name: 'Refresh' }).click();
   await page.getByRole('heading', { name: 'You are verified' }).waitFor();
   await inspect(visited, 'verification-approved-phone');
+});
+
+test('a camera that opens after the recipient went back is switched off at once', async () => {
+  const userToken = await createUser(api);
+  const { url } = await createLink(userToken, { purpose: 'verification' });
+  await using visited = await visit(browser, url);
+  const { page } = visited;
+  await page.getByRole('button', { name: 'Continue' }).click();
+  const heading = page.getByRole('heading', { name: 'Front of your document' });
+  await heading.waitFor();
+  await page.evaluate(`{
+    const { mediaDevices } = navigator;
+    const open = mediaDevices.getUserMedia.bind(mediaDevices);
+    mediaDevices.getUserMedia = async (wanted) => {
+      const stream = await open(wanted);
+      await new Promise((resolve) => { window.answerQuestion = resolve; });
+      window.opened = stream;
+      return stream;
+    };
+  }`);
+  await page.getByRole('button', { name: 'Open the camera' }).click();
+  await page.waitForFunction('window.answerQuestion !== undefined');
+  await page.goBack();
+  await page.evaluate('window.answerQuestion()');
+  await page.waitForFunction(
+    "window.opened?.getTracks().every(({ readyState }) => readyState === 'ended')",
+  );
+  assert.equal(await page.locator('video').count(), 0);
+  await heading.waitFor();
+});
+
+test('the camera is switched off while the page is not seen', async () => {
+  const userToken = await createUser(api);
+  const { url } = await createLink(userToken, { purpose: 'verification' });
+  await using visited = await visit(browser, url);
+  const { page } = visited;
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: 'Open the camera' }).click();
+  await page.locator('video').waitFor();
+  await page.evaluate(`{
+    window.opened = document.querySelector('video').srcObject;
+    Object.defineProperty(document, 'visibilityState', { value: 'hidden' });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }`);
+  await page.waitForFunction(
+    "window.opened.getTracks().every(({ readyState }) => readyState === 'ended')",
+  );
+  await page.getByRole('button', { name: 'Open the camera' }).waitFor();
 });
 
 test('a computer hands over to a phone by a code, and notices when the phone is done', async () => {
@@ -309,6 +367,7 @@ test('a recipient follows a payment to the counter, and the code is shown only w
   for (const [size, options] of Object.entries({ phone, desktop })) {
     await using second = await visit(browser, open.url, options);
     assert.ok((await digits(second.page)).includes(code));
+    assert.equal(await second.page.getByText('Expected by').count(), 0, 'it is there already');
     await inspect(second, `status-ready-${size}`);
   }
   const receipt = await fetch(`${plain.url}/receipt`, { headers: { accept: 'application/pdf' } });

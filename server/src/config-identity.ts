@@ -14,4 +14,9 @@ export const identitySettings = {
     "shown: the provider's opinion is for the person who decides; approves: clear approves where nothing that was read speaks against it",
     'shown',
   ),
+  OUTLAY_FACE_SIMILARITY: setting(
+    choice(['off', 'shown'], 'off'),
+    'shown: the faces of an upload are compared, and the person who decides sees how alike they are; needs npm run faces. Read docs/decisions/0064-face-similarity.md first',
+    'off',
+  ),
 } as const;

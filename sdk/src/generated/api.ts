@@ -2318,6 +2318,30 @@ export interface components {
         ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "price_worse" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
         /** @enum {string} */
         ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "price_stale" | "price_worse" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "named_another";
+        FaceFinding: {
+            /**
+             * @description `waiting`: not compared yet. `failed`: the comparison failed five times
+             * @enum {string}
+             */
+            result: "waiting" | "compared" | "not_compared" | "failed";
+            /**
+             * @description A band of the score, which does not decide; "" if not compared
+             * @enum {string}
+             */
+            similarity: "high" | "medium" | "low" | "";
+            /** @description From 0.00 to 1.00, where 1.00 is the same picture; "" if not compared */
+            score: string;
+            /**
+             * @description Why the faces were not compared
+             * @enum {string}
+             */
+            reason: "switched_off" | "not_installed" | "selfie_no_face" | "selfie_several_faces" | "selfie_too_small" | "document_no_face" | "document_several_faces" | "document_too_small" | "";
+            /**
+             * @description The score is for the person who decides
+             * @constant
+             */
+            decides: false;
+        };
         Fault: {
             /** @description JSON Pointer (RFC 6901) into the body */
             pointer?: string;
@@ -2411,9 +2435,9 @@ export interface components {
         };
         IdentityDecisionRequest: {
             /** @description The session that was reviewed */
-            session_id?: string;
+            session_id: string;
             /** @description The upload that was reviewed; 409 if there is a newer one */
-            submission?: number;
+            submission: number;
             /**
              * @description The decision about the identity
              * @enum {string}
@@ -2436,6 +2460,8 @@ export interface components {
             submission: number;
             /** @description What was read from the pictures of the document */
             document: components["schemas"]["DocumentFinding"];
+            /** @description How alike the face and the portrait on the document are, by a model */
+            face: components["schemas"]["FaceFinding"];
             /** @description The opinion of the configured provider; null without one */
             provider: components["schemas"]["ProviderFinding"] | null;
             /**

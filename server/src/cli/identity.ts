@@ -14,7 +14,7 @@ import {
 } from '../kyc/decisions.ts';
 import { getSessions, statusAt } from '../kyc/kyc.ts';
 import { defineCommand } from './command.ts';
-import { account, folder, oneOf, reason, user } from './options.ts';
+import { account, atMost, folder, identifier, oneOf, reason, user } from './options.ts';
 import { getUserKey } from './screening.ts';
 
 const rowsMax = 1000;
@@ -78,18 +78,19 @@ const decideCommand = defineCommand({
   about: "decide about a user's verification",
   options: {
     user,
+    session: identifier('verification session that was looked at'),
+    submission: atMost('upload that was looked at; a later one is not decided', 1_000_000),
     decision: oneOf('decision', identityDecisions),
     reason,
     recipientReason: oneOf('what the page tells the recipient', recipientReasons).optional(),
   },
-  run: async (context, { user: userId, ...values }) => {
+  run: async (context, { user: userId, session: sessionId, ...values }) => {
     const { db, keys } = context;
     const given = {
       ...(await getUserKey(context, userId)),
       ...values,
       decidedBy: context.operator.name,
-      sessionId: undefined,
-      submission: undefined,
+      sessionId,
       credentialId: undefined,
     };
     // A client's connection cannot approve in live.

@@ -96,7 +96,15 @@ test('an identity is listed, exported, decided and shown with its history', asyn
     run('identity export', { user: user.token, folder: at }),
     isWrong(/cannot be written.*EEXIST/),
   );
-  const decision = { user: user.token, reason: 'The same face.' };
+  const [row] = pending as { session_id: string }[];
+  const session = row?.session_id ?? '';
+  const decision = { user: user.token, session, submission: '1', reason: 'The same face.' };
+  await user.submit();
+  await assert.rejects(
+    run('identity decide', { ...decision, decision: 'approved' }),
+    isWrong(/number 2, not 1/),
+  );
+  decision.submission = '2';
   await assert.rejects(
     run('identity decide', { ...decision, decision: 'maybe' }),
     isWrong(/one of/),

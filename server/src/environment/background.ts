@@ -187,8 +187,9 @@ function startChores(
     });
   }
   repeat('webhooks', webhooksIdleMs, deliverer.startDue);
-  const { readNext, askNext } = identityChecks;
+  const { readNext, compareNext, askNext } = identityChecks;
   repeat('documents', documentsIdleMs, () => readNext(signal));
+  repeat('faces', documentsIdleMs, () => compareNext(signal));
   if (askNext !== undefined) repeat('identity provider', documentsIdleMs, () => askNext(signal));
   const chain = openChain(base);
   repeat('checkpoints', config.OUTLAY_CHECKPOINT_SECONDS * 1000, () => signCheckpoints(chain));

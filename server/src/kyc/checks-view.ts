@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { type SubmissionFindings } from './checks.ts';
+import { notComparedReasons } from './faces/comparer.ts';
+import { faceResults, similarities } from './faces/face-finding.ts';
 import { opinionSchema } from './provider/provider.ts';
 import { comparedFields } from './reading/compare.ts';
 import { checkNames } from './reading/zone.ts';
@@ -64,6 +66,22 @@ export const findingsAnswer = z
       })
       .meta({ id: 'DocumentFinding' })
       .describe('What was read from the pictures of the document'),
+    face: z
+      .object({
+        result: z
+          .enum(faceResults)
+          .describe('`waiting`: not compared yet. `failed`: the comparison failed five times'),
+        similarity: z
+          .enum([...similarities, ''])
+          .describe('A band of the score, which does not decide; "" if not compared'),
+        score: z
+          .string()
+          .describe('From 0.00 to 1.00, where 1.00 is the same picture; "" if not compared'),
+        reason: z.enum([...notComparedReasons, '']).describe('Why the faces were not compared'),
+        decides: z.literal(false).describe('The score is for the person who decides'),
+      })
+      .meta({ id: 'FaceFinding' })
+      .describe('How alike the face and the portrait on the document are, by a model'),
     provider: z
       .object({
         state: z
@@ -83,7 +101,7 @@ export const findingsAnswer = z
 export type FindingsAnswer = z.infer<typeof findingsAnswer>;
 
 export function writeFindings(findings: SubmissionFindings): FindingsAnswer {
-  const { sessionId, submission, document, provider } = findings;
+  const { sessionId, submission, document, face, provider } = findings;
   const { result, agreeing, read } = document;
   const fields = read && {
     code: read.document.code,
@@ -111,6 +129,7 @@ export function writeFindings(findings: SubmissionFindings): FindingsAnswer {
       fields: fields ?? null,
       comparisons: [...(read?.comparisons ?? [])],
     },
+    face: { ...face, decides: false },
     provider: provider === undefined ? null : writeProvider(provider),
     liveness: 'not_checked',
   };

@@ -4,7 +4,7 @@ import type { UserId } from './kyc.sql.ts';
 
 /** The SQL of checks by machines: their queue, and their results. */
 
-export const checkKinds = ['document', 'provider'] as const;
+export const checkKinds = ['document', 'face', 'provider'] as const;
 export type CheckKind = (typeof checkKinds)[number];
 export const checkStates = ['waiting', 'done', 'failed', 'skipped'] as const;
 export type CheckState = (typeof checkStates)[number];
@@ -76,14 +76,14 @@ const requestStatement: Statement = {
     on conflict do nothing`,
 };
 
-/** A document is read again, as after a failure or before the reader was installed. */
+/** A document is read again, and faces are compared again, as after an installation. */
 const repeatStatement: Statement = {
   name: 'kyc_repeat_reading',
   text: `
     update verification_checks
     set state = 'waiting', tries_left = 5, sealed = null, ended_at = null, lease_until = null,
       due_at = clock_timestamp()
-    where account_id = $1 and session_id = $2 and submission = $3 and kind = 'document'
+    where account_id = $1 and session_id = $2 and submission = $3 and kind in ('document', 'face')
       and state in ('done', 'failed')`,
 };
 

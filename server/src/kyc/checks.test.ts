@@ -28,7 +28,7 @@ async function submit() {
       kyc.rows(`update verification_checks set ${assignments} ${where}`, [accountId]),
     row: async () => {
       const columns = 'state, tries, tries_left, sealed';
-      const text = `select ${columns} from verification_checks ${where}`;
+      const text = `select ${columns} from verification_checks ${where} and kind = 'document'`;
       type Row = { state: string; tries: number; tries_left: number; sealed: Buffer | null };
       return (await kyc.rows<Row>(text, [accountId]))[0];
     },

@@ -18,6 +18,7 @@ import {
 } from './checks.sql.ts';
 import { selectImages } from './decisions.sql.ts';
 import { type Services } from './decisions.ts';
+import { describeFaces, type FaceFinding } from './faces/face-finding.ts';
 import { findNewestSession, type UserId } from './kyc.sql.ts';
 import { imageContext, userNotFound } from './kyc.ts';
 import { compareDocument, type ReadDocument, type Recipient } from './reading/compare.ts';
@@ -55,15 +56,50 @@ export type CheckWorker = {
 };
 
 /** Reads the next document that waits. Returns whether there may be more. */
-export async function readNextDocument(
-  worker: CheckWorker,
+export function readNextDocument(worker: CheckWorker, stopping: AbortSignal): Promise<boolean> {
+  const { read = readDocument, afterReading } = worker;
+  const find = async (pictures: CheckedPictures): Promise<string> => {
+    const reading = await read(pictures.document, stopping);
+    const stored: z.infer<typeof storedReading> = {
+      result: reading.result,
+      lines: 'zone' in reading ? [...reading.zone.lines] : [],
+      agreeing: 'zone' in reading ? reading.agreeing : 0,
+    };
+    return JSON.stringify(stored);
+  };
+  const isExpected = (error: unknown): boolean => error instanceof ReaderError;
+  return runNextCheck(
+    worker,
+    { kind: 'document', find, isExpected, after: afterReading },
+    stopping,
+  );
+}
+
+export type CheckedPictures = {
+  readonly selfie: Buffer | undefined;
+  /** The front first. */
+  readonly document: readonly Buffer[];
+};
+
+type CheckWork = {
+  readonly kind: CheckKind;
+  /** Its result is sealed as it is. */
+  readonly find: (pictures: CheckedPictures) => Promise<string>;
+  /** A failure that is tried again and not reported. */
+  readonly isExpected: (error: unknown) => boolean;
+  readonly after?: CheckWorker['afterReading'];
+};
+
+/** Claims the next check of a kind and stores what is found. Returns whether there may be more. */
+export async function runNextCheck(
+  { db, keys, onError }: Pick<CheckWorker, 'db' | 'keys' | 'onError'>,
+  { kind, find, isExpected, after }: CheckWork,
   stopping: AbortSignal,
 ): Promise<boolean> {
-  const { db, keys, read = readDocument } = worker;
   if (stopping.aborted) return false;
-  const check = await claimCheck(db.system, 'document', leaseMs);
+  const check = await claimCheck(db.system, kind, leaseMs);
   if (check === undefined) return false;
-  const id = { ...check, kind: 'document' } as const;
+  const id = { ...check, kind };
   const userKey = findUserKey(keys, check.data_key, ownerOf(check));
   if (userKey === undefined) {
     await finishCheck(db.system, id, { state: 'skipped' });
@@ -71,15 +107,19 @@ export async function readNextDocument(
   }
   try {
     const images = await openImagesOf(db.system, check, userKey);
-    const documents = images.filter(({ type }) => type !== 'face').map(({ bytes }) => bytes);
-    const sealed = sealReading(userKey, check, await read(documents, stopping));
+    const found = await find({
+      selfie: images.find(({ type }) => type === 'face')?.bytes,
+      document: images.filter(({ type }) => type !== 'face').map(({ bytes }) => bytes),
+    });
+    const context = resultContext(check.account_id, check, kind);
+    const sealed = sealBytes(userKey, Buffer.from(found), context);
     await db.systemTransaction(async (sql) => {
       await finishCheck(sql, id, { state: 'done', sealed });
-      await worker.afterReading?.(sql, check);
+      await after?.(sql, check);
     });
   } catch (error) {
     if (stopping.aborted) return false;
-    if (!(error instanceof ReaderError)) worker.onError(error);
+    if (!isExpected(error)) onError(error);
     if (check.tries_left > 0) await delayCheck(db.system, id, { ms: chooseRetryMs(check.tries) });
     else await finishCheck(db.system, id, { state: 'failed' });
   }
@@ -110,17 +150,6 @@ export function resultContext(accountId: string, check: CheckKey, kind: CheckKin
   return rowContext('verification_checks', accountId, check.session_id, check.submission, kind);
 }
 
-function sealReading(userKey: Buffer, check: ClaimedCheck, reading: DocumentReading): Buffer {
-  const isRead = 'zone' in reading;
-  const stored: z.infer<typeof storedReading> = {
-    result: reading.result,
-    lines: isRead ? [...reading.zone.lines] : [],
-    agreeing: isRead ? reading.agreeing : 0,
-  };
-  const context = resultContext(check.account_id, check, 'document');
-  return sealBytes(userKey, Buffer.from(JSON.stringify(stored)), context);
-}
-
 export type DocumentFinding = {
   readonly result: 'waiting' | 'failed' | DocumentReading['result'];
   /** How many preparations of the picture read the same. */
@@ -134,6 +163,7 @@ export type SubmissionFindings = {
   readonly sessionId: string;
   readonly submission: number;
   readonly document: DocumentFinding;
+  readonly face: FaceFinding;
   /** Undefined without a provider. */
   readonly provider:
     | { readonly state: CheckState; readonly opinion: string | undefined }
@@ -163,16 +193,19 @@ export async function listFindings(
   return rows
     .filter(({ kind }) => kind === 'document')
     .map((row) => {
-      const provider = rows.find(
-        (other) =>
-          other.kind === 'provider' &&
-          other.session_id === row.session_id &&
-          other.submission === row.submission,
-      );
+      const findOther = (kind: CheckKind): OpenedCheck | undefined =>
+        rows.find(
+          (other) =>
+            other.kind === kind &&
+            other.session_id === row.session_id &&
+            other.submission === row.submission,
+        );
+      const provider = findOther('provider');
       return {
         sessionId: row.session_id,
         submission: row.submission,
         document: describeReading(row, recipient, user.now),
+        face: describeFaces(findOther('face')),
         provider: provider && { state: provider.state, opinion: provider.opened },
       };
     });
@@ -211,7 +244,7 @@ export async function openRecipient(
   };
 }
 
-/** Reads the document of the newest submission again. @throws AppError not_found. */
+/** Reads the document of the newest submission and compares its faces again. @throws AppError not_found. */
 export async function readAgain(sql: Session, user: UserId): Promise<void> {
   const session = await findNewestSession(sql, user);
   if (session === undefined || session.submission === 0) throw userNotFound();

@@ -44,10 +44,10 @@ const pendingAnswer = z
 
 const decisionRequest = z
   .object({
-    session_id: z.string().max(100).optional().describe('The session that was reviewed'),
-    submission: integerField({ min: 1, max: 1_000_000 })
-      .optional()
-      .describe('The upload that was reviewed; 409 if there is a newer one'),
+    session_id: z.string().max(100).describe('The session that was reviewed'),
+    submission: integerField({ min: 1, max: 1_000_000 }).describe(
+      'The upload that was reviewed; 409 if there is a newer one',
+    ),
     decision: z.enum(identityDecisions),
     decided_by: textField(decidedByLengthMax).min(1).describe('The name of the reviewer'),
     reason: textField(reasonLengthMax)
@@ -154,7 +154,7 @@ function decideRoute(): Route<BaseServices> {
     handle: (context, { params, body }) => {
       const { env, accountId, principal, write } = context;
       const userId = readUserToken(params.user_token);
-      if (body.session_id !== undefined && !isUuid(body.session_id)) {
+      if (!isUuid(body.session_id)) {
         const detail = 'session_id must be the id of a verification session';
         throw new AppError('invalid_request', detail, {
           faults: [{ pointer: '/session_id', code: 'invalid_value', detail }],

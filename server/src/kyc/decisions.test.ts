@@ -43,15 +43,20 @@ async function createPerson(options: { twoPersons?: boolean } = {}) {
     userId,
     submit: () =>
       inAccount((sql) => submitImages({ sql, keys: kyc.keys }, { accountId, userId, images })),
-    decide: (decision: IdentityDecision, more: Partial<GivenDecision> = {}) =>
-      inAccount((sql) =>
+    /** About the newest upload, unless another one is named. */
+    decide: async (decision: IdentityDecision, more: Partial<GivenDecision> = {}) => {
+      const [newest] = await kyc.rows<{ id: string; submission: number }>(
+        'select id, submission from verification_sessions where user_id = $1 order by id desc',
+        [userId],
+      );
+      return inAccount((sql) =>
         decideIdentity(
           { sql, keys: kyc.keys },
           {
             accountId,
             userId,
-            sessionId: undefined,
-            submission: undefined,
+            sessionId: newest?.id ?? newId(),
+            submission: newest?.submission ?? 1,
             decision,
             decidedBy: 'Ada',
             reason: 'The face is the one on the document.',
@@ -59,7 +64,8 @@ async function createPerson(options: { twoPersons?: boolean } = {}) {
             ...more,
           },
         ),
-      ),
+      );
+    },
     history: () => listDecisions({ sql: kyc.db.system, keys: kyc.keys }, { accountId, userId }),
     kycStatus: () => kyc.kycStatus({ accountId, userId }),
     events: () => kyc.eventTypes(accountId),
@@ -167,7 +173,7 @@ test('an illegal decision is rejected with its reason', async () => {
   await person.submit();
   await assert.rejects(
     person.decide('approved', { sessionId: session.id, submission: 1 }),
-    hasCode('illegal_move', /other images/),
+    hasCode('illegal_move', /number 2, not 1: look at it/),
   );
   await person.decide('approved', { sessionId: session.id, submission: 2 });
   for (const decision of ['approved', 'declined', 'resubmission_requested'] as const) {
@@ -227,7 +233,8 @@ test('a reviewer lists and decides over HTTP; without the scope it is 403', asyn
       },
       ...(body && { payload: JSON.stringify(body) }),
     });
-  const body = { decision: 'approved', decided_by: 'Ada', reason: 'Seen.' };
+  const seen = { session_id: session.id, submission: 1 };
+  const body = { ...seen, decision: 'approved', decided_by: 'Ada', reason: 'Seen.' };
   assert.equal((await call('account')).statusCode, 403);
   assert.equal((await call('account', body)).statusCode, 403);
   const [row, ...others] = (await call('reviewer')).json();
@@ -236,7 +243,17 @@ test('a reviewer lists and decides over HTTP; without the scope it is 403', asyn
     [row.user_token, row.session_id, row.status, row.submission, row.decisions],
     [userToken, session.id, 'Submitted', 1, []],
   );
-  const wrong = await call('reviewer', { decision: 'maybe', decided_by: '', reason: 'Seen.' });
+  const wrong = await call('reviewer', {
+    ...seen,
+    decision: 'maybe',
+    decided_by: '',
+    reason: 'Seen.',
+  });
+  const unseen = await call('reviewer', { decision: 'approved', decided_by: 'Ada', reason: 'x' });
+  assert.deepEqual(
+    unseen.json().errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/session_id', '/submission'],
+  );
   assert.equal(wrong.statusCode, 400);
   assert.deepEqual(
     wrong.json().errors.map(({ pointer }: { pointer: string }) => pointer),
@@ -248,7 +265,7 @@ test('a reviewer lists and decides over HTTP; without the scope it is 403', asyn
   assert.deepEqual([first.statusCode, first.json().result], [200, 'waiting']);
   const [waiting] = (await call('reviewer')).json();
   assert.deepEqual(waiting.decisions, [{ decision: 'approved', decided_by: 'Ada' }]);
-  const second = await call('reviewer', { ...body, decided_by: 'Bob', session_id: session.id });
+  const second = await call('reviewer', { ...body, decided_by: 'Bob' });
   assert.deepEqual(second.json(), {
     result: 'done',
     session_id: session.id,
@@ -281,7 +298,7 @@ test('in live a reviewer approves through the API, and a client still cannot', a
   const accountId = await live.createAccount();
   const userId = await live.createUser(accountId);
   const user = { accountId, userId };
-  await live.db.tenantTransaction(accountId, (sql) =>
+  const session = await live.db.tenantTransaction(accountId, (sql) =>
     submitImages({ sql, keys: live.keys }, { ...user, images }),
   );
   await assert.rejects(
@@ -294,7 +311,13 @@ test('in live a reviewer approves through the API, and a client still cannot', a
     method: 'POST',
     url: `/v0.1.4/user/${formatToken('user', userId)}/kyc/id/decision`,
     headers: { authorization: `Bearer reviewer.${accountId}`, 'content-type': 'application/json' },
-    payload: JSON.stringify({ decision: 'approved', decided_by: 'Ada', reason: 'Seen.' }),
+    payload: JSON.stringify({
+      session_id: session.id,
+      submission: 1,
+      decision: 'approved',
+      decided_by: 'Ada',
+      reason: 'Seen.',
+    }),
   });
   await server.close();
   assert.deepEqual([statusCode, await live.kycStatus(user)], [200, 'approved']);

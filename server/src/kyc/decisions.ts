@@ -50,9 +50,9 @@ export {
 export type Services = { readonly sql: Session; readonly keys: KeyRing };
 
 export type GivenDecision = UserId & {
-  /** The session that the reviewer saw; undefined: the newest. */
-  readonly sessionId: string | undefined;
-  readonly submission: number | undefined;
+  /** What the reviewer looked at: a later upload must not be decided unseen. */
+  readonly sessionId: string;
+  readonly submission: number;
   readonly decision: IdentityDecision;
   /** The name of the reviewer. */
   readonly decidedBy: string;
@@ -143,12 +143,14 @@ function findFaults({ reason, decidedBy }: GivenDecision, person: string): Fault
 function findDecidable({ user, newest }: Work, given: GivenDecision): VerificationSession {
   const { sessionId, submission, decision } = given;
   if (newest === undefined) throw illegal('the user has no verification session');
-  if (sessionId !== undefined && sessionId !== newest.id) {
+  if (sessionId !== newest.id) {
     throw illegal('session_id must be the newest verification session of the user');
   }
   if (newest.submission === 0) throw illegal('the user has not uploaded any images');
-  if (submission !== undefined && submission !== newest.submission) {
-    throw illegal('the user has uploaded other images since');
+  if (submission !== newest.submission) {
+    throw illegal(
+      `the newest upload of the user is number ${newest.submission}, not ${submission}: look at it, then decide`,
+    );
   }
   const status = statusAt(newest, user.now);
   if (decidable[status]?.includes(decision) === true) return newest;

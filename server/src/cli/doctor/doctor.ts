@@ -7,6 +7,7 @@ import { type Finding, passed, problem } from './finding.ts';
 import {
   checkDataFolder,
   checkDecoder,
+  checkFaces,
   checkFonts,
   checkNode,
   checkPorts,
@@ -61,6 +62,7 @@ export async function examine(variables: Variables, options: DoctorOptions): Pro
     checkUser(config, options.uid),
     checkFonts(),
     checkReader(),
+    checkFaces(config),
     await checkDecoder(),
     ...checkNames(variables, listSecretNames(config)),
     ...checkDataFolder(config),

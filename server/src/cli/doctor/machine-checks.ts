@@ -6,6 +6,7 @@ import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { placeMasterKey } from '../../environment/master-keys.ts';
 import { findConfinement } from '../../kyc/decoder-confinement.ts';
+import { areFacesInstalled } from '../../kyc/faces/face-packages.ts';
 import { isReaderInstalled } from '../../kyc/reading/ocr-packages.ts';
 import { describeMissingEngine, isEngineInstalled } from '../../receipts/engine.ts';
 import { areScriptFontsInstalled } from '../../receipts/optional-fonts.ts';
@@ -46,6 +47,13 @@ export function checkFonts(): Finding {
       ? 'receipts have fonts for all scripts'
       : 'receipts transliterate names in other scripts; npm run fonts installs their fonts',
   );
+}
+
+export function checkFaces({ OUTLAY_FACE_SIMILARITY: setting }: Config): Finding {
+  if (setting === 'off') return passed('faces are not compared (OUTLAY_FACE_SIMILARITY)');
+  return areFacesInstalled()
+    ? passed('faces are compared for the reviewer; the score decides nothing')
+    : problem('faces cannot be compared: npm run faces installs what compares them');
 }
 
 export function checkReader(): Finding {

@@ -1,11 +1,11 @@
 -- What machines find out about the images of a submission, for the person who decides: the document
--- that was read, and the opinion of a provider. The table is also the queue of this work. Results are
+-- that was read, how alike the faces are, and the opinion of a provider. The table is also the queue of this work. Results are
 -- sealed under the user's own key, as the images are, and unreadable when it is destroyed.
 create table verification_checks (
   account_id uuid not null,
   session_id uuid not null,
   submission integer not null check (submission > 0),
-  kind text not null check (kind in ('document', 'provider')),
+  kind text not null check (kind in ('document', 'face', 'provider')),
   -- skipped: the user was erased before.
   state text not null default 'waiting' check (state in ('waiting', 'done', 'failed', 'skipped')),
   -- Grows with every claim, and so is its fencing token.
@@ -29,16 +29,18 @@ alter table verification_checks enable row level security;
 create policy own_account on verification_checks using (account_id = current_account());
 grant select, insert on verification_checks to outlay_tenant;
 
--- Every submission has its document read, whoever stores it.
-create function request_document_check() returns trigger
+-- Every submission has its document read and its faces compared, whoever stores it. Where faces are not
+-- to be compared, the service ends the row with that as its result.
+create function request_image_checks() returns trigger
   language plpgsql as $$
 begin
   insert into verification_checks (account_id, session_id, submission, kind, created_at)
-  values (new.account_id, new.session_id, new.submission, 'document', new.created_at);
+  values (new.account_id, new.session_id, new.submission, 'document', new.created_at),
+    (new.account_id, new.session_id, new.submission, 'face', new.created_at);
   return null;
 end
 $$;
 
-create trigger read_document after insert on verification_images
+create trigger check_images after insert on verification_images
   for each row when (new.type = 'document-front')
-  execute function request_document_check();
+  execute function request_image_checks();

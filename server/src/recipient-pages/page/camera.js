@@ -1,16 +1,22 @@
 import { element } from './elements.js';
 import { closeCamera, openCamera, takePicture } from './pictures.js';
-import { actions, button, paragraph, showScreen } from './screens.js';
+import { actions, button, paragraph, showScreen, watchScreen } from './screens.js';
 import { say } from './texts.js';
 
 /** The live camera with a frame: what is inside the frame is kept, to the pixel. */
 
 export async function showCameraScreen(type, { retitle, bar, onRefused, onTaken }) {
+  // The browser may ask the person first, who can go back instead of answering.
+  const isLeft = watchScreen();
   let stream;
   try {
     stream = await openCamera(type);
   } catch {
-    onRefused();
+    if (!isLeft()) onRefused();
+    return;
+  }
+  if (isLeft()) {
+    closeCamera(stream);
     return;
   }
   const video = element('video', { autoplay: true, muted: true, playsinline: true });
@@ -31,8 +37,15 @@ export async function showCameraScreen(type, { retitle, bar, onRefused, onTaken 
   // A phone that locks, or another program that takes the camera, ends the stream.
   for (const track of stream.getVideoTracks()) track.addEventListener('ended', onRefused);
   let isDrawnAgain = false;
+  // Nobody looks: on a phone, the page of another program is in front.
+  const onHidden = () => {
+    if (document.visibilityState === 'hidden') history.back();
+  };
+  document.addEventListener('visibilitychange', onHidden);
   const end = () => {
-    if (!isDrawnAgain) closeCamera(stream);
+    if (isDrawnAgain) return;
+    document.removeEventListener('visibilitychange', onHidden);
+    closeCamera(stream);
   };
   const draw = () => {
     shutter = button('verify.take', take, { class: 'primary', disabled: !isReady });

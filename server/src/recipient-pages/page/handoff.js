@@ -1,5 +1,13 @@
 import { drawing, element } from './elements.js';
-import { actions, button, paragraph, showScreen } from './screens.js';
+import {
+  actions,
+  button,
+  describeFailure,
+  paragraph,
+  problems,
+  showScreen,
+  watchScreen,
+} from './screens.js';
 import { readState } from './sending.js';
 import { path, say } from './texts.js';
 
@@ -11,7 +19,15 @@ const codes = '/recipient/assets/uqr.js';
 
 /** `onChanged` runs when the phone has sent the pictures; `goOn` continues on this device. */
 export async function showHandoff({ onChanged, goOn }) {
-  const { encode } = await import(codes);
+  const hasGone = watchScreen();
+  let encode;
+  try {
+    ({ encode } = await import(codes));
+  } catch {
+    if (!hasGone()) showFailure({ onChanged, goOn });
+    return;
+  }
+  if (hasGone()) return;
   let isLeft = false;
   let timer;
   const poll = async () => {
@@ -36,6 +52,20 @@ export async function showHandoff({ onChanged, goOn }) {
     isLeft = false;
     timer = setTimeout(() => void poll(), pollMs);
   };
+  draw();
+}
+
+/** Without a connection there is no code; this device can go on all the same. */
+function showFailure(more) {
+  const draw = () =>
+    showScreen(
+      { title: say('handoff.title'), draw },
+      problems([describeFailure(0)]),
+      actions(
+        button('tryAgain', () => void showHandoff(more)),
+        button('handoff.here', more.goOn),
+      ),
+    );
   draw();
 }
 

@@ -13,6 +13,14 @@ let redirectUrl = '';
 let redraw = () => undefined;
 /** Ends what the present screen uses, such as the camera. */
 let leave = () => undefined;
+/** Counts the screens, so that what takes a while can see that it comes too late. */
+let screens = 0;
+
+/** A question to ask later: whether the person has gone to another screen since. */
+export function watchScreen() {
+  const present = screens;
+  return () => screens !== present;
+}
 
 export function senderName() {
   return sender?.name ?? '';
@@ -49,6 +57,7 @@ export function problems(lines) {
 export function showScreen(screen, ...children) {
   const { title, above = [], draw, end = () => undefined, movesFocus = true } = screen;
   leave();
+  screens += 1;
   leave = end;
   redraw = draw;
   const heading = element('h1', { tabindex: '-1' }, title);

@@ -114,7 +114,8 @@ function drawFacts() {
     ['status.how', how.join(' · ')],
   ];
   if (payout.status === 'COMPLETED') facts.push(['status.arrived', writeTime(payout.completed_on)]);
-  else if (payout.status !== 'CANCELLED') {
+  // What waits at the counter has arrived: a time to come would send people away.
+  else if (!['CANCELLED', 'READY_FOR_PICKUP'].includes(payout.status)) {
     facts.push(['status.expected', writeTime(payout.estimated_availability)]);
   }
   if (payout.network_reference !== '') {

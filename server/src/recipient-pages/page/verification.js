@@ -12,6 +12,7 @@ import {
   returnLink,
   setBusy,
   showScreen,
+  watchScreen,
 } from './screens.js';
 import { readState, sendPictures, types } from './sending.js';
 import { hasText, say, writeDuration, writePercent } from './texts.js';
@@ -71,7 +72,9 @@ function showState() {
 
 async function reload() {
   setBusy(true);
+  const isLeft = watchScreen();
   const read = await readState();
+  if (isLeft()) return undefined;
   if (read === undefined) return location.reload();
   state = read;
   return showState();
@@ -218,11 +221,16 @@ function dropPicture(type) {
 
 async function keep(type, read) {
   setBusy(true);
+  const isLeft = watchScreen();
   try {
-    setPicture(type, await read());
+    const picture = await read();
+    // Whoever went back meanwhile does not want it.
+    if (isLeft()) return;
+    setPicture(type, picture);
     history.replaceState({ name: 'step', type }, '');
     showPreview(type);
   } catch (error) {
+    if (isLeft()) return;
     showStep(type, [say(error instanceof PictureProblem ? error.key : 'verify.notAPicture')]);
   }
 }

@@ -1,8 +1,8 @@
 import { Link, useParams } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Schemas } from '../api/client.ts';
 import { useMay, useOperator } from '../api/operator.ts';
-import type { Identity } from '../api/operator-types.ts';
+import type { Identity, IdentityImages } from '../api/operator-types.ts';
 import { useRecipientNames } from '../api/queries.ts';
 import { readable } from '../format/words.ts';
 import { RecipientLink } from '../ui/account-link.tsx';
@@ -16,6 +16,7 @@ import { Findings } from './identity/findings.tsx';
 import { Images } from './identity/images.tsx';
 import './identity.css';
 
+type Upload = Pick<IdentityImages, 'session_id' | 'submission'>;
 type WithFindings = Identity & { findings: Schemas['IdentityFindings'][] };
 
 /** One recipient's verification: images beside each other, what was read, and the decision. */
@@ -48,6 +49,10 @@ export function IdentityPage(): ReactNode {
 function Review({ user, identity }: { user: string; identity: WithFindings }): ReactNode {
   const mayComply = useMay('comply');
   const [session] = identity.sessions;
+  // The page reads itself again: what was looked at stays what is decided about.
+  const [opened] = useState<Upload | undefined>(session);
+  const [viewed, setViewed] = useState<Upload>();
+  const seen = viewed ?? (opened !== undefined && opened.submission > 0 ? opened : session);
   if (session === undefined) {
     return (
       <Panel title="Verification">
@@ -57,22 +62,34 @@ function Review({ user, identity }: { user: string; identity: WithFindings }): R
       </Panel>
     );
   }
+  const isNewer =
+    seen !== undefined &&
+    (session.session_id > seen.session_id ||
+      (session.session_id === seen.session_id && session.submission > seen.submission));
   return (
     <div className="stack">
+      {isNewer ? (
+        <Notice tone="warning" title="The recipient has uploaded other images since">
+          Your decision would be about the earlier ones and is refused. Load the page again and look
+          at the new images.
+        </Notice>
+      ) : null}
       <Panel title="Decision" aside={<Tag tone="warning">{session.status}</Tag>}>
         <div className="stack">
           <p className="soft">
             Upload {session.submission}, changed <Time value={session.updated_at} />. Look at the
             images and at what was read, then decide.
           </p>
-          {mayComply ? (
-            <Decisions user={user} />
+          {mayComply && seen !== undefined && seen.submission > 0 ? (
+            <Decisions user={user} seen={seen} />
+          ) : mayComply ? (
+            <p>The recipient has not uploaded any images: there is nothing to decide.</p>
           ) : (
             <Notice tone="warning" title="Your role does not see images and does not decide" />
           )}
         </div>
       </Panel>
-      {mayComply && session.submission > 0 ? <Images user={user} /> : null}
+      {mayComply && session.submission > 0 ? <Images user={user} onView={setViewed} /> : null}
       <Findings findings={identity.findings} />
       <History decisions={identity.decisions} />
     </div>
@@ -133,7 +150,7 @@ const choices: readonly Choice[] = [
   },
 ];
 
-function Decisions({ user }: { user: string }): ReactNode {
+function Decisions({ user, seen }: { user: string; seen: Upload }): ReactNode {
   return (
     <div className="row">
       {choices.map(({ decision, label, effect, tone, fields }) => (
@@ -145,7 +162,13 @@ function Decisions({ user }: { user: string }): ReactNode {
           fields={fields}
           request={(reason, values) => ({
             path: `identities/${encodeURIComponent(user)}/decision`,
-            body: { ...values, decision, reason },
+            body: {
+              ...values,
+              decision,
+              reason,
+              session: seen.session_id,
+              submission: String(seen.submission),
+            },
           })}
         >
           <p>{effect}</p>

@@ -24,6 +24,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }): ReactN
   return (
     <>
       <Document finding={newest} />
+      <Faces finding={newest} />
       <Provider finding={newest} />
       {earlier.length === 0 ? null : (
         <details className="details">
@@ -45,6 +46,12 @@ const resultTones: Readonly<Record<string, Tone>> = {
   not_read: 'danger',
   failed: 'danger',
   waiting: 'progress',
+};
+
+const notRead: Readonly<Record<string, string>> = {
+  waiting: 'The document is being read.',
+  not_installed: 'What reads documents is not installed: npm run ocr, then identity read.',
+  failed: 'The reader failed five times; identity read tries again.',
 };
 
 const likenessTones: Readonly<Record<string, Tone>> = {
@@ -93,7 +100,9 @@ function Document({ finding }: { finding: Finding }): ReactNode {
       )}
       <div className="body stack">
         {fields === null ? (
-          <p className="soft">No machine-readable zone was read from the pictures.</p>
+          <p className="soft">
+            {notRead[result] ?? 'No machine-readable zone was read from the pictures.'}
+          </p>
         ) : (
           <Facts
             facts={[
@@ -132,6 +141,58 @@ function Checks({ checks }: { checks: Finding['document']['checks'] }): ReactNod
         </Tag>
       ))}
     </div>
+  );
+}
+
+const similarityTones: Readonly<Record<string, Tone>> = {
+  // Not the colour of success: a likeness is no approval.
+  high: 'neutral',
+  medium: 'warning',
+  low: 'danger',
+};
+
+const notCompared: Readonly<Record<string, string>> = {
+  switched_off: 'The comparison of faces is switched off (OUTLAY_FACE_SIMILARITY).',
+  not_installed: 'What compares faces is not installed: npm run faces, then identity read.',
+  selfie_no_face: 'No face was found on the picture of the recipient.',
+  selfie_several_faces: 'The picture of the recipient has several faces.',
+  selfie_too_small: 'The face on the picture of the recipient is too small.',
+  document_no_face: 'No portrait was found on the document.',
+  document_several_faces: 'The document has several faces of a similar size.',
+  document_too_small: 'The portrait on the document is too small.',
+};
+
+/** By a model; the words that it does not decide are part of the result. */
+function Faces({ finding: { face } }: { finding: Finding }): ReactNode {
+  const { result, similarity, score, reason } = face;
+  const isCompared = result === 'compared';
+  return (
+    <Panel
+      title="Face and portrait, by a model"
+      aside={<Tag tone={similarityTones[similarity] ?? 'neutral'}>{readable(result)}</Tag>}
+    >
+      <div className="stack">
+        {isCompared ? (
+          <Facts
+            facts={[
+              { title: 'Similarity', value: readable(similarity) },
+              { title: 'Score, 1.00 for the same picture', value: score },
+            ]}
+          />
+        ) : (
+          <p className="soft">
+            {notCompared[reason] ??
+              (result === 'failed'
+                ? 'The comparison failed five times; identity read tries again.'
+                : 'The faces are being compared.')}
+          </p>
+        )}
+        <p className="small soft">
+          This does not decide. Its errors are not measured for your recipients: compare the images
+          yourself.
+        </p>
+      </div>
+    </Panel>
   );
 }
 

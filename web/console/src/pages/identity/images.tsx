@@ -7,17 +7,19 @@ import { TextField } from '../../ui/field.tsx';
 import { ProblemNotice } from '../../ui/notice.tsx';
 import { Panel } from '../../ui/parts.tsx';
 
+type Props = { user: string; onView: (images: IdentityImages) => void };
+
 /**
  * Images of a verification, beside each other. Looking at them needs a reason, and is recorded; they are
  * kept in the memory of this page only.
  */
-export function Images({ user }: { user: string }): ReactNode {
+export function Images({ user, onView }: Props): ReactNode {
   const [reason, setReason] = useState('');
   const view = useAct<IdentityImages>();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const path = `identities/${encodeURIComponent(user)}/images`;
-    view.mutate({ path, body: { reason: reason.trim() } });
+    view.mutate({ path, body: { reason: reason.trim() } }, { onSuccess: onView });
   };
   if (view.data !== undefined) return <Viewer images={view.data.images} />;
   return (

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useCallback } from 'react';
 import { SessionProvider } from '../api/context.tsx';
 import { readSession, type Session } from '../api/session.ts';
+import iconUrl from '../icon.svg';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { SecureFirst } from './secure.tsx';
 import { Shell } from './shell.tsx';
@@ -21,7 +22,7 @@ export function Root(): ReactNode {
   const onSignedIn = (session: Session): void => {
     queries.setQueryData(queryKey, session);
   };
-  if (isPending) return null;
+  if (isPending) return <Splash />;
   if (error !== null) {
     return (
       <main className="main">
@@ -37,5 +38,15 @@ export function Root(): ReactNode {
     <SessionProvider session={data} onSignedOut={onSignedOut}>
       <Shell onSignedOut={onSignedOut} />
     </SessionProvider>
+  );
+}
+
+/** The same as in index.html, so that nothing moves when the program takes over. */
+function Splash(): ReactNode {
+  return (
+    <div className="splash">
+      <img src={iconUrl} alt="" width="56" height="56" />
+      <span>Outlay</span>
+    </div>
   );
 }

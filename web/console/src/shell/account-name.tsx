@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Icon } from '../ui/icon.tsx';
+import { Foreign } from '../ui/parts.tsx';
 
 /** What the button of the accounts shows. */
 export function AccountName({ name }: { name: string }): ReactNode {
@@ -7,7 +8,9 @@ export function AccountName({ name }: { name: string }): ReactNode {
     <>
       <span>
         <span className="small faint clip">Account</span>
-        <bdi className="clip">{name}</bdi>
+        <span className="clip">
+          <Foreign>{name}</Foreign>
+        </span>
       </span>
       <Icon name="chevron" />
     </>

@@ -1,26 +1,26 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useCallback } from 'react';
 import { SessionProvider } from '../api/context.tsx';
-import { readSession, type Session } from '../api/session.ts';
+import { readSession, type Session, sessionKey } from '../api/session.ts';
 import iconUrl from '../icon.svg';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { SecureFirst } from './secure.tsx';
 import { Shell } from './shell.tsx';
 import { SignInPage } from './sign-in.tsx';
 
-const queryKey = ['session'];
-
 /** Signs in first; what is behind it needs a session. */
 export function Root(): ReactNode {
   const queries = useQueryClient();
   const { data, error, isPending, refetch } = useQuery({
-    queryKey,
+    queryKey: sessionKey,
     queryFn: readSession,
     staleTime: 60_000,
   });
-  const onSignedOut = useCallback(() => queries.setQueryData(queryKey, null), [queries]);
+  const onSignedOut = useCallback(() => queries.setQueryData(sessionKey, null), [queries]);
   const onSignedIn = (session: Session): void => {
-    queries.setQueryData(queryKey, session);
+    // Another operator may sign in where a session ended: what the one before read stays with them.
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
+    queries.setQueryData(sessionKey, session);
   };
   if (isPending) return <Splash />;
   if (error !== null) {

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, lazy, type ReactNode, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { changePassword, confirmTotp, proposeTotp, type Session, signOut } from '../api/session.ts';
+import { findFault } from '../ui/faults.ts';
 import { TextField } from '../ui/field.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Copy, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
@@ -81,6 +82,7 @@ function PasswordPanel({ session, onChanged }: PanelProps): ReactNode {
             isOptional
             value={current}
             onText={setCurrent}
+            fault={findFault(change.error, 'current_password')}
           />
         ) : null}
         {change.error === null ? null : <ProblemNotice error={change.error} />}
@@ -149,9 +151,19 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
     <Panel title="Second factor">
       <form className="stack" onSubmit={submit}>
         <NewKey secret={secret} uri={uri} />
-        <Code label="Code that the app shows" value={code} onText={setCode} />
+        <Code
+          label="Code that the app shows"
+          value={code}
+          onText={setCode}
+          fault={findFault(confirm.error, 'code')}
+        />
         {session.has_totp ? (
-          <Code label="Code of the present app" value={currentCode} onText={setCurrentCode} />
+          <Code
+            label="Code of the present app"
+            value={currentCode}
+            onText={setCurrentCode}
+            fault={findFault(confirm.error, 'current_code')}
+          />
         ) : null}
         {confirm.error === null ? null : <ProblemNotice error={confirm.error} />}
         <div className="row">
@@ -178,7 +190,12 @@ function NewKey({ secret, uri }: { secret: string; uri: string }): ReactNode {
   );
 }
 
-type CodeProps = { label: string; value: string; onText: (text: string) => void };
+type CodeProps = {
+  label: string;
+  value: string;
+  onText: (text: string) => void;
+  fault: string | undefined;
+};
 
 function Code(props: CodeProps): ReactNode {
   return (

@@ -117,29 +117,15 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
     },
   });
   if (propose.data === undefined || confirm.isSuccess) {
-    const isSet = session.has_totp || confirm.isSuccess;
     return (
-      <Panel title="Second factor">
-        <div className="stack">
-          <p className="soft">
-            {isSet
-              ? 'An authenticator is set up. Setting up another one replaces it.'
-              : 'Six digits from an authenticator app, in addition to the password.'}
-          </p>
-          {propose.error === null ? null : <ProblemNotice error={propose.error} />}
-          <div className="row">
-            <Button
-              className="button"
-              onPress={() => {
-                confirm.reset();
-                propose.mutate();
-              }}
-            >
-              Set up an authenticator
-            </Button>
-          </div>
-        </div>
-      </Panel>
+      <TotpStart
+        isSet={session.has_totp || confirm.isSuccess}
+        error={propose.error}
+        onStart={() => {
+          confirm.reset();
+          propose.mutate();
+        }}
+      />
     );
   }
   const { secret, uri, proposal } = propose.data;
@@ -172,6 +158,28 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
           </Button>
         </div>
       </form>
+    </Panel>
+  );
+}
+
+type StartProps = { isSet: boolean; error: unknown; onStart: () => void };
+
+function TotpStart({ isSet, error, onStart }: StartProps): ReactNode {
+  return (
+    <Panel title="Second factor">
+      <div className="stack">
+        <p className="soft">
+          {isSet
+            ? 'An authenticator is set up. Setting up another one replaces it.'
+            : 'Six digits from an authenticator app, in addition to the password.'}
+        </p>
+        {error === null ? null : <ProblemNotice error={error} />}
+        <div className="row">
+          <Button className="button" onPress={onStart}>
+            Set up an authenticator
+          </Button>
+        </div>
+      </div>
     </Panel>
   );
 }

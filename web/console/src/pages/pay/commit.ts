@@ -11,10 +11,13 @@ export type Outcome = { answer: Result } | { found: Payout };
 type Which = { user_token: string; payout_token: string };
 type Service = Pick<Api, 'commitPayout' | 'getPayout'>;
 
-/** A refusal is known; without an answer, or with an error of the service, the payout may be committed. */
+/**
+ * A refusal is known. Without an answer, or with one that says no more than to try later, the payout may be
+ * committed: by this request, or by the one before it.
+ */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (error === null || error === undefined) return false;
-  return !(error instanceof ProblemError) || error.status >= 500;
+  return !(error instanceof ProblemError) || error.status >= 500 || error.retryable;
 }
 
 /**

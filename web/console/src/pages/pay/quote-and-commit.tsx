@@ -101,36 +101,7 @@ function Quote({ user, payout, endsAtMs, onAgain }: QuoteProps): ReactNode {
   const words = environment === 'live' ? 'Commit: send real money' : 'Commit';
   return (
     <div className="stack">
-      <dl className="quote">
-        <div>
-          <dt>Debited from your balance</dt>
-          <dd className="big">
-            <Amount value={payout.total_debit} currency={payout.source_currency_code} />
-          </dd>
-          <dd className="small faint">
-            of which fee <Amount value={payout.fee} currency={payout.source_currency_code} />
-          </dd>
-        </div>
-        <div>
-          <dt>
-            <Foreign>{nameUser(user)}</Foreign> gets
-          </dt>
-          <dd className="big">
-            <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
-          </dd>
-          <dd className="small faint num">
-            1 {payout.source_currency_code} = {formatRate(payout.exchange_rate)}{' '}
-            {payout.destination_currency_code}
-          </dd>
-        </div>
-        <div>
-          <dt>Arrives by (UTC)</dt>
-          <dd className="big">
-            <Time value={payout.estimated_availability} />
-          </dd>
-          <dd className="small faint">{payout.payer_name}</dd>
-        </div>
-      </dl>
+      <Terms user={user} payout={payout} />
       {commit.error === null ? null : isUnknown ? (
         <Unknown user={user_token} payout={payout_token} />
       ) : (
@@ -156,6 +127,41 @@ function Quote({ user, payout, endsAtMs, onAgain }: QuoteProps): ReactNode {
         </span>
       </div>
     </div>
+  );
+}
+
+function Terms({ user, payout }: { user: User; payout: Payout }): ReactNode {
+  return (
+    <dl className="quote">
+      <div>
+        <dt>Debited from your balance</dt>
+        <dd className="big">
+          <Amount value={payout.total_debit} currency={payout.source_currency_code} />
+        </dd>
+        <dd className="small faint">
+          of which fee <Amount value={payout.fee} currency={payout.source_currency_code} />
+        </dd>
+      </div>
+      <div>
+        <dt>
+          <Foreign>{nameUser(user)}</Foreign> gets
+        </dt>
+        <dd className="big">
+          <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
+        </dd>
+        <dd className="small faint num">
+          1 {payout.source_currency_code} = {formatRate(payout.exchange_rate)}{' '}
+          {payout.destination_currency_code}
+        </dd>
+      </div>
+      <div>
+        <dt>Arrives by (UTC)</dt>
+        <dd className="big">
+          <Time value={payout.estimated_availability} />
+        </dd>
+        <dd className="small faint">{payout.payer_name}</dd>
+      </div>
+    </dl>
   );
 }
 

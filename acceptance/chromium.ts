@@ -1,5 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import packedChromium from '@sparticuz/chromium';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
@@ -10,15 +14,56 @@ export async function startBrowser(further: readonly string[] = []): Promise<Bro
   const unwanted = new Set(['--single-process', '--no-zygote', '--disable-web-security']);
   const usual = packedChromium.args.filter((argument) => !unwanted.has(argument));
   return chromium.launch({
-    executablePath: await packedChromium.executablePath(),
+    executablePath: await provideChromium(),
     args: [...usual, ...further],
   });
 }
 
-const axeSource = readFileSync(
-  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-  'utf8',
-);
+const require = createRequire(import.meta.url);
+const unpackTimeoutMs = 180_000;
+
+/**
+ * The program, unpacked once for each version below `node_modules/.cache`. The package itself writes into
+ * the folder for temporary files under fixed names: processes that begin together would start what
+ * another one is still writing, and the folder of `npm test` disappears at its end. So a process
+ * unpacks into a folder of its own, which it then gives the final name; where several did, the first
+ * one's is used.
+ */
+export async function provideChromium(cache = defaultCache): Promise<string> {
+  const folder = join(cache, `chromium-${readVersion()}`);
+  const program = join(folder, 'chromium');
+  if (existsSync(program)) return program;
+  await mkdir(cache, { recursive: true });
+  const unpacked = await mkdtemp(`${folder}.`);
+  try {
+    // The package asks for the folder of temporary files of its process.
+    const script = "await (await import('@sparticuz/chromium')).default.executablePath()";
+    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: import.meta.dirname,
+      env: { ...process.env, TMPDIR: unpacked },
+      timeout: unpackTimeoutMs,
+    });
+    await rename(unpacked, folder);
+  } catch (error) {
+    // A folder that is not empty is not replaced: another process was first.
+    if (!existsSync(program)) throw new Error('Chromium was not unpacked', { cause: error });
+  } finally {
+    await rm(unpacked, { recursive: true, force: true });
+  }
+  return program;
+}
+
+const packageFolder = join(dirname(require.resolve('@sparticuz/chromium')), '../..');
+const defaultCache = join(packageFolder, '../../.cache');
+
+function readVersion(): string {
+  const text = readFileSync(join(packageFolder, 'package.json'), 'utf8');
+  const version = /"version": "([\d.]+)"/.exec(text)?.[1];
+  if (version === undefined) throw new Error('the package of Chromium has no version');
+  return version;
+}
+
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import packedChromium from '@sparticuz/chromium';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { startBrowser } from './chromium.ts';
 import { type Service, startService } from './service.ts';
 
 /** The reference page in a real browser: it shows the API without requests to other hosts. */
@@ -11,22 +11,13 @@ let browser: Browser | undefined;
 
 before(async () => {
   service = await startService();
-  browser = await startBrowser();
+  // Built for Linux on x64.
+  if (process.platform === 'linux' && process.arch === 'x64') browser = await startBrowser();
 });
 after(async () => {
   await browser?.close();
   await service.stop();
 });
-
-/** Undefined unless on Linux on x64, for which the browser is built. */
-async function startBrowser(): Promise<Browser | undefined> {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
-  const unwanted = new Set(['--single-process', '--no-zygote', '--disable-web-security']);
-  return chromium.launch({
-    executablePath: await packedChromium.executablePath(),
-    args: packedChromium.args.filter((argument) => !unwanted.has(argument)),
-  });
-}
 
 type Visit = { page: Page; foreign: string[]; errors: string[] };
 

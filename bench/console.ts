@@ -153,7 +153,8 @@ async function fill(ours: OurEnvironment): Promise<void> {
     accountId: ours.fixture.hot.accountId,
     payoutId: first.payoutId,
     count: payouts,
-    users: 1_000,
+    users: Math.min(1_000, recipients),
+    isReadable: true,
     onProgress: (done) => process.stderr.write(`${done} of ${payouts} payouts\n`),
   });
 }

@@ -9,6 +9,7 @@ const sections = [
   'profile',
   'large',
   'console',
+  'lighthouse',
   'batch',
   'growth',
   'events',
@@ -20,7 +21,7 @@ export type SectionName = (typeof sections)[number];
 const head = `# Benchmarks
 
 The suite in \`bench/\` writes this page; do not edit it. \`npm run bench\` measures Outlay beside other
-engines; \`npm run bench -- --profile\`, \`-- --large\`, \`-- --console\`, \`-- --batch\`, \`-- --growth\`, \`-- --events\`,
+engines; \`npm run bench -- --profile\`, \`-- --large\`, \`-- --console\`, \`-- --lighthouse\`, \`-- --batch\`, \`-- --growth\`, \`-- --events\`,
 \`-- --webhooks\` and \`-- --tracing\` write the sections after it (\`-- --overload\` prints the figures of
 [decision 12](decisions/0012-overload.md)). Load generator,
 service and database share one machine. Compare ratios within a run: absolute figures say little about

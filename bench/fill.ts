@@ -12,8 +12,12 @@ export type Fill = {
   /** The completed payout to copy. */
   payoutId: string;
   count: number;
-  /** Users to make and spread the payouts over. */
+  /**
+   * Users to spread the payouts over. They are made as copies, whose keys nobody can open: each is bound
+   * to its user. `isReadable` takes users that the account has, for measurements that read names.
+   */
   users: number;
+  isReadable?: boolean;
   onProgress?: (done: number) => void;
 };
 
@@ -26,7 +30,7 @@ export async function fillPayouts(fill: Fill): Promise<void> {
     await client.query(`set session_replication_role = replica`);
     await client.query('set synchronous_commit = off');
     await openPastMonths(client);
-    await copyUsers(client, fill);
+    await (fill.isReadable === true ? takeUsers(client, fill) : copyUsers(client, fill));
     const tables = await listTables(client, fill);
     const { rows } = await client.query<{ base: string; each: number }>(
       `select a.event_sequence::text as base,
@@ -150,6 +154,17 @@ async function openPastMonths(client: pg.Client): Promise<void> {
       end if;
     end
     $$`);
+}
+
+/** Users of the account, as many as are asked for; their number is the position in `bench_users`. */
+async function takeUsers(client: pg.Client, { accountId, users }: Fill): Promise<void> {
+  const { rowCount } = await client.query(
+    `create unlogged table bench_users as
+    select (row_number() over (order by id))::integer - 1 as number, id
+    from (select id from users where account_id = '${accountId}' order by id limit ${users}) u`,
+  );
+  if (rowCount !== users) throw new Error(`the account has ${rowCount} users, not ${users}`);
+  await client.query('alter table bench_users add primary key (number)');
 }
 
 /** Copies of the payout's user; their number is the position in `bench_users`. */

@@ -19,6 +19,7 @@ const only = (process.env['BENCH_ONLY'] ?? '').split(',').filter((part) => part 
 const runPart = {
   peers: () => runPlan(createPlan(only)),
   console: async () => (await import('./console.ts')).runConsole(),
+  lighthouse: async () => (await import('./lighthouse/lighthouse.ts')).runLighthouse(),
   large: async () => (await import('./large.ts')).runLarge(),
   profile: async () => (await import('./profile.ts')).runProfile(),
   growth: async () => (await import('./growth.ts')).runGrowth(),

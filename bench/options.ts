@@ -6,6 +6,7 @@ export const parts = {
   profile: 'where the processor spends its time, as a flame graph',
   large: 'commits beside BENCH_PAYOUTS payouts (10,000,000)',
   console: 'lists and charts of the console beside BENCH_PAYOUTS payouts (1,000,000)',
+  lighthouse: 'the main pages of the console in Lighthouse, LIGHTHOUSE_VISITS times at most (8)',
   batch: 'a batch file of BENCH_ROWS rows (100,000)',
   growth: 'the same steps while the tables grow from BENCH_BASE payouts (10,000)',
   events: 'streams of events to BENCH_READERS readers (1,000)',

@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 
 /** What a browser loads before the console's first screen, compressed as the server sends it. */
 
@@ -9,17 +8,26 @@ const folder = join(import.meta.dirname, '../web/console/dist');
 const page = readFileSync(join(folder, 'index.html'), 'utf8');
 const linked = [...page.matchAll(/(?:src|href)="\/console\/assets\/([^"]+)"/g)];
 const names = new Set(linked.map(([, name = '']) => name));
-// The overview is the first page; its part is loaded by the router.
+// The overview is the first page; the router loads its part, and the styles the font.
 const own = readdirSync(join(folder, 'assets')).filter((name) =>
-  /^overview-.+\.(?:js|css)$/.test(name),
+  /^(?:overview|inter-latin-wght)-.+\.(?:js|css|woff2)$/.test(name),
 );
+for (const name of own) names.add(name);
+// And what those import; parts that are loaded later are imported by a call.
+for (const name of names) {
+  if (!name.endsWith('.js')) continue;
+  const script = readFileSync(join(folder, 'assets', name), 'utf8');
+  const imported = script.matchAll(/(?:from|import)"\.\/([^"]+\.js)"/g);
+  for (const [, other = ''] of imported) names.add(other);
+}
 let total = 0;
-for (const name of [...names, ...own]) {
+for (const name of names) {
+  const packed = join(folder, 'assets', `${name}.br`);
   const bytes = readFileSync(join(folder, 'assets', name));
-  // Fonts are compressed already.
-  const size = name.endsWith('.woff2') ? bytes.length : gzipSync(bytes, { level: 9 }).length;
+  // Fonts and small files are not compressed by the build.
+  const size = existsSync(packed) ? readFileSync(packed).length : bytes.length;
   total += size;
   process.stdout.write(`${String(size).padStart(8)}  ${name}\n`);
 }
 process.stdout.write(`${String(total).padStart(8)}  bytes for the first screen, of ${bytesMax}\n`);
-if (names.size === 0 || total > bytesMax) process.exitCode = 1;
+if (linked.length === 0 || total > bytesMax) process.exitCode = 1;

@@ -33,6 +33,25 @@ const problem = (status: number, code: string, retryAfter?: string) =>
 
 const commit = { user_token: 'usr_1', payout_token: 'payout/1' };
 
+test('a token that would lead to another operation is refused, and nothing is sent', async () => {
+  const { client, sent } = connect([json({}), json({})]);
+  for (const token of ['.', '..', '']) {
+    const call = () => client.getUser({ user_token: token });
+    await assert.rejects(async () => call(), TypeError, `token "${token}"`);
+    const path = `/user/${token}/readiness`;
+    await assert.rejects(client.request({ method: 'GET', path }), TypeError, path);
+  }
+  for (const path of ['/user/%2e%2E/payout', '/user//payout', '/user\\..\\payout', '/user/']) {
+    await assert.rejects(client.request({ method: 'GET', path }), /empty, "\." or "\.\."/);
+  }
+  await client.getUser({ user_token: '../a?b#c/...' });
+  await client.request({ method: 'GET', path: '/payout', query: { metadata: { a: '/../' } } });
+  assert.deepEqual(
+    sent.map(({ url }) => new URL(url).pathname),
+    ['/v0.1.4/user/..%2Fa%3Fb%23c%2F...', '/v0.1.4/payout'],
+  );
+});
+
 test('all attempts of a commit have one idempotency key', async () => {
   const { client, sent } = connect([
     problem(503, 'unavailable'),

@@ -52,6 +52,7 @@ export function createClient(options: ClientOptions): Client {
   const request: Client['request'] = async (call, callOptions = {}) => {
     const { method, isVersioned = true, body, query = {} } = call;
     const { signal } = callOptions;
+    requireOwnPath(call.path);
     const prefix = isVersioned ? `/${version}` : '';
     const url = `${baseUrl}${prefix}${call.path}${writeQuery(query)}`;
     const isWriting = method !== 'GET';
@@ -142,6 +143,17 @@ function describeCall({ method, path, isVersioned }: Operation, values: Argument
     return encodeURIComponent(value);
   });
   return { method, path: filled, isVersioned, query: query as Query, body };
+}
+
+/**
+ * Addresses are normalized before they are sent (RFC 3986, section 5.2.4), so `.`, `..` or nothing in the
+ * place of a token would call another operation than the one that is named.
+ */
+function requireOwnPath(path: string): void {
+  const [, ...segments] = path.split(/[?#]/, 1)[0]?.split(/[/\\]/) ?? [];
+  const wrong = segments.find((segment) => /^(?:\.|%2e){0,2}$/i.test(segment));
+  if (wrong === undefined) return;
+  throw new TypeError(`The path ${path} has a part that is empty, "." or "..": pass a token there`);
 }
 
 type Cursor = { cursor?: string };

@@ -1,12 +1,40 @@
-import { defineConfig } from 'vite';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
 
 /** Where `npm run dev` sends the requests to the service. */
 const service = 'http://127.0.0.1:8080';
 const servicePaths =
   '^/(?:v\\d+\\.\\d+\\.\\d+/|sandbox/|console/(?:session|password|totp)|problems/|guides/|openapi\\.json)';
 
+/** Files that are compressed already are left alone, and so are those that fit one packet. */
+const compressible = /\.(?:js|css|json|svg)$/;
+const bytesMin = 1_000;
+
+/** Best compression takes too long while a browser waits, so it is done once, when the console is built. */
+function compressAssets(): Plugin {
+  return {
+    name: 'compress-assets',
+    apply: 'build',
+    writeBundle: async ({ dir = '' }) => {
+      const folder = join(dir, 'assets');
+      const names = (await readdir(folder)).filter((name) => compressible.test(name));
+      await Promise.all(
+        names.map(async (name) => {
+          const plain = await readFile(join(folder, name));
+          if (plain.length < bytesMin) return;
+          await writeFile(join(folder, `${name}.br`), await promisify(brotliCompress)(plain));
+        }),
+      );
+    },
+  };
+}
+
 export default defineConfig({
   base: '/console/',
+  plugins: [compressAssets()],
   // The server puts a new nonce in its place with every answer (server/src/console/pages.ts).
   html: { cspNonce: '__CSP_NONCE__' },
   build: {

@@ -230,7 +230,8 @@ describe('a password', () => {
       body: { password: 'another long password' },
       headers: headersOf(open),
     });
-    assert.equal(changed.body.code, 'login_failed');
+    assert.deepEqual([changed.status, changed.body.code], [400, 'invalid_value']);
+    assert.match(JSON.stringify(changed.body), /current_password must be the password/);
     const guess = async (name: string) =>
       (await send('POST', '/console/session', { body: { operator: name, password: 'wrong' } }))
         .status;
@@ -342,6 +343,10 @@ describe('live', () => {
     assert.match(uri, /^otpauth:\/\/totp\/Outlay%20live:ada/);
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
     const code = totp.generate();
+    const wrong = { proposal, code: code === '000000' ? '111111' : '000000' };
+    const mistyped = await send('PUT', '/console/totp', { baseUrl, headers, body: wrong });
+    assert.deepEqual([mistyped.status, mistyped.body.code], [400, 'invalid_value']);
+    assert.match(JSON.stringify(mistyped.body), /"pointer":"\/code".*that the new authenticator/);
     const set = await send('PUT', '/console/totp', { baseUrl, headers, body: { proposal, code } });
     assert.equal(set.status, 204, JSON.stringify(set.body));
     const tryCode = (given: string | undefined) =>

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { gunzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib';
 import fastify, { type FastifyInstance } from 'fastify';
 import { addConsolePages } from './pages.ts';
 
@@ -17,6 +17,8 @@ before(() => {
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), '<script nonce="__CSP_NONCE__" src="x"></script>');
   writeFileSync(join(folder, 'assets/index-a1b2.js'), 'console.log(1);');
+  writeFileSync(join(folder, 'assets/page-c3d4.js'), 'console.log(2);');
+  writeFileSync(join(folder, 'assets/page-c3d4.js.br'), brotliCompressSync('console.log(2);'));
   writeFileSync(join(folder, 'icon.svg'), '<svg/>');
   writeFileSync(join(folder, 'secret.txt'), 'no type is known');
   app = fastify();
@@ -40,6 +42,33 @@ test('every page is the same file with a nonce of its own, which the policy name
     nonces.add(nonce);
   }
   assert.equal(nonces.size, 4);
+});
+
+test('a file that the build compressed is sent so to who accepts it, and plain to others', async () => {
+  const url = '/console/assets/page-c3d4.js';
+  const ask = (accepted: string) =>
+    app.inject({ url, headers: accepted === '' ? {} : { 'accept-encoding': accepted } });
+  const small = await ask('gzip, deflate, br, zstd');
+  assert.equal(small.headers['content-encoding'], 'br');
+  assert.equal(small.headers['vary'], 'accept-encoding');
+  assert.match(String(small.headers['content-type']), /^text\/javascript/);
+  assert.equal(brotliDecompressSync(small.rawPayload).toString(), 'console.log(2);');
+  for (const accepted of ['', 'identity', 'br;q=0', 'gzip;q=0.0, br; q=0']) {
+    const plain = await ask(accepted);
+    assert.equal(plain.headers['content-encoding'], undefined, accepted);
+    assert.equal(plain.headers['vary'], 'accept-encoding');
+    assert.equal(plain.body, 'console.log(2);');
+  }
+  assert.equal((await ask('br;q=0, gzip')).headers['content-encoding'], 'gzip');
+});
+
+test('the page says whether the browser has a session, so that it asks for none in vain', async () => {
+  writeFileSync(join(folder, 'index.html'), '<html data-session="__HAS_SESSION__">');
+  const without = await app.inject('/console');
+  assert.match(without.body, /data-session="no"/);
+  const cookie = `__Host-outlay-session=${'a'.repeat(43)}`;
+  const withOne = await app.inject({ url: '/console', headers: { cookie } });
+  assert.match(withOne.body, /data-session="yes"/);
 });
 
 test('files with a hash in their name are cached for ever, and compressed', async () => {

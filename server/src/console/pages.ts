@@ -5,10 +5,11 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
+import { readSessionToken } from './operator-admission.ts';
 
 /**
  * Serves the console's built files: `index.html` for every page of it, and files whose names have a hash
- * of their content under `/console/assets/`.
+ * of their content under `/console/assets/`, which the build compressed with Brotli beside them.
  */
 
 const builtFiles = join(import.meta.dirname, '../../../web/console/dist');
@@ -30,6 +31,9 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 const packedTypes: ReadonlySet<string> = new Set(['.js', '.css', '.json', '.svg', '.wasm']);
 
+/** Where the page has it, it becomes `yes` for a browser that brings the cookie of a session. */
+const sessionPlace = '__HAS_SESSION__';
+
 /** No path leads out of the folder: a name has no slash and does not begin with a dot. */
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,150}$/;
 
@@ -45,8 +49,12 @@ export function addConsolePages(app: FastifyInstance, folder = builtFiles): void
     void reply.header('cache-control', 'public, max-age=31536000, immutable');
     if (!packedTypes.has(extname(name))) return sendFile(reply, name, file);
     void reply.header('vary', 'accept-encoding');
-    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? ''))
-      return sendFile(reply, name, file);
+    const accepted = request.headers['accept-encoding'] ?? '';
+    const built = accepts(accepted, 'br')
+      ? await findFile(join(folder, 'assets'), `${name}.br`)
+      : undefined;
+    if (built !== undefined) return sendFile(reply.header('content-encoding', 'br'), name, built);
+    if (!accepts(accepted, 'gzip')) return sendFile(reply, name, file);
     const known = packed.get(name) ?? promisify(gzip)(file, { level: 9 });
     if (packed.size < packedMax) packed.set(name, known);
     return sendFile(reply.header('content-encoding', 'gzip'), name, await known);
@@ -60,10 +68,24 @@ export function addConsolePages(app: FastifyInstance, folder = builtFiles): void
     const page = await findFile(folder, 'index.html');
     return page === undefined
       ? sendPage(reply.code(503), notBuilt)
-      : sendPage(reply, page.toString('utf8'));
+      : sendPage(
+          reply,
+          page
+            .toString('utf8')
+            .replace(sessionPlace, readSessionToken(request) === undefined ? 'no' : 'yes'),
+        );
   };
   app.get('/console', sendConsole);
   app.get('/console/*', sendConsole);
+}
+
+/** Whether a client takes the coding; `q=0` says that it does not (RFC 9110, section 12.5.3). */
+function accepts(header: string, coding: string): boolean {
+  const wanted = header.split(',').map((part) => part.replaceAll(' ', '').toLowerCase());
+  return wanted.some((part) => {
+    const [name, weight = 'q=1'] = part.split(';');
+    return name === coding && !/^q=0(?:\.0*)?$/.test(weight);
+  });
 }
 
 async function findFile(folder: string, name: string): Promise<Buffer | undefined> {

@@ -52,6 +52,12 @@ function refuse(): AppError {
   );
 }
 
+/** Of somebody who is logged in: says which field is wrong, which betrays nothing to them. */
+function refuseField(field: string, detail: string): AppError {
+  const fault = { pointer: `/${field}`, code: 'invalid_value', detail } as const;
+  return new AppError('invalid_request', detail, { faults: [fault] });
+}
+
 /**
  * Who logs in. A failed attempt counts for the operator's name and for the address.
  *
@@ -177,7 +183,7 @@ export async function describeLogin(
   };
 }
 
-/** Sets the password. @throws AppError login_failed where `current` is asked for and wrong. */
+/** Sets the password. @throws AppError invalid_request where `current` is asked for and wrong. */
 export async function setPassword(
   services: OperatorServices,
   operator: Operator,
@@ -186,7 +192,10 @@ export async function setPassword(
   const row = await findGenuineLogin(services, operator.id);
   if (given.needsCurrent && row !== undefined && row.password_hash !== '') {
     await countAttempt(services.session, `operator ${operator.name}`, attemptsOfOperatorMax);
-    if (!(await verifyPassword(row.password_hash, given.current ?? ''))) throw refuse();
+    if (!(await verifyPassword(row.password_hash, given.current ?? ''))) {
+      const detail = 'current_password must be the password that you log in with now';
+      throw refuseField('current_password', detail);
+    }
   }
   const hash = await hashPassword(given.password);
   await changeLogin(services, operator.id, { password_hash: hash });
@@ -202,7 +211,7 @@ export function proposeTotp({ keys }: OperatorServices, operator: Operator, issu
 /**
  * Stores a proposed second factor.
  *
- * @throws AppError login_failed where the code is wrong, or that of the present factor is.
+ * @throws AppError invalid_request where the code is wrong, or that of the present factor is.
  */
 export async function confirmTotp(
   services: OperatorServices,
@@ -215,13 +224,21 @@ export async function confirmTotp(
   if (!given.isByLink && login !== undefined && login.totp_secret !== null) {
     const code = given.currentCode;
     if ((await checkCode(services, { operator, login, method: 'key', code })) === undefined) {
-      throw refuse();
+      const detail = 'current_code must be a code that the present authenticator shows now';
+      throw refuseField('current_code', detail);
     }
   }
   const sealed = Buffer.from(given.proposal, 'base64url');
   const secret = openProposal(keys, sealed, operator.id);
   const step = secret && findTotpStep(secret, given.code, await readNow(session));
-  if (step === undefined) throw refuse();
+  if (secret === undefined) {
+    throw refuseField('proposal', 'proposal must be the one you were given: begin the setup again');
+  }
+  if (step === undefined) {
+    const detail =
+      'code must be the six digits that the new authenticator shows now. Enter the next ones, and check the time of the device';
+    throw refuseField('code', detail);
+  }
   await changeLogin(services, operator.id, { totp_secret: sealed });
   await takeTotpStep(session, operator.id, step);
   await forgetAttemptRows(session, hashSecret(`operator ${operator.name}`));

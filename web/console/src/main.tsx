@@ -1,8 +1,9 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ProblemError } from '../../../sdk/src/errors.ts';
+import { isEndOfSession, sessionKey } from './api/session.ts';
 import { createConsoleRouter } from './router.tsx';
 import { applyTheme } from './shell/theme.ts';
 import './styles/tokens.css';
@@ -12,7 +13,14 @@ import './styles/shell.css';
 
 applyTheme();
 
-const queries = new QueryClient({
+/** Signing in appears in the place of the page, which is there again afterwards at the same address. */
+function onError(error: unknown): void {
+  if (isEndOfSession(error)) queries.setQueryData(sessionKey, null);
+}
+
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,

@@ -1,4 +1,4 @@
-import { ConnectionError, createRefusal } from '../../../../sdk/src/errors.ts';
+import { ConnectionError, createRefusal, ProblemError } from '../../../../sdk/src/errors.ts';
 
 /** The browser's session with the service: who signed in, for which accounts, until when. */
 
@@ -21,9 +21,32 @@ export type SignIn =
   | { link: string }
   | { key: string };
 
+declare global {
+  /** The page's own question for the session, asked before the program was there (index.html). */
+  var outlaySession: Promise<Response> | undefined;
+}
+
+/** A browser without the cookie has no session; the page says so until somebody signs in. */
+let isKnownAbsent = document.documentElement.dataset['session'] === 'no';
+
+/** Under which the session is kept. */
+export const sessionKey = ['session'];
+
+/** A password or a code that is wrong is answered 401 as well, and ends no session. */
+export function isEndOfSession(error: unknown): boolean {
+  return error instanceof ProblemError && error.code === 'unauthorized';
+}
+
 /** Null without a session. @throws OutlayError where the service does not answer as it should. */
 export async function readSession(): Promise<Session | null> {
-  const response = await send('GET');
+  if (isKnownAbsent) {
+    isKnownAbsent = false;
+    return null;
+  }
+  const early = globalThis.outlaySession;
+  globalThis.outlaySession = undefined;
+  // One that failed is asked again, which says why.
+  const response = (await early?.catch(() => undefined)) ?? (await send('GET'));
   if (response.status === 401) return null;
   return readAnswer(response);
 }

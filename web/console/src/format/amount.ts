@@ -59,10 +59,28 @@ export function formatCount(count: number): string {
   return new Intl.NumberFormat('en-US').format(count);
 }
 
-/** What a person typed, as JSON writes a number; undefined where it is no positive amount. */
+/** Digits in groups of three: 1 250 000, 1'250'000, and with commas only where nothing else can be meant. */
+const grouped = /^\d{1,3}(?:([\s_’'])\d{3})(?:\1\d{3})*(?:\.\d+)?$/;
+const groupedByCommas = /^\d{1,3}(?:,\d{3})+\.\d+$|^\d{1,3}(?:,\d{3}){2,}$/;
+
+/**
+ * What a person typed, as JSON writes a number; undefined where it is no positive amount. A comma marks
+ * decimals in many countries and thousands in others. It is read only where it must mean thousands, so
+ * that no amount becomes a hundred or a thousand times as large: 10,50 and 1,250 are refused.
+ */
 export function readAmount(text: string): string | undefined {
-  const plain = text.replace(/[\s,_’']/g, '');
+  const typed = text.trim();
+  const isGrouped = grouped.test(typed) || groupedByCommas.test(typed);
+  const plain = isGrouped ? typed.replace(/[\s,_’']/g, '') : typed;
   if (!/^\d{1,18}(?:\.\d{1,18})?$/.test(plain)) return undefined;
   const trimmed = plain.replace(/^0+(?=\d)/, '');
   return /[1-9]/.test(trimmed) ? trimmed : undefined;
+}
+
+/** Why a text is no amount, and how to write one. */
+export function describeAmountFault(text: string): string | undefined {
+  if (readAmount(text) !== undefined) return undefined;
+  return text.includes(',')
+    ? 'The amount must have its decimals behind a point and no comma, such as 10.50 or 1250.00'
+    : 'The amount must be a number above zero, such as 250 or 10.50';
 }

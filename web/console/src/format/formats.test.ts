@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findGaps, guessMapping, writeSheet } from '../pages/batch/columns.ts';
 import { writePayoutFilters } from '../pages/payout-search.ts';
-import { formatAmount, formatRate, readAmount } from './amount.ts';
+import { describeAmountFault, formatAmount, formatRate, readAmount } from './amount.ts';
 import { writeCsvLine } from './csv.ts';
-import { readCsv } from './csv-reader.ts';
+import { decodeCsv, readCsv } from './csv-reader.ts';
 import { formatLength, formatTimeSeconds } from './time.ts';
 
 test('amounts have the minor digits of their currency, and lose none of their own', () => {
@@ -23,9 +23,31 @@ test('amounts have the minor digits of their currency, and lose none of their ow
 test('an amount is read as a person writes it, and nothing else is', () => {
   assert.equal(readAmount(' 1,250.50 '), '1250.50');
   assert.equal(readAmount('007'), '7');
+  assert.equal(readAmount('1,250,000'), '1250000');
+  assert.equal(readAmount('1 250 000'), '1250000');
+  assert.equal(readAmount("1'250'000.5"), '1250000.5');
   for (const text of ['', '0', '0.00', '-5', '1e3', 'ten', '1.2.3']) {
     assert.equal(readAmount(text), undefined, text);
   }
+});
+
+test('a decimal comma is refused with the remedy, and never multiplies an amount', () => {
+  for (const text of [
+    '10,50',
+    '10,5',
+    '1,250',
+    '10,500',
+    '1.250,00',
+    '1,25.00',
+    '1250,000',
+    '12,34,567',
+    '1,250 000',
+  ]) {
+    assert.equal(readAmount(text), undefined, text);
+  }
+  assert.match(describeAmountFault('10,50') ?? '', /decimals behind a point and no comma/);
+  assert.match(describeAmountFault('ten') ?? '', /above zero/);
+  assert.equal(describeAmountFault('1,250.50'), undefined);
 });
 
 test('times are UTC, and lengths have two units', () => {
@@ -47,6 +69,47 @@ test('files of spreadsheets are read: separators, quotes, line ends, empty lines
     ['3', ''],
   ]);
   assert.throws(() => readCsv('a,b\n"open,1'), SyntaxError);
+});
+
+test('a file that cannot be shown as it is, is refused with its line', () => {
+  // A decimal comma without quotes moves every cell behind it.
+  assert.throws(() => readCsv('id,amount,currency\n1,10,50,MXN\n'), /Line 2 has 4 cells.* 3/);
+  assert.throws(() => readCsv('a,b\n"x"y,1\n'), /behind a closing quote/);
+  assert.deepEqual(readCsv('a,b\n1, "x,y" \n'), [
+    ['a', 'b'],
+    ['1', 'x,y'],
+  ]);
+  assert.deepEqual(readCsv('"a;b;c",d\n"1;2",3\n'), [
+    ['a;b;c', 'd'],
+    ['1;2', '3'],
+  ]);
+  assert.deepEqual(readCsv('a;b\n1\n;2'), [
+    ['a', 'b'],
+    ['1', ''],
+    ['', '2'],
+  ]);
+});
+
+test('files are read as UTF-8 or UTF-16, and no letter is lost without a word', () => {
+  const bytes = (...values: number[]) => new Uint8Array(values);
+  assert.equal(decodeCsv(new TextEncoder().encode('\uFEFFnäme')), 'näme');
+  assert.equal(decodeCsv(bytes(0xff, 0xfe, 0x61, 0, 0xe4, 0)), 'aä');
+  assert.equal(decodeCsv(bytes(0xfe, 0xff, 0, 0x61)), 'a');
+  assert.throws(() => decodeCsv(bytes(0x61, 0xe4, 0x62)), /Save it as CSV UTF-8/);
+});
+
+test('what is sent is what was shown, whatever its quotes and line ends', () => {
+  const mapping = ['client_transfer_id', '', 'metadata.note'];
+  const shown = ['a;b', 'left out', ' "quoted"\r\nsecond, line '];
+  const sent = writeSheet({ header: ['id', 'x', 'note'], rows: [shown] }, mapping);
+  assert.deepEqual(readCsv(sent), [
+    ['client_transfer_id', 'metadata.note'],
+    ['a;b', ' "quoted"\r\nsecond, line '],
+  ]);
+  assert.deepEqual(
+    findGaps(['source_amount', 'source_amount']).at(-1),
+    'Only one column for: Amount to send',
+  );
 });
 
 test('columns are guessed once each, gaps are named, and the sheet is written as mapped', () => {

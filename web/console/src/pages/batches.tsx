@@ -7,7 +7,7 @@ import { FileTrigger } from 'react-aria-components/FileTrigger';
 import type { Schemas } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
 import { formatCount } from '../format/amount.ts';
-import { readCsv } from '../format/csv-reader.ts';
+import { decodeCsv, readCsv } from '../format/csv-reader.ts';
 import { readable, type Tone } from '../format/words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
@@ -49,7 +49,7 @@ function Drop({ onOpened }: { onOpened: (opened: Opened) => void }): ReactNode {
   const open = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
     try {
-      const [header, ...rows] = readCsv(await file.text());
+      const [header, ...rows] = readCsv(decodeCsv(new Uint8Array(await file.arrayBuffer())));
       if (header === undefined || rows.length === 0) throw new SyntaxError('The file has no rows');
       if (rows.length > rowsMax) {
         const words = `The file has ${formatCount(rows.length)} rows. Send more than ${formatCount(rowsMax)} by POST /batches`;

@@ -255,7 +255,7 @@ function Identifiers({ payout }: { payout: Payout }): ReactNode {
         </dd>
         <dt>Yours</dt>
         <dd>
-          <bdi>{payout.client_transfer_id}</bdi>
+          <Foreign>{payout.client_transfer_id}</Foreign>
         </dd>
         <dt>Payer's</dt>
         <dd>

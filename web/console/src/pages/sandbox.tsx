@@ -8,7 +8,7 @@ import { decimal } from '../../../../sdk/src/decimal.ts';
 import type { Payout } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
 import { balancesQuery, useNames } from '../api/queries.ts';
-import { readAmount } from '../format/amount.ts';
+import { describeAmountFault, readAmount } from '../format/amount.ts';
 import { formatLength, formatTimeSeconds } from '../format/time.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -197,7 +197,7 @@ function Fund(): ReactNode {
             inputMode="decimal"
             value={text}
             onText={setText}
-            fault={amount === undefined ? 'Enter an amount above zero' : undefined}
+            fault={describeAmountFault(text)}
           />
         </div>
         {fund.error === null ? null : <ProblemNotice error={fund.error} />}

@@ -8,6 +8,7 @@ import { useApi, useSession } from '../api/context.tsx';
 import { formatAmount } from '../format/amount.ts';
 import { describeStatus } from '../format/words.ts';
 import { Icon, type IconName } from '../ui/icon.tsx';
+import { Foreign } from '../ui/parts.tsx';
 import { groups, sandboxSection } from './sections.ts';
 
 type Entry = { id: string; to: string; icon: IconName; label: string; note: string };
@@ -92,7 +93,9 @@ function Entries({ entries, active, onChoose }: EntriesProps): ReactNode {
           onKeyDown={() => undefined}
         >
           <Icon name={entry.icon} />
-          <bdi className="clip">{entry.label}</bdi>
+          <span className="clip">
+            <Foreign>{entry.label}</Foreign>
+          </span>
           <span className="small faint clip">{entry.note}</span>
         </div>
       ))}

@@ -1,27 +1,28 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useCallback } from 'react';
 import { SessionProvider } from '../api/context.tsx';
-import { readSession, type Session } from '../api/session.ts';
+import { readSession, type Session, sessionKey } from '../api/session.ts';
+import iconUrl from '../icon.svg';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { SecureFirst } from './secure.tsx';
 import { Shell } from './shell.tsx';
 import { SignInPage } from './sign-in.tsx';
 
-const queryKey = ['session'];
-
 /** Signs in first; what is behind it needs a session. */
 export function Root(): ReactNode {
   const queries = useQueryClient();
   const { data, error, isPending, refetch } = useQuery({
-    queryKey,
+    queryKey: sessionKey,
     queryFn: readSession,
     staleTime: 60_000,
   });
-  const onSignedOut = useCallback(() => queries.setQueryData(queryKey, null), [queries]);
+  const onSignedOut = useCallback(() => queries.setQueryData(sessionKey, null), [queries]);
   const onSignedIn = (session: Session): void => {
-    queries.setQueryData(queryKey, session);
+    // Another operator may sign in where a session ended: what the one before read stays with them.
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
+    queries.setQueryData(sessionKey, session);
   };
-  if (isPending) return null;
+  if (isPending) return <Splash />;
   if (error !== null) {
     return (
       <main className="main">
@@ -37,5 +38,15 @@ export function Root(): ReactNode {
     <SessionProvider session={data} onSignedOut={onSignedOut}>
       <Shell onSignedOut={onSignedOut} />
     </SessionProvider>
+  );
+}
+
+/** The same as in index.html, so that nothing moves when the program takes over. */
+function Splash(): ReactNode {
+  return (
+    <div className="splash">
+      <img src={iconUrl} alt="" width="56" height="56" />
+      <span>Outlay</span>
+    </div>
   );
 }

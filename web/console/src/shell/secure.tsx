@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, lazy, type ReactNode, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { changePassword, confirmTotp, proposeTotp, type Session, signOut } from '../api/session.ts';
+import { findFault } from '../ui/faults.ts';
 import { TextField } from '../ui/field.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Copy, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
@@ -81,6 +82,7 @@ function PasswordPanel({ session, onChanged }: PanelProps): ReactNode {
             isOptional
             value={current}
             onText={setCurrent}
+            fault={findFault(change.error, 'current_password')}
           />
         ) : null}
         {change.error === null ? null : <ProblemNotice error={change.error} />}
@@ -115,29 +117,15 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
     },
   });
   if (propose.data === undefined || confirm.isSuccess) {
-    const isSet = session.has_totp || confirm.isSuccess;
     return (
-      <Panel title="Second factor">
-        <div className="stack">
-          <p className="soft">
-            {isSet
-              ? 'An authenticator is set up. Setting up another one replaces it.'
-              : 'Six digits from an authenticator app, in addition to the password.'}
-          </p>
-          {propose.error === null ? null : <ProblemNotice error={propose.error} />}
-          <div className="row">
-            <Button
-              className="button"
-              onPress={() => {
-                confirm.reset();
-                propose.mutate();
-              }}
-            >
-              Set up an authenticator
-            </Button>
-          </div>
-        </div>
-      </Panel>
+      <TotpStart
+        isSet={session.has_totp || confirm.isSuccess}
+        error={propose.error}
+        onStart={() => {
+          confirm.reset();
+          propose.mutate();
+        }}
+      />
     );
   }
   const { secret, uri, proposal } = propose.data;
@@ -149,9 +137,19 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
     <Panel title="Second factor">
       <form className="stack" onSubmit={submit}>
         <NewKey secret={secret} uri={uri} />
-        <Code label="Code that the app shows" value={code} onText={setCode} />
+        <Code
+          label="Code that the app shows"
+          value={code}
+          onText={setCode}
+          fault={findFault(confirm.error, 'code')}
+        />
         {session.has_totp ? (
-          <Code label="Code of the present app" value={currentCode} onText={setCurrentCode} />
+          <Code
+            label="Code of the present app"
+            value={currentCode}
+            onText={setCurrentCode}
+            fault={findFault(confirm.error, 'current_code')}
+          />
         ) : null}
         {confirm.error === null ? null : <ProblemNotice error={confirm.error} />}
         <div className="row">
@@ -160,6 +158,28 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
           </Button>
         </div>
       </form>
+    </Panel>
+  );
+}
+
+type StartProps = { isSet: boolean; error: unknown; onStart: () => void };
+
+function TotpStart({ isSet, error, onStart }: StartProps): ReactNode {
+  return (
+    <Panel title="Second factor">
+      <div className="stack">
+        <p className="soft">
+          {isSet
+            ? 'An authenticator is set up. Setting up another one replaces it.'
+            : 'Six digits from an authenticator app, in addition to the password.'}
+        </p>
+        {error === null ? null : <ProblemNotice error={error} />}
+        <div className="row">
+          <Button className="button" onPress={onStart}>
+            Set up an authenticator
+          </Button>
+        </div>
+      </div>
     </Panel>
   );
 }
@@ -178,7 +198,12 @@ function NewKey({ secret, uri }: { secret: string; uri: string }): ReactNode {
   );
 }
 
-type CodeProps = { label: string; value: string; onText: (text: string) => void };
+type CodeProps = {
+  label: string;
+  value: string;
+  onText: (text: string) => void;
+  fault: string | undefined;
+};
 
 function Code(props: CodeProps): ReactNode {
   return (

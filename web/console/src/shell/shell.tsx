@@ -2,8 +2,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { Dialog } from 'react-aria-components/Dialog';
-import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { useSession } from '../api/context.tsx';
 import { signOut } from '../api/session.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -11,6 +9,10 @@ import { Brand, Environment, Sidebar } from './sidebar.tsx';
 
 const CommandPalette = lazy(async () => ({
   default: (await import('./command-palette.tsx')).CommandPalette,
+}));
+
+const PhoneDrawer = lazy(async () => ({
+  default: (await import('./phone-drawer.tsx')).PhoneDrawer,
 }));
 
 /** Navigation beside the page on a desk, behind a button on a phone. */
@@ -65,13 +67,9 @@ function PhoneBar({ sidebar, onSearch }: PhoneBarProps): ReactNode {
       <Button className="button plain square" aria-label="Search" onPress={onSearch}>
         <Icon name="search" />
       </Button>
-      <ModalOverlay className="scrim drawer" isOpen={isOpen} onOpenChange={setOpen} isDismissable>
-        <Modal>
-          <Dialog className="dialog" aria-label="Menu">
-            {sidebar}
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
+      <Suspense>
+        {isOpen ? <PhoneDrawer onOpenChange={setOpen}>{sidebar}</PhoneDrawer> : null}
+      </Suspense>
     </header>
   );
 }

@@ -1,13 +1,16 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu';
-import { Popover } from 'react-aria-components/Popover';
 import { useSession } from '../api/context.tsx';
 import iconUrl from '../icon.svg';
 import { Icon } from '../ui/icon.tsx';
+import { AccountName } from './account-name.tsx';
 import { groups, type Section, sandboxSection } from './sections.ts';
 import { useTheme } from './theme.ts';
+
+const AccountList = lazy(async () => ({
+  default: (await import('./account-list.tsx')).AccountList,
+}));
 
 type SidebarProps = { onSearch: () => void; onSignOut: () => void };
 
@@ -96,28 +99,20 @@ function AccountSelect(): ReactNode {
   );
 }
 
+/** The list is loaded when it is first opened: menus are a tenth of the first screen. */
 function AccountChoice(): ReactNode {
-  const { session, choose } = useSession();
   const current = useCurrentAccount();
+  const [isWanted, setWanted] = useState(false);
+  const closed = (
+    <Button className="account" aria-haspopup="menu" onPress={() => setWanted(true)}>
+      <AccountName name={current} />
+    </Button>
+  );
+  if (!isWanted) return closed;
   return (
-    <MenuTrigger>
-      <Button className="account">
-        <span>
-          <span className="small faint clip">Account</span>
-          <bdi className="clip">{current}</bdi>
-        </span>
-        <Icon name="chevron" />
-      </Button>
-      <Popover className="popover">
-        <Menu aria-label="Accounts" onAction={(key) => choose(String(key))}>
-          {session.accounts.map(({ account, name }) => (
-            <MenuItem key={account} id={account} className="option" textValue={name}>
-              <bdi className="clip">{name}</bdi>
-            </MenuItem>
-          ))}
-        </Menu>
-      </Popover>
-    </MenuTrigger>
+    <Suspense fallback={closed}>
+      <AccountList current={current} />
+    </Suspense>
   );
 }
 

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { type Exact, formatAmount } from '../format/amount.ts';
 import { formatTime, formatTimeSeconds, formatTimeShort, readTime } from '../format/time.ts';
+import { splitUnseen } from '../format/unseen.ts';
 import { describeStatus, shortenToken, type Tone } from '../format/words.ts';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -17,9 +18,25 @@ export function Amount({ value, currency }: { value: Exact; currency: string }):
   );
 }
 
-/** Text of others, isolated from the direction of what stands around it. */
+/**
+ * Text of others, isolated from the direction of what stands around it. Characters that cannot be seen, or
+ * that turn the direction of those behind them, are marked: names that look alike must not be taken for
+ * each other.
+ */
 export function Foreign({ children }: { children: string }): ReactNode {
-  return <bdi>{children}</bdi>;
+  return (
+    <bdi>
+      {splitUnseen(children).map(({ text, code }, index) =>
+        code === undefined ? (
+          text
+        ) : (
+          <span key={index} className="unseen" title="A character that cannot be seen">
+            {code}
+          </span>
+        ),
+      )}
+    </bdi>
+  );
 }
 
 const toneIcons: Readonly<Record<string, IconName>> = {

@@ -72,7 +72,15 @@ export function findGaps(mapping: Mapping): string[] {
     has('source_amount', 'destination_amount') ? '' : 'An amount',
     has('destination_currency_code') ? '' : 'The currency to arrive',
     has('delivery_type', 'destination_token') ? '' : 'The delivery or the payer',
+    ...listRepeated(mapping).map((label) => `Only one column for: ${label}`),
   ].filter((gap) => gap !== '');
+}
+
+function listRepeated(mapping: Mapping): string[] {
+  const repeated = mapping.filter((name, index) => name !== '' && mapping.indexOf(name) < index);
+  return [...new Set(repeated)].map(
+    (name) => columns.find((column) => column.name === name)?.label ?? name,
+  );
 }
 
 export function writeSheet({ rows }: Sheet, mapping: Mapping): string {
@@ -81,10 +89,10 @@ export function writeSheet({ rows }: Sheet, mapping: Mapping): string {
   return [writeCsvLine(kept.map(({ name }) => name)), ...lines].join('');
 }
 
-/** Values go to the service as they are: it reads no formulas. */
+/** Values go to the service as they were shown, with quotes where a reader could change them. */
 function writeLine(values: readonly string[]): string {
   const cells = values.map((value) =>
-    /[",;\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value,
+    /[",;\t\r\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value,
   );
   return `${cells.join(',')}\r\n`;
 }

@@ -6,7 +6,7 @@ import { decimal } from '../../../../../sdk/src/decimal.ts';
 import type { Schemas, User } from '../../api/client.ts';
 import { useApi } from '../../api/context.tsx';
 import { countriesQuery } from '../../api/queries.ts';
-import { formatAmount, formatRate, readAmount } from '../../format/amount.ts';
+import { describeAmountFault, formatAmount, formatRate, readAmount } from '../../format/amount.ts';
 import { formatTime } from '../../format/time.ts';
 import { nameDelivery } from '../../format/words.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
@@ -104,7 +104,6 @@ type AskedProps = {
 
 function AskedFields({ asked, balances, onAsked }: AskedProps): ReactNode {
   const { data: countries = [] } = useQuery(countriesQuery(useApi()));
-  const isWrong = readAmount(asked.text) === undefined;
   return (
     <>
       <SelectField
@@ -122,7 +121,7 @@ function AskedFields({ asked, balances, onAsked }: AskedProps): ReactNode {
         value={asked.text}
         onText={(text) => onAsked({ ...asked, text })}
         autoComplete="off"
-        fault={isWrong ? 'Enter an amount above zero, such as 250.00' : undefined}
+        fault={describeAmountFault(asked.text)}
       />
       <SelectField
         label="From the balance"

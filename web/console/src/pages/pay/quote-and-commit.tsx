@@ -3,14 +3,15 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { decimal } from '../../../../../sdk/src/decimal.ts';
-import type { Payout, Schemas, User } from '../../api/client.ts';
+import type { Payout, User } from '../../api/client.ts';
 import { useApi, useSession } from '../../api/context.tsx';
 import { nameUser } from '../../api/queries.ts';
 import { formatRate } from '../../format/amount.ts';
 import { formatLength, readTime } from '../../format/time.ts';
 import { TextField } from '../../ui/field.tsx';
 import { Notice, ProblemNotice } from '../../ui/notice.tsx';
-import { Amount, Foreign, Time } from '../../ui/parts.tsx';
+import { Amount, Foreign, PayoutStatus, Time } from '../../ui/parts.tsx';
+import { commitOrFind, isOutcomeUnknown, type Result } from './commit.ts';
 import type { Choice } from './destinations.ts';
 
 type Props = { user: User; choice: Choice; attributeSet: string };
@@ -88,48 +89,27 @@ function Quote({ user, payout, endsAtMs, onAgain }: QuoteProps): ReactNode {
   const leftSeconds = useCountdown(endsAtMs);
   const { user_token, payout_token } = payout;
   const commit = useMutation({
-    mutationFn: () => api.commitPayout({ user_token, payout_token }),
+    mutationFn: () => commitOrFind(api, { user_token, payout_token }),
     onSettled: () => queries.invalidateQueries({ queryKey: [api.account] }),
   });
-  if (commit.data?.status === 'success') return <Done payout={payout} result={commit.data} />;
-  const isOver = leftSeconds <= 0 || commit.data?.status === 'ex_rate_expired';
+  const outcome = commit.data;
+  if (outcome !== undefined && 'found' in outcome) return <Found payout={outcome.found} />;
+  const answer = outcome?.answer;
+  if (answer?.status === 'success') return <Done payout={payout} result={answer} />;
+  const isUnknown = isOutcomeUnknown(commit.error);
+  const isOver = leftSeconds <= 0 || answer?.status === 'ex_rate_expired';
   const words = environment === 'live' ? 'Commit: send real money' : 'Commit';
   return (
     <div className="stack">
-      <dl className="quote">
-        <div>
-          <dt>Debited from your balance</dt>
-          <dd className="big">
-            <Amount value={payout.total_debit} currency={payout.source_currency_code} />
-          </dd>
-          <dd className="small faint">
-            of which fee <Amount value={payout.fee} currency={payout.source_currency_code} />
-          </dd>
-        </div>
-        <div>
-          <dt>
-            <Foreign>{nameUser(user)}</Foreign> gets
-          </dt>
-          <dd className="big">
-            <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
-          </dd>
-          <dd className="small faint num">
-            1 {payout.source_currency_code} = {formatRate(payout.exchange_rate)}{' '}
-            {payout.destination_currency_code}
-          </dd>
-        </div>
-        <div>
-          <dt>Arrives by (UTC)</dt>
-          <dd className="big">
-            <Time value={payout.estimated_availability} />
-          </dd>
-          <dd className="small faint">{payout.payer_name}</dd>
-        </div>
-      </dl>
-      {commit.error === null ? null : <ProblemNotice error={commit.error} />}
-      {commit.data === undefined ? null : <Refused result={commit.data} />}
+      <Terms user={user} payout={payout} />
+      {commit.error === null ? null : isUnknown ? (
+        <Unknown user={user_token} payout={payout_token} />
+      ) : (
+        <ProblemNotice error={commit.error} />
+      )}
+      {answer === undefined ? null : <Refused result={answer} />}
       <div className="row">
-        {isOver ? (
+        {isOver && !isUnknown ? (
           <Button className="button primary large" onPress={onAgain}>
             Get a new quote
           </Button>
@@ -139,7 +119,7 @@ function Quote({ user, payout, endsAtMs, onAgain }: QuoteProps): ReactNode {
             isDisabled={commit.isPending}
             onPress={() => commit.mutate()}
           >
-            {commit.isPending ? 'Committing' : words}
+            {commit.isPending ? 'Committing' : isUnknown ? 'Look up the outcome' : words}
           </Button>
         )}
         <span className="num soft" role="timer">
@@ -147,6 +127,57 @@ function Quote({ user, payout, endsAtMs, onAgain }: QuoteProps): ReactNode {
         </span>
       </div>
     </div>
+  );
+}
+
+function Terms({ user, payout }: { user: User; payout: Payout }): ReactNode {
+  return (
+    <dl className="quote">
+      <div>
+        <dt>Debited from your balance</dt>
+        <dd className="big">
+          <Amount value={payout.total_debit} currency={payout.source_currency_code} />
+        </dd>
+        <dd className="small faint">
+          of which fee <Amount value={payout.fee} currency={payout.source_currency_code} />
+        </dd>
+      </div>
+      <div>
+        <dt>
+          <Foreign>{nameUser(user)}</Foreign> gets
+        </dt>
+        <dd className="big">
+          <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
+        </dd>
+        <dd className="small faint num">
+          1 {payout.source_currency_code} = {formatRate(payout.exchange_rate)}{' '}
+          {payout.destination_currency_code}
+        </dd>
+      </div>
+      <div>
+        <dt>Arrives by (UTC)</dt>
+        <dd className="big">
+          <Time value={payout.estimated_availability} />
+        </dd>
+        <dd className="small faint">{payout.payer_name}</dd>
+      </div>
+    </dl>
+  );
+}
+
+/** The service may have committed it, and no answer says so. */
+function Unknown({ user, payout }: { user: string; payout: string }): ReactNode {
+  return (
+    <Notice tone="warning" title="The outcome is not known: the payout may be committed">
+      <p>
+        The service gave no answer. Look up the outcome: it is the same payout and quote, which
+        cannot be paid twice. Do not make another payout before you know it. It is also{' '}
+        <Link to="/payouts/$user/$payout" params={{ user, payout }}>
+          on the page of the payout
+        </Link>
+        .
+      </p>
+    </Notice>
   );
 }
 
@@ -158,8 +189,6 @@ function useCountdown(endsAtMs: number): number {
   }, []);
   return Math.max(0, Math.floor((endsAtMs - nowMs) / 1000));
 }
-
-type Result = Schemas['CommitResult'];
 
 function Refused({ result }: { result: Result }): ReactNode {
   if (result.status === 'success') return null;
@@ -196,15 +225,32 @@ function Done({ payout, result }: { payout: Payout; result: Result }): ReactNode
           </p>
         )}
       </Notice>
-      <div className="row">
-        <Link
-          to="/payouts/$user/$payout"
-          params={{ user, payout: payout_token }}
-          className="button primary"
-        >
-          Open the payout and its receipt
-        </Link>
-      </div>
+      <OpenPayout user={user} payout={payout_token} />
+    </div>
+  );
+}
+
+/** Committed, though no answer said so. */
+function Found({ payout }: { payout: Payout }): ReactNode {
+  const { user_token: user, payout_token, status } = payout;
+  return (
+    <div className="stack" role="status">
+      <Notice tone="success" icon="checkCircle" title="Committed, although the answer was lost">
+        <p>
+          The payout was found: <PayoutStatus status={status} />
+        </p>
+      </Notice>
+      <OpenPayout user={user} payout={payout_token} />
+    </div>
+  );
+}
+
+function OpenPayout({ user, payout }: { user: string; payout: string }): ReactNode {
+  return (
+    <div className="row">
+      <Link to="/payouts/$user/$payout" params={{ user, payout }} className="button primary">
+        Open the payout and its receipt
+      </Link>
     </div>
   );
 }

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { openStage, picture, type Stage, settle } from './kit.ts';
+
+/** What a person meets when something goes wrong: answers that are lost, sessions that end. */
+
+let stage: Stage;
+
+before(async () => {
+  stage = await openStage();
+});
+after(() => stage?.close());
+
+/** As far as the quote, for a new recipient. */
+async function quote(page: Page): Promise<void> {
+  await page.goto(`${stage.service.baseUrl}/console/pay`);
+  await page.getByRole('button', { name: 'New recipient' }).click();
+  await page.getByLabel('First name').fill('Ana');
+  await page.getByLabel('Last name').fill('G\u202Emez');
+  await page.getByLabel('Email').fill('ana@example.com');
+  await page.getByLabel('Country').selectOption('MEX');
+  await page.getByRole('button', { name: 'Create and continue' }).click();
+  const amount = page.getByLabel('Amount to send');
+  await amount.fill('10,50');
+  await page.getByText('The amount must have its decimals behind a point').waitFor();
+  await picture(page, 'amount-refused');
+  await amount.fill('10.50');
+  await page.getByText('Sandbox Savings Bank Mexico').first().click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByLabel('CLABE').fill('032180000118359719');
+  await page.getByRole('button', { name: 'Check and continue' }).click();
+  await page.getByRole('button', { name: 'Get a quote' }).click();
+  await page.getByText(/The price holds for/).waitFor();
+}
+
+type Listed = { status: string; source_amount: unknown };
+
+test('a commit whose answer is lost is looked up, and pays once', async () => {
+  const { page } = stage.owner;
+  const { demo } = stage.service;
+  await quote(page);
+  await page.getByText('U+202E').first().waitFor();
+  let isLost = true;
+  const commits: string[] = [];
+  // The service does its work, and nothing of its answers arrives.
+  await page.route(/\/payout\/[^/?]+\/[^/?]+$/, async (route) => {
+    const request = route.request();
+    if (request.method() !== 'GET') commits.push(request.url());
+    if (!isLost) return route.continue();
+    if (request.method() !== 'GET') await route.fetch();
+    return route.abort('connectionreset');
+  });
+  await page.getByRole('button', { name: 'Commit', exact: true }).click();
+  await page.getByText('The outcome is not known').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Get a new quote' }).count(), 0);
+  await picture(page, 'outcome-unknown');
+  isLost = false;
+  await page.getByRole('button', { name: 'Look up the outcome' }).click();
+  await page.getByRole('link', { name: 'Open the payout and its receipt' }).waitFor();
+  assert.equal(new Set(commits).size, 1, 'always the same payout');
+  const { body } = await demo.get<Listed[]>('/payout');
+  const paid = body.filter(({ status }) => status !== 'PENDING');
+  assert.equal(paid.length, 1);
+  await page.unrouteAll({ behavior: 'wait' });
+});
+
+test('a session that ended leads to the form to sign in, and back to the page', async () => {
+  const { page, context } = stage.owner;
+  const { baseUrl } = stage.service;
+  // A page of the operators' part, and one of the clients' part of the API.
+  for (const path of ['/rails', '/payouts?status=COMPLETED']) {
+    await page.goto(`${baseUrl}/console${path}`);
+    await settle(page);
+    const cookies = await context.cookies();
+    await context.clearCookies();
+    await page.getByRole('link', { name: 'Audit' }).first().hover();
+    await page.getByRole('link', { name: 'Exceptions' }).first().click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    assert.match(page.url(), /\/console\/exceptions$/);
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await picture(page, 'session-ended');
+    await context.addCookies(cookies);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Exceptions' }).waitFor();
+  }
+});

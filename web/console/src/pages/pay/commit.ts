@@ -1,0 +1,40 @@
+import { ProblemError } from '../../../../../sdk/src/errors.ts';
+import type { Api, Payout, Schemas } from '../../api/client.ts';
+
+/** One commit of one quote, whose answer can be lost on its way. */
+
+export type Result = Schemas['CommitResult'];
+
+/** The service's answer, or what was found where there was none. */
+export type Outcome = { answer: Result } | { found: Payout };
+
+type Which = { user_token: string; payout_token: string };
+type Service = Pick<Api, 'commitPayout' | 'getPayout'>;
+
+/**
+ * A refusal is known. Without an answer, or with one that says no more than to try later, the payout may be
+ * committed: by this request, or by the one before it.
+ */
+export function isOutcomeUnknown(error: unknown): boolean {
+  if (error === null || error === undefined) return false;
+  return !(error instanceof ProblemError) || error.status >= 500 || error.retryable;
+}
+
+/**
+ * Commits, and where no answer says what became of it, asks for the payout. It is the same payout each
+ * time, so a second commit cannot pay twice; another quote could, so it has to wait for the outcome.
+ *
+ * @throws OutlayError: the outcome is not known, or the service refused.
+ */
+export async function commitOrFind(api: Service, which: Which): Promise<Outcome> {
+  try {
+    return { answer: await api.commitPayout(which) };
+  } catch (error) {
+    const isRepeated = error instanceof ProblemError && error.code === 'duplicate_transfer';
+    if (!isRepeated && !isOutcomeUnknown(error)) throw error;
+    const payout = await api.getPayout(which);
+    // Still a quote. The commit can be on its way, so this is no proof that it will not be paid.
+    if (payout.status === 'PENDING') throw error;
+    return { found: payout };
+  }
+}

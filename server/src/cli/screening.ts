@@ -1,15 +1,15 @@
 import { RefusedCommand } from '../config.ts';
-import { AppError } from '../core/errors.ts';
 import { importSanctionsLists } from '../environment/imports.ts';
 import { decideScreenedPayout } from '../rules/screening-decisions.ts';
 import { listEvidence } from '../screening/evidence.ts';
 import { listPayoutScreenings } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
-import { findAccountOfUser } from '../users/users.ts';
+import { clearanceCommands } from './clearance.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
 import { flag, oneOf, payout, reason, user } from './options.ts';
 import { getPayoutKey } from './payout.ts';
+import { getUserKey } from './user-key.ts';
 
 const subject = { user: user.optional(), payout: payout.optional() };
 const checkSubject = (given: { user?: string | undefined; payout?: string | undefined }) =>
@@ -62,9 +62,13 @@ export const screeningCommands = [
   defineCommand({
     name: 'screening decide',
     permission: 'comply',
-    about: 'decide about the hits of a user, or of a payout that was found too late to be stopped',
+    about:
+      'decide about the hits of a user, or of a payout that was found too late to be stopped; ' +
+      'to clear a user may need two persons',
     options: { ...subject, decision: oneOf('decision', ['cleared', 'confirmed']), reason },
     check: checkSubject,
+    approval: (_context, { user: userId, decision }) =>
+      userId !== undefined && decision === 'cleared' ? { policy: 'screening' } : undefined,
     run: async (context, { user: userId, payout: payoutId, ...values }) => {
       const given = { ...values, decidedBy: context.operator.name };
       if (payoutId === undefined) return decideUser(context, userId ?? '', given);
@@ -72,6 +76,7 @@ export const screeningCommands = [
       return { result: 'done' };
     },
   }),
+  ...clearanceCommands,
 ];
 
 async function decideUser(
@@ -92,11 +97,4 @@ async function decideUser(
     case 'stale':
       throw new RefusedCommand('the user was screened again: read the new result, then decide');
   }
-}
-
-/** @throws AppError not_found. */
-export async function getUserKey({ db, name }: CommandContext, userId: string) {
-  const accountId = await findAccountOfUser(db.system, userId);
-  if (accountId === undefined) throw new AppError('not_found', `user not found in ${name}`);
-  return { accountId, userId };
 }

@@ -2,6 +2,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import { sealEvidence } from './evidence.ts';
 import {
   describeEntry,
+  entryVersionOf,
   type Hit,
   type HitEvidence,
   nameFields,
@@ -184,7 +185,7 @@ type ScreenedSubject = {
 
 /**
  * A name that a person cleared stays cleared for the recipient while all its hits are among the
- * cleared ones, with no higher score. The address of a wallet identifies it, so a wallet is cleared
+ * cleared ones, and their entries have not changed. The address of a wallet identifies it, so a wallet is cleared
  * for its payout only.
  */
 async function addCleared(session: Session, screened: readonly ScreenedSubject[]): Promise<void> {
@@ -199,17 +200,13 @@ async function addCleared(session: Session, screened: readonly ScreenedSubject[]
 
 function isCovered({ payout, hits }: ScreenedSubject, row: ClearedRow): boolean {
   const isOwn = row.payout_id === payout.payoutId;
-  const cleared = new Map(row.hits.map((hit) => [nameHit(hit), hit.scorePermille]));
+  const cleared = new Set(row.hits.map(nameHit));
   return hits.every(
-    (hit) =>
-      (isOwn || hit.matchedOn.field !== 'wallet') &&
-      hit.scorePermille <= (cleared.get(nameHit(hit)) ?? -1),
+    (hit) => (isOwn || hit.matchedOn.field !== 'wallet') && cleared.has(nameHit(hit)),
   );
 }
 
-function nameHit({ list, entryId, matchedOn }: Hit): string {
-  return `${list} ${entryId} ${matchedOn.field}`;
-}
+const nameHit = (hit: Hit): string => `${entryVersionOf(hit)} ${hit.matchedOn.field}`;
 
 function isPassed({ recipient, hits, cleared }: ScreenedSubject): boolean {
   return !recipient.isBlocked && (hits.length === 0 || cleared !== undefined);

@@ -209,6 +209,7 @@ function describeReview(
   return {
     list: nameReview,
     entryId: obfuscation,
+    entryHash: '',
     name: obfuscationTexts[obfuscation],
     kind: isCompany ? 'organisation' : 'person',
     programmes: [],

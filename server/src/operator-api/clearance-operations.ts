@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { count, defineOperation, list, optionalText, text, toList, yes } from './operation.ts';
+
+/** Entries of sanctions lists that were cleared for recipients. */
+
+const clearance = z
+  .object({
+    clearance: text('The clearance'),
+    account: text('The account'),
+    user_token: text('The recipient'),
+    entry: text('List and number of the entry'),
+    entry_name: text('The primary name of the entry'),
+    state: z
+      .enum(['in_force', 'changed', 'expired', 'ended'])
+      .describe('`changed`: the entry says something else now, so that it holds payouts again'),
+    reason: optionalText('Why; null where the data of the recipient was erased'),
+    cleared_by: text('The operator who cleared it'),
+    cleared_at: text('When, UTC'),
+    until: text('Until when, UTC'),
+    ended_by: optionalText('Who ended it before its date'),
+    ended_at: optionalText('When it was ended before its date, UTC'),
+  })
+  .meta({ id: 'Clearance' });
+
+export const clearanceOperations = () => [
+  defineOperation({
+    command: 'screening clearances',
+    method: 'GET',
+    path: '/operator/clearances',
+    operationId: 'listClearances',
+    summary: 'List the entries of sanctions lists that were cleared for recipients',
+    result: list(clearance).meta({ id: 'Clearances' }),
+    shape: toList,
+    refusals: [404],
+  }),
+  defineOperation({
+    command: 'screening clear',
+    method: 'POST',
+    path: '/operator/clearances',
+    operationId: 'clearEntries',
+    summary: 'Clear entries of sanctions lists for a recipient until a date',
+    description:
+      'A clearance ends early when the entry or the data of the recipient changes. A payout that is held already needs its own decision.',
+    result: z
+      .object({
+        cleared: count('How many entries'),
+        covered: yes('Whether all hits of the recipient are cleared now'),
+      })
+      .meta({ id: 'ClearedEntries' }),
+    refusals: [404, 409],
+  }),
+  defineOperation({
+    command: 'screening end-clearance',
+    method: 'POST',
+    path: '/operator/clearances/{clearance}/end',
+    operationId: 'endClearance',
+    summary: 'End a clearance before its date',
+    result: z.object({}).meta({ id: 'EndedClearance' }),
+    shape: () => ({}),
+    refusals: [404, 409],
+  }),
+];

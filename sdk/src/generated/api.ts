@@ -4720,7 +4720,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20ac1-98b9-7290-bd3d-abf74c6c231a
+                 * @example 01a20acc-2d3b-740f-9f88-cc65dcd5cb04
                  */
                 balance_token: string;
             };
@@ -4762,7 +4762,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20ac1-98b9-7290-bd3d-abf74c6c231a
+                 * @example 01a20acc-2d3b-740f-9f88-cc65dcd5cb04
                  */
                 balance_token: string;
             };
@@ -4899,7 +4899,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -4929,7 +4929,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -4964,7 +4964,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-a83f-723d-9cbc-763f6173b291
+                 * @example usr_01a20acc-516b-77b1-b08b-3d2ec96c7e9b
                  */
                 user_token: string;
             };
@@ -4997,7 +4997,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -5028,7 +5028,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -5085,7 +5085,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -5115,7 +5115,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -5272,7 +5272,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
@@ -5312,7 +5312,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
@@ -5354,7 +5354,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
@@ -5416,7 +5416,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -5449,7 +5449,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -5495,12 +5495,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20ac1-9d3b-76be-877c-8dfbb41ebbe7
+                 * @example payout_01a20acc-352b-72f7-bcd3-d427b9220675
                  */
                 payout_token: string;
             };
@@ -5533,12 +5533,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20ac1-9d3b-76be-877c-8dfbb41ebbe7
+                 * @example payout_01a20acc-352b-72f7-bcd3-d427b9220675
                  */
                 payout_token: string;
             };
@@ -5575,12 +5575,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20ac1-9d3b-76be-877c-8dfbb41ebbe7
+                 * @example payout_01a20acc-352b-72f7-bcd3-d427b9220675
                  */
                 payout_token: string;
             };
@@ -5635,12 +5635,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20ac1-9d3b-76be-877c-8dfbb41ebbe7
+                 * @example payout_01a20acc-352b-72f7-bcd3-d427b9220675
                  */
                 payout_token: string;
             };
@@ -5670,12 +5670,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20ac1-9da8-76f1-993b-03d87488cd20
+                 * @example payout_01a20acc-35d4-7027-9cda-01a3a0ac3304
                  */
                 payout_token: string;
             };
@@ -5793,7 +5793,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -5888,12 +5888,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20ac1-a646-7378-b8ca-ba2e1e39c190
+                 * @example payout_01a20acc-4afd-7518-b060-ae420e549f35
                  */
                 payout_token: string;
             };
@@ -5957,7 +5957,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20ac1-a65f-7077-ba3b-dac7f3097c16
+                 * @example proposal_01a20acc-4b2b-727e-8762-bdf28d9ff37d
                  */
                 proposal_token: string;
             };
@@ -5987,7 +5987,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20ac1-a65f-7077-ba3b-dac7f3097c16
+                 * @example proposal_01a20acc-4b2b-727e-8762-bdf28d9ff37d
                  */
                 proposal_token: string;
             };
@@ -6018,7 +6018,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20ac1-a65f-7077-ba3b-dac7f3097c16
+                 * @example proposal_01a20acc-4b2b-727e-8762-bdf28d9ff37d
                  */
                 proposal_token: string;
             };
@@ -6065,7 +6065,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -6192,7 +6192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -6223,7 +6223,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };
@@ -6258,12 +6258,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a20ac1-a59b-72bc-bfdd-71ebc538bd54
+                 * @example link_01a20acc-48fa-77b9-9fa5-00b42dd7bc4e
                  */
                 link_token: string;
             };
@@ -6291,12 +6291,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20ac1-9d3b-76be-877c-8dfbb41ebbe7
+                 * @example payout_01a20acc-352b-72f7-bcd3-d427b9220675
                  */
                 payout_token: string;
             };
@@ -6430,7 +6430,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20ac1-a7a4-7619-b442-8aca0691b806
+                 * @example batch_01a20acc-4ec8-74e7-b979-1bc2adf8ca7b
                  */
                 batch_token: string;
             };
@@ -6462,7 +6462,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20ac1-a7a4-7619-b442-8aca0691b806
+                 * @example batch_01a20acc-4ec8-74e7-b979-1bc2adf8ca7b
                  */
                 batch_token: string;
             };
@@ -6509,7 +6509,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20ac1-a7a4-7619-b442-8aca0691b806
+                 * @example batch_01a20acc-4ec8-74e7-b979-1bc2adf8ca7b
                  */
                 batch_token: string;
             };
@@ -6537,7 +6537,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20ac1-a7a4-7619-b442-8aca0691b806
+                 * @example batch_01a20acc-4ec8-74e7-b979-1bc2adf8ca7b
                  */
                 batch_token: string;
             };
@@ -6568,7 +6568,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20ac1-a7a4-7619-b442-8aca0691b806
+                 * @example batch_01a20acc-4ec8-74e7-b979-1bc2adf8ca7b
                  */
                 batch_token: string;
             };
@@ -6599,7 +6599,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20ac1-a7ec-7491-8791-96f25c1f6fd7
+                 * @example batch_01a20acc-5025-70b4-8e51-0fda66ca0484
                  */
                 batch_token: string;
             };
@@ -6737,7 +6737,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -6767,7 +6767,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -6802,7 +6802,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -6837,7 +6837,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -6868,7 +6868,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -6899,7 +6899,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -6930,7 +6930,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -6961,7 +6961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -7007,7 +7007,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
             };
@@ -7035,12 +7035,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20ac1-a6cd-74e9-9dd1-596f46cc50ca
+                 * @example webhook_01a20acc-4ba4-7677-aa68-18d672da4cc1
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20ac1-a6da-70fb-8c3d-fb7110b5b94c
+                 * @example delivery_01a20acc-4bd8-73e2-bac4-4a1f1c605284
                  */
                 delivery_token: string;
             };
@@ -7178,7 +7178,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20ac1-9d3b-76be-877c-8dfbb41ebbe7
+                 * @example payout_01a20acc-352b-72f7-bcd3-d427b9220675
                  */
                 payout_token: string;
             };
@@ -7213,7 +7213,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20ac1-9c3d-7300-83f9-31de76e767be
+                 * @example usr_01a20acc-33c4-760b-bf26-a69f9611e883
                  */
                 user_token: string;
             };

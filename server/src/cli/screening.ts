@@ -1,5 +1,12 @@
 import { RefusedCommand } from '../config.ts';
+import { formatToken } from '../core/ids.ts';
 import { importSanctionsLists } from '../environment/imports.ts';
+import {
+  findRescreeningProgress,
+  listWaitingPayouts,
+  listWaitingRecipients,
+  type RescreeningProgress,
+} from '../rules/recipient-rescreening.ts';
 import { decideScreenedPayout } from '../rules/screening-decisions.ts';
 import { listEvidence } from '../screening/evidence.ts';
 import { listPayoutScreenings } from '../screening/payout-screenings.ts';
@@ -7,7 +14,7 @@ import { findScreening, recordDecision } from '../screening/records.ts';
 import { clearanceCommands } from './clearance.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
-import { flag, oneOf, payout, reason, user } from './options.ts';
+import { flag, limit, oneOf, payout, reason, user } from './options.ts';
 import { getPayoutKey } from './payout.ts';
 import { getUserKey } from './user-key.ts';
 
@@ -76,8 +83,40 @@ export const screeningCommands = [
       return { result: 'done' };
     },
   }),
+  defineCommand({
+    name: 'screening waiting',
+    permission: 'read',
+    about: 'list recipients with undecided hits, and how far the pass over all recipients is',
+    options: { limit: limit.optional() },
+    run: async (context, { limit: count = 100 }) => {
+      const { system } = context.db;
+      const progress = await findRescreeningProgress(system);
+      const recipients = await listWaitingRecipients(system, count);
+      const payouts = await listWaitingPayouts(system, count);
+      return {
+        progress: progress === undefined ? null : describeProgress(progress),
+        recipients: recipients.map(({ userId, accountId, sequence, entries, screenedAt }) => ({
+          account: accountId,
+          user_token: formatToken('user', userId),
+          result: sequence,
+          entries,
+          screened_at: screenedAt,
+        })),
+        payouts: payouts.map(({ account_id: account, payout_id: id, ...row }) => ({
+          account,
+          payout_token: formatToken('payout', id),
+          ...row,
+        })),
+      };
+    },
+  }),
   ...clearanceCommands,
 ];
+
+function describeProgress(progress: RescreeningProgress) {
+  const { startedAt, finishedAt, screened, hits, remaining } = progress;
+  return { started_at: startedAt, finished_at: finishedAt, screened, hits, remaining };
+}
 
 async function decideUser(
   context: CommandContext,

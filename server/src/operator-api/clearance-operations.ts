@@ -22,7 +22,52 @@ const clearance = z
   })
   .meta({ id: 'Clearance' });
 
+const waiting = z
+  .object({
+    progress: z
+      .object({
+        started_at: text('When the lists changed, UTC'),
+        finished_at: optionalText('When the last recipient was screened, UTC'),
+        screened: text('How many recipients were screened so far'),
+        hits: text('How many of them had an undecided hit'),
+        remaining: text('How many recipients are left'),
+      })
+      .nullable()
+      .describe('Of the pass over all recipients; null before the first'),
+    recipients: z
+      .array(
+        z.object({
+          account: text('The account'),
+          user_token: text('The recipient'),
+          result: count('The number of the result'),
+          entries: text('List and number of each entry, with spaces between them'),
+          screened_at: text('When, UTC'),
+        }),
+      )
+      .describe('With a hit that nobody has decided about, oldest first'),
+    payouts: z
+      .array(
+        z.object({
+          account: text('The account'),
+          payout_token: text('The payout'),
+          entries: text('List and number of each entry, with spaces between them'),
+          screened_at: text('When, UTC'),
+        }),
+      )
+      .describe('Scheduled payouts with a hit in their details, oldest first'),
+  })
+  .meta({ id: 'WaitingScreenings' });
+
 export const clearanceOperations = () => [
+  defineOperation({
+    command: 'screening waiting',
+    method: 'GET',
+    path: '/operator/screenings/waiting',
+    operationId: 'listWaitingScreenings',
+    summary: 'List recipients and scheduled payouts with undecided hits',
+    description: 'They are found when a list changes, before the next payout.',
+    result: waiting,
+  }),
   defineOperation({
     command: 'screening clearances',
     method: 'GET',

@@ -19,8 +19,10 @@ import {
 import type { AttributeType } from '../attributes/field.ts';
 import { getProfile } from '../attributes/requirements.ts';
 import { decidePayout, listExceptions } from '../exceptions/decisions.ts';
+import type { NewSchedule } from '../payouts/schedules.sql.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { listPayoutScreenings, wasScreened } from '../screening/payout-screenings.ts';
+import { listWaitingPayouts } from './recipient-rescreening.ts';
 import { createRescreening } from './rescreening.ts';
 import { createRules } from './rules.ts';
 import { decideScreenedPayout } from './screening-decisions.ts';
@@ -105,10 +107,16 @@ function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
   };
 }
 
-type To = { country: string; deliveryType: string; currency: string; values: AttributeValues };
+type To = {
+  country: string;
+  deliveryType: string;
+  currency: string;
+  values: AttributeValues;
+  schedule?: NewSchedule;
+};
 
 /** A committed payout with stored attributes. */
-async function payTo(owner: Owner, { country, deliveryType, currency, values }: To) {
+async function payTo(owner: Owner, { country, deliveryType, currency, values, ...more }: To) {
   const payer = sandboxCatalogue
     .payersIn(country)
     .find((one) => one.deliveryType === deliveryType && one.currencies.includes(currency));
@@ -137,6 +145,7 @@ async function payTo(owner: Owner, { country, deliveryType, currency, values }: 
     countryCode: country,
     destinationToken: payer.destinationToken,
     destinationCurrency: currency,
+    ...more,
   });
 }
 
@@ -289,6 +298,39 @@ describe('when a list changes, a payout', () => {
     await kit.rescreen();
     assert.equal((await money.payout(payout.payoutId)).status, 'HOLD');
     await load(withWallet);
+  });
+
+  it('that is scheduled waits for a decision before its time, and is not touched', async () => {
+    const kit = open();
+    const owner = await createOwner();
+    const hourMs = 3_600_000;
+    const nowMs = money.clock.nowMs();
+    const payout = await payTo(owner, {
+      country: 'CHN',
+      deliveryType: 'BANK_DEPOSIT',
+      currency: 'CNY',
+      values: { BankAccountNumber: '6212345678901232', BankAccountName: 'PRZYBYLOWSKY JAN' },
+      schedule: {
+        scheduledFor: '2030-01-01',
+        runsAt: new Date(nowMs + hourMs),
+        deadlineAt: new Date(nowMs + 3 * hourMs),
+        givenSide: 'source',
+        maxSourceMinor: undefined,
+        minDestinationMinor: undefined,
+      },
+    });
+    await kit.rescreen();
+    const { system } = money.db;
+    assert.deepEqual(await listWaitingPayouts(system, 10), []);
+    await load(asFile([...sdnLines, walletLine, sdnLine({ id: 303, name: 'PRZYBYLOWSKY, Jan' })]));
+    await kit.rescreen();
+    const [waiting] = await listWaitingPayouts(system, 10);
+    assert.deepEqual([waiting?.payout_id, waiting?.entries], [payout.payoutId, 'ofac_sdn/303']);
+    assert.equal((await money.payout(payout.payoutId)).status, 'SCHEDULED');
+    assert.equal(await findException(payout), undefined);
+    await load(withWallet);
+    await kit.rescreen();
+    assert.deepEqual(await listWaitingPayouts(system, 10), []);
   });
 
   it('that a person has released is left alone', async () => {

@@ -185,6 +185,24 @@ create policy own_account on screenings using (account_id = current_account());
 create trigger append_only before update or delete or truncate on screenings
   for each statement execute function refuse_change('screening results are immutable');
 
+-- One row: the pass over all stored recipients after the last change of the lists or the threshold.
+create table screening_rounds (
+  id boolean primary key default true check (id),
+  list_fingerprint bytea not null check (length(list_fingerprint) = 32),
+  threshold_permille smallint not null check (threshold_permille between 1 and 1000),
+  -- The last recipient that was screened.
+  after_account uuid not null default '00000000-0000-0000-0000-000000000000',
+  after_user uuid not null default '00000000-0000-0000-0000-000000000000',
+  -- Grows with each claim of a portion; one process works at a time, until its lease ends.
+  fence integer not null default 0,
+  lease_until timestamptz,
+  screened bigint not null default 0,
+  -- Recipients with a hit that no person has decided about.
+  hits bigint not null default 0,
+  started_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz
+);
+
 -- Entries of lists that a person found not to be about a recipient. Each is bound to the content of
 -- the entry and to the data of the recipient that were compared: a change of either asks again.
 create table screening_clearances (

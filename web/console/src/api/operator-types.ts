@@ -183,6 +183,19 @@ export type Clearance = {
   until: string;
 };
 
+/** What a change of the lists found before a payout. */
+export type WaitingScreenings = {
+  progress: { screened: string; remaining: string; finished_at: string | null } | null;
+  recipients: {
+    account: string;
+    user_token: string;
+    result: number;
+    entries: string;
+    screened_at: string;
+  }[];
+  payouts: { account: string; payout_token: string; entries: string; screened_at: string }[];
+};
+
 export type BankEntry = {
   entry: string;
   booked_on: string;

@@ -13,6 +13,7 @@ import { ExceptionFacts } from './exceptions.tsx';
 import { Clearances, ClearUntil } from './screening/clearances.tsx';
 import { Evidence } from './screening/evidence.tsx';
 import { readMember } from './screening/members.ts';
+import { Waiting } from './screening/waiting.tsx';
 
 /** Payouts that a sanctions list holds, with the evidence; and what is known of any recipient. */
 export function Screening(): ReactNode {
@@ -26,6 +27,7 @@ export function Screening(): ReactNode {
         {of === undefined ? (
           <>
             <Loaded query={asked}>{({ data }) => <Hits rows={data} />}</Loaded>
+            <Waiting />
             <Clearances />
           </>
         ) : (

@@ -8,6 +8,7 @@ const liveColumns = {
   payout_id: column.uuid,
   user_id: column.uuid,
   status: column.text,
+  country: column.text,
   attr_set_id: nullable(column.uuid),
   attributes: nullable(column.bytes),
   data_key: column.bytes,
@@ -41,7 +42,7 @@ const selectLive = defineQuery({
       order by account_id, payout_id
       limit $3
     )
-    select live.account_id, live.payout_id, p.user_id, p.status, p.attr_set_id,
+    select live.account_id, live.payout_id, p.user_id, p.status, p.country, p.attr_set_id,
       with_version(v.version, v.sealed) as attributes, u.data_key,
       with_version(u.version, u.sealed) as person, u.country as user_country,
       p.status in ('SCHEDULED', 'PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')

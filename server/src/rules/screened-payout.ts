@@ -17,7 +17,10 @@ export type ScreenedRow = Pick<
   | 'user_country'
   | 'attr_set_id'
   | 'attributes'
->;
+> & {
+  /** Where it is delivered. */
+  readonly country: string;
+};
 
 export function readScreenedPayout(keys: KeyRing, row: ScreenedRow): PayoutToScreen {
   const owner = { accountId: row.account_id, userId: row.user_id };
@@ -31,6 +34,7 @@ export function readScreenedPayout(keys: KeyRing, row: ScreenedRow): PayoutToScr
     accountId: row.account_id,
     payoutId: row.payout_id,
     userId: row.user_id,
+    destinationCountry: row.country,
     attributes,
     person: describePerson(person, row.user_country),
   };

@@ -24,7 +24,7 @@ import type { RailAnswer } from '../rails/contract/contract.ts';
 import { listPayoutScreenings, wasScreened } from '../screening/payout-screenings.ts';
 import { listWaitingPayouts } from './recipient-rescreening.ts';
 import { createRescreening } from './rescreening.ts';
-import { createRules } from './rules.ts';
+import { createRules, type ScreeningSettings } from './rules.ts';
 import { decideScreenedPayout } from './screening-decisions.ts';
 
 /** Screening of payouts before they are sent, and while they are in flight when a list changes. */
@@ -37,8 +37,14 @@ const walletLine = sdnLine({
   type: 'individual',
   remarks: `DOB 1990; Digital Currency Address - ETH ${wallet}.`,
 });
-const withWallet = asFile([...sdnLines, walletLine]);
-const withUserName = asFile([...sdnLines, walletLine, sdnLine({ id: 301, name: 'GOMEZ, Ana' })]);
+const bankLine = sdnLine({ id: 304, name: 'OSTSEE LICHTBANK', remarks: 'SWIFT/BIC OLIBDEFF.' });
+const withWallet = asFile([...sdnLines, walletLine, bankLine]);
+const withUserName = asFile([
+  ...sdnLines,
+  walletLine,
+  bankLine,
+  sdnLine({ id: 301, name: 'GOMEZ, Ana' }),
+]);
 
 let money: MoneyTest;
 before(async () => {
@@ -58,10 +64,13 @@ const screening = {
   thresholdPermille: 870,
   ageMsMax: Number.MAX_SAFE_INTEGER,
 };
+const blocking = { ...screening, blockedCountries: ['CHN'] };
 const createOwner = () => money.createOwner({ USD: 10_000_000n });
 
-function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
-  const { send = { outcome: 'paid' }, cancel } = answers;
+type Answers = { send?: RailAnswer; cancel?: RailAnswer; screening?: ScreeningSettings };
+
+function open(answers: Answers = {}) {
+  const { send = { outcome: 'paid' }, cancel, screening: settings = screening } = answers;
   const fake = createFakeRail(({ kind }) => (kind === 'send' ? send : { outcome: 'accepted' }));
   const cancels: string[] = [];
   const rail = {
@@ -73,7 +82,7 @@ function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
       },
     }),
   };
-  const base = { db: money.db, keys: money.keys, screening, realNowMs: Date.now };
+  const base = { db: money.db, keys: money.keys, screening: settings, realNowMs: Date.now };
   const rates = createRates({});
   const rules = createRules({ ...base, rates: () => rates, limits: [] });
   assert.ok(rules !== undefined);
@@ -164,6 +173,10 @@ const payCard = (owner: Owner, holder: string) =>
     values: { BankAccountNumber: '6212345678901232', BankAccountName: holder },
   });
 
+/** In euros to Germany. */
+const payBank = (owner: Owner, values: AttributeValues) =>
+  payTo(owner, { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR', values });
+
 async function findException({ payoutId }: CommittedPayout) {
   const query = { accountId: undefined, includesClosed: false, count: 1000 };
   const rows = await listExceptions(money.db, query);
@@ -202,6 +215,31 @@ describe('before it is sent, a payout', () => {
     assert.match((await findException(mixed))?.detail ?? '', /mixed_scripts .*BankAccountName/);
     const same = await payCard(await createOwner(), 'GÓMEZ Ana');
     assert.equal(await kit.settle(same), 'COMPLETED');
+  });
+
+  it('to a branch of a listed bank is held each time, whatever the name of the bank', async () => {
+    const kit = open();
+    const owner = await createOwner();
+    const payout = await payBank(owner, { SWIFT: 'OLIBDEFFXXX' });
+    assert.equal(await kit.settle(payout), 'HOLD');
+    assert.equal((await findException(payout))?.detail, 'ofac_sdn 304 (1000/1000, bank code)');
+    assert.equal(await kit.release(payout), 'done');
+    assert.equal(await kit.settle(payout), 'COMPLETED');
+    assert.equal(await kit.settle(await payBank(owner, { SWIFT: 'OLIBDEFF' })), 'HOLD');
+    assert.equal(await kit.settle(await payBank(owner, { SWIFT: 'DEUTDEFF' })), 'COMPLETED');
+  });
+
+  it('to a blocked country is held each time', async () => {
+    const kit = open({ screening: blocking });
+    const owner = await createOwner();
+    const card = await payCard(owner, 'GÓMEZ Ana');
+    assert.equal(await kit.settle(card), 'HOLD');
+    const detail = 'blocked_countries CHN (1000/1000, country)';
+    assert.equal((await findException(card))?.detail, detail);
+    assert.equal(await kit.release(card), 'done');
+    assert.equal(await kit.settle(card), 'COMPLETED');
+    assert.equal(await kit.settle(await payCard(owner, 'GÓMEZ Ana')), 'HOLD');
+    assert.equal(await kit.settle(await payBank(owner, { SWIFT: 'DEUTDEFF' })), 'COMPLETED');
   });
 
   it('is not held again for a name that a person cleared, and is for a wallet', async () => {
@@ -322,7 +360,9 @@ describe('when a list changes, a payout', () => {
     await kit.rescreen();
     const { system } = money.db;
     assert.deepEqual(await listWaitingPayouts(system, 10), []);
-    await load(asFile([...sdnLines, walletLine, sdnLine({ id: 303, name: 'PRZYBYLOWSKY, Jan' })]));
+    await load(
+      asFile([...sdnLines, walletLine, bankLine, sdnLine({ id: 303, name: 'PRZYBYLOWSKY, Jan' })]),
+    );
     await kit.rescreen();
     const [waiting] = await listWaitingPayouts(system, 10);
     assert.deepEqual([waiting?.payout_id, waiting?.entries], [payout.payoutId, 'ofac_sdn/303']);
@@ -339,7 +379,9 @@ describe('when a list changes, a payout', () => {
     assert.equal(await kit.settle(payout), 'HOLD');
     assert.equal(await kit.release(payout), 'done');
     assert.equal(await kit.settle(payout), 'PROCESSING');
-    await load(asFile([...sdnLines, walletLine, sdnLine({ id: 302, name: 'NOWAKOWSKY, Pe' })]));
+    await load(
+      asFile([...sdnLines, walletLine, bankLine, sdnLine({ id: 302, name: 'NOWAKOWSKY, Pe' })]),
+    );
     await kit.rescreen();
     assert.equal(await kit.settle(payout), 'PROCESSING');
     assert.equal(await findException(payout), undefined);

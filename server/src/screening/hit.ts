@@ -77,7 +77,14 @@ export const hit = z.object({
   scorePermille: z.int(),
   /** Which name of the person resembles which name of the entry, and what else was compared. */
   matchedOn: z.object({
-    field: z.enum(['person_name', 'business_name', 'wallet', ...nameFields]),
+    field: z.enum([
+      'person_name',
+      'business_name',
+      'wallet',
+      'bank_code',
+      'country',
+      ...nameFields,
+    ]),
     /** Of a wallet: its currency and address as listed. */
     listedName: z.string(),
     quality: z.enum(nameQualities),

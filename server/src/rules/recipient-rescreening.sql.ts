@@ -211,6 +211,7 @@ const selectMeasure = defineQuery({
   text: `
     select (
         select count(*) from screenings s
+        join users u on u.account_id = s.account_id and u.id = s.user_id and u.erased_at is null
         where s.state = 'hit' and not exists (
           select from screenings later
           where later.account_id = s.account_id and later.user_id = s.user_id

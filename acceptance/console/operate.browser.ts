@@ -75,6 +75,9 @@ test('an identity is decided after a look at the images, beside each other and l
   await log.getByText('identity view').first().waitFor();
 });
 
+const inDays = (days: number): string =>
+  new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
 test('the similarity of faces is shown and does not decide; a later upload is not decided unseen', async () => {
   const { demo: api } = service;
   const { userToken } = await createRecipient(api, deliveryCases.cash);
@@ -111,6 +114,11 @@ test('a sanctions hit shows its evidence, and the payout goes on once it is clea
   await page.getByText('Timofey Arkadyevich ZVEROVSKY').first().waitFor();
   await page.getByText('ofac_sdn', { exact: true }).waitFor();
   await picture(page, 'screening-evidence');
+  await page.getByRole('link', { name: 'Look at the hits' }).first().waitFor();
+  await actAndClose(page, 'Clear until a date', { Until: inDays(30), Reason: 'Another person' });
+  await page.getByText('ofac_sdn/101').first().waitFor();
+  await page.getByRole('button', { name: 'End', exact: true }).waitFor();
+  await page.getByText('No recipient waits').waitFor();
   await actAndClose(page, 'Release', { Reason: 'Another date of birth' });
   await page.getByText('No hit waits').waitFor();
   await page.goto(`${service.baseUrl}/console/recipients/${incidents.listed}`);

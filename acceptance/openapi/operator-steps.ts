@@ -65,6 +65,8 @@ const reads: Step[] = [
   read('listScreenings', 'Not screened in a sandbox without lists', (known) => ({
     query: user(known),
   })),
+  read('listWaitingScreenings', 'None in a sandbox without lists'),
+  read('listClearances', 'None in a sandbox without lists'),
   read('listExchangeRates', 'The first one'),
   read('listTariffs', 'Bank deposits in Mexico', () => ({
     query: { country: 'MEX', delivery_type: 'BANK_DEPOSIT' },

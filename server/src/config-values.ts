@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { findCountry } from './core/country.ts';
 import { readSmtpServer, type SmtpServer } from './core/smtp-server.ts';
 import { findUrlFault } from './db/postgres/database-url.ts';
 
@@ -33,6 +34,12 @@ export function choice<const T extends string>(values: readonly [T, ...T[]], oth
 }
 
 export const text = z.string().optional();
+/** Alpha-3 codes of ISO 3166-1, with spaces or commas between them. */
+export const countryList = text
+  .transform((value) => (value ?? '').split(/[\s,]+/).filter((code) => code !== ''))
+  .refine((codes) => codes.every((code) => findCountry(code) !== undefined), {
+    error: 'must be alpha-3 codes of countries, such as CUB PRK',
+  });
 export const databaseUrl = text.superRefine((value, context) => {
   const fault = value === undefined ? undefined : findUrlFault(value);
   if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });

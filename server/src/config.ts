@@ -5,6 +5,7 @@ import { telemetrySettings } from './config-telemetry.ts';
 import {
   addressRanges,
   choice,
+  countryList,
   databaseUrl,
   emailAddress,
   httpUrl,
@@ -256,6 +257,11 @@ export const settings = {
     text,
     'Sanctions: the UK Sanctions List as XML, a file or URL',
     'https://sanctionslist.fcdo.gov.uk/docs/UK-Sanctions-List.xml',
+  ),
+  OUTLAY_SCREENING_COUNTRIES: setting(
+    countryList,
+    'Countries to which payouts are held, as alpha-3 codes with spaces (docs/guides/screening.md)',
+    'CUB IRN PRK SYR',
   ),
   OUTLAY_SCREENING_THRESHOLD: setting(
     wholeNumber({ min: 500, max: 1000, otherwise: 870 }),

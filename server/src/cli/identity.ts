@@ -15,7 +15,7 @@ import {
 import { getSessions, statusAt } from '../kyc/kyc.ts';
 import { defineCommand } from './command.ts';
 import { account, atMost, folder, identifier, oneOf, reason, user } from './options.ts';
-import { getUserKey } from './screening.ts';
+import { getUserKey } from './user-key.ts';
 
 const rowsMax = 1000;
 

@@ -26,7 +26,7 @@ import {
   redirectUrl,
   user,
 } from './options.ts';
-import { getUserKey } from './screening.ts';
+import { getUserKey } from './user-key.ts';
 
 const rowsMax = 1000;
 

@@ -3,12 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { runCommand } from '../../testing/setups/commands.ts';
+import { createCommander, runCommand } from '../../testing/setups/commands.ts';
 import { createScreeningTest, person, type ScreeningTest } from '../../testing/setups/screening.ts';
 import { ConfigError, RefusedCommand } from '../config.ts';
 import { formatToken } from '../core/ids.ts';
 import { imageTypes, type PreparedImage } from '../kyc/intake.ts';
 import { submitImages } from '../kyc/kyc.ts';
+import { changePolicy } from '../operators/policies.ts';
 import { screenUsers } from '../screening/records.ts';
 import type { CommandContext } from './context.ts';
 
@@ -128,3 +129,38 @@ test('an identity is listed, exported, decided and shown with its history', asyn
     ['Approved'],
   );
 });
+
+test('a clearance needs two persons where the policy says so, who have seen the same result', async () => {
+  const { db, keys } = screening;
+  const services = { session: db.system, keys };
+  await changePolicy(services, { action: 'screening', persons: 2, aboveUsd: 0n });
+  const clock = { nowMs: Date.now } as CommandContext['clock'];
+  const ada = await createCommander({ db, keys, clock }, { name: 'ada', role: 'compliance' });
+  const bob = await createCommander({ db, keys, clock }, { name: 'bob', role: 'compliance' });
+  const user = await createUser();
+  const [hit] = await user.screen('Timofey', 'Zverovsky');
+  assert.equal(hit?.isBlocked, true);
+  const until = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+  const given = { user: user.token, result: '1', until, reason: 'Born in another year.' };
+  const clear = 'screening clear';
+  const waiting = (await ada(clear, given)) as { result: string };
+  assert.equal(waiting.result, 'waiting');
+  assert.equal((await user.screen('Timofey', 'Zverovsky'))[0]?.isBlocked, true);
+  assert.deepEqual(await bob(clear, given), { cleared: 1, covered: true });
+  assert.equal((await user.screen('Timofey', 'Zverovsky'))[0]?.isBlocked, false);
+  const [row] = (await bob('screening clearances', { user: user.token })) as object[];
+  assert.ok(row !== undefined && 'clearance' in row && 'entry' in row && 'cleared_by' in row);
+  assert.deepEqual([row.entry, row.cleared_by], ['ofac_sdn/101', 'bob']);
+  await assert.rejects(ada(clear, { ...given, entries: '101' }), isWrong(/LIST\/NUMBER/));
+  const clearance = String(row.clearance);
+  await ada('screening end-clearance', { clearance, reason: 'The passport was false.' });
+  assert.equal((await user.screen('Timofey', 'Zverovsky'))[0]?.isBlocked, true);
+  await changePolicy(services, { action: 'screening', persons: 1, aboveUsd: 0n });
+  const actions = await readAuditActions();
+  for (const action of [clear, 'screening end-clearance']) assert.ok(actions.includes(action));
+});
+
+async function readAuditActions(): Promise<string[]> {
+  const rows = await screening.rows<{ action: string }>('select action from audit_entries');
+  return rows.map(({ action }) => action);
+}

@@ -1,15 +1,22 @@
 import { RefusedCommand } from '../config.ts';
-import { AppError } from '../core/errors.ts';
+import { formatToken } from '../core/ids.ts';
 import { importSanctionsLists } from '../environment/imports.ts';
+import {
+  findRescreeningProgress,
+  listWaitingPayouts,
+  listWaitingRecipients,
+  type RescreeningProgress,
+} from '../rules/recipient-rescreening.ts';
 import { decideScreenedPayout } from '../rules/screening-decisions.ts';
 import { listEvidence } from '../screening/evidence.ts';
 import { listPayoutScreenings } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
-import { findAccountOfUser } from '../users/users.ts';
+import { clearanceCommands } from './clearance.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
-import { flag, oneOf, payout, reason, user } from './options.ts';
+import { flag, limit, oneOf, payout, reason, user } from './options.ts';
 import { getPayoutKey } from './payout.ts';
+import { getUserKey } from './user-key.ts';
 
 const subject = { user: user.optional(), payout: payout.optional() };
 const checkSubject = (given: { user?: string | undefined; payout?: string | undefined }) =>
@@ -62,9 +69,13 @@ export const screeningCommands = [
   defineCommand({
     name: 'screening decide',
     permission: 'comply',
-    about: 'decide about the hits of a user, or of a payout that was found too late to be stopped',
+    about:
+      'decide about the hits of a user, or of a payout that was found too late to be stopped; ' +
+      'to clear a user may need two persons',
     options: { ...subject, decision: oneOf('decision', ['cleared', 'confirmed']), reason },
     check: checkSubject,
+    approval: (_context, { user: userId, decision }) =>
+      userId !== undefined && decision === 'cleared' ? { policy: 'screening' } : undefined,
     run: async (context, { user: userId, payout: payoutId, ...values }) => {
       const given = { ...values, decidedBy: context.operator.name };
       if (payoutId === undefined) return decideUser(context, userId ?? '', given);
@@ -72,7 +83,40 @@ export const screeningCommands = [
       return { result: 'done' };
     },
   }),
+  defineCommand({
+    name: 'screening waiting',
+    permission: 'read',
+    about: 'list recipients with undecided hits, and how far the pass over all recipients is',
+    options: { limit: limit.optional() },
+    run: async (context, { limit: count = 100 }) => {
+      const { system } = context.db;
+      const progress = await findRescreeningProgress(system);
+      const recipients = await listWaitingRecipients(system, count);
+      const payouts = await listWaitingPayouts(system, count);
+      return {
+        progress: progress === undefined ? null : describeProgress(progress),
+        recipients: recipients.map(({ userId, accountId, sequence, entries, screenedAt }) => ({
+          account: accountId,
+          user_token: formatToken('user', userId),
+          result: sequence,
+          entries,
+          screened_at: screenedAt,
+        })),
+        payouts: payouts.map(({ account_id: account, payout_id: id, ...row }) => ({
+          account,
+          payout_token: formatToken('payout', id),
+          ...row,
+        })),
+      };
+    },
+  }),
+  ...clearanceCommands,
 ];
+
+function describeProgress(progress: RescreeningProgress) {
+  const { startedAt, finishedAt, screened, hits, remaining } = progress;
+  return { started_at: startedAt, finished_at: finishedAt, screened, hits, remaining };
+}
 
 async function decideUser(
   context: CommandContext,
@@ -92,11 +136,4 @@ async function decideUser(
     case 'stale':
       throw new RefusedCommand('the user was screened again: read the new result, then decide');
   }
-}
-
-/** @throws AppError not_found. */
-export async function getUserKey({ db, name }: CommandContext, userId: string) {
-  const accountId = await findAccountOfUser(db.system, userId);
-  if (accountId === undefined) throw new AppError('not_found', `user not found in ${name}`);
-  return { accountId, userId };
 }

@@ -27,7 +27,7 @@ import {
   reason,
   user,
 } from './options.ts';
-import { getUserKey } from './screening.ts';
+import { getUserKey } from './user-key.ts';
 
 /** Stops and resumes: all sending, all commits, or a client, a recipient, a corridor or a rail. */
 

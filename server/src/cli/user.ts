@@ -3,7 +3,7 @@ import { openErasures } from '../environment/erasures.ts';
 import { endHold, eraseUser, type HoldRow, listHolds, placeHold } from '../erasure/erasure.ts';
 import { defineCommand } from './command.ts';
 import { flag, hold, reason, until, user } from './options.ts';
-import { getUserKey } from './screening.ts';
+import { getUserKey } from './user-key.ts';
 
 export const userCommands = [
   defineCommand({

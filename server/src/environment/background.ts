@@ -159,6 +159,9 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   if (payments.rescreen !== undefined) {
     repeatUnlessRecovering('rescreen', rescreenIdleMs, payments.rescreen);
   }
+  if (payments.rescreenRecipients !== undefined) {
+    repeatUnlessRecovering('rescreen recipients', rescreenIdleMs, payments.rescreenRecipients);
+  }
   // A restored outbox has notices that were sent already.
   for (const { channel, sendDue } of parts.notifiers) {
     repeatUnlessRecovering(`notices ${channel}`, noticesIdleMs, () => sendDue(loops.signal));

@@ -17,6 +17,7 @@ import { openQuotedPrices } from '../rails/host/prices.ts';
 import { describeRailFaults } from '../rails/host/rail-config.ts';
 import { createSandboxRail } from '../rails/sandbox/rail.ts';
 import { createPreview } from '../rules/preview.ts';
+import { createRecipientRescreening } from '../rules/recipient-rescreening.ts';
 import { createRescreening } from '../rules/rescreening.ts';
 import { createRules } from '../rules/rules.ts';
 import { findScript } from '../sandbox/sandbox.ts';
@@ -96,6 +97,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
   const funds = createFundsReadings(configured.rails);
   const preview = createPreview({ rules, router: dispatcher.router, onError });
   const rescreen = createRescreening({ ...rules, dispatcher, onError });
+  const rescreenRecipients = createRecipientRescreening({ ...rules, onError });
   const opened = parts.move();
   return {
     configured,
@@ -109,6 +111,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     preview,
     recovery: { db, rails: configured.rails, marker, onError },
     rescreen,
+    rescreenRecipients,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

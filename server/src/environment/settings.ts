@@ -81,9 +81,11 @@ export function listSources(config: Config): ListSource[] {
 
 export function readScreening(config: Config) {
   const lists = listSources(config).map(({ list }) => list);
-  if (lists.length === 0) return undefined;
+  const blockedCountries = config.OUTLAY_SCREENING_COUNTRIES;
+  if (lists.length === 0 && blockedCountries.length === 0) return undefined;
   return {
     lists,
+    blockedCountries,
     thresholdPermille: config.OUTLAY_SCREENING_THRESHOLD,
     ageMsMax: config.OUTLAY_SCREENING_DAYS_MAX * 86_400_000,
   };

@@ -6,6 +6,7 @@ import type { Health } from '../dispatch/gate.ts';
 import { measureUnsigned } from '../ledger/checkpoints.ts';
 import { measureNotices, type NoticeMeasureRow } from '../notices/notices.ts';
 import type { Rail, RailFunds } from '../rails/contract/contract.ts';
+import { measureRecipients } from '../rules/recipient-rescreening.ts';
 import { readListsInForce } from '../screening/screening.ts';
 import { measureWebhooks, type WebhookMeasureRow } from '../webhooks/webhooks.ts';
 import { findNextCutOff } from './cut-offs.ts';
@@ -171,6 +172,14 @@ function createServiceGauges(gauge: NewGauge) {
       'Time since a sanctions list was last read',
       'list',
     ),
+    recipientHits: gauge(
+      'screening_recipients_waiting',
+      'Recipients with a sanctions hit that no person has decided about',
+    ),
+    recipientPass: gauge(
+      'screening_pass_seconds',
+      'How long the pass over all recipients after a change of the lists has run; 0: finished',
+    ),
     webhooks: gauge('webhooks', 'Webhook endpoints', 'status'),
     webhooksFailing: gauge('webhooks_failing', 'Webhook endpoints whose last request failed'),
     webhookBacklog: gauge(
@@ -212,6 +221,7 @@ type Snapshot = {
   readonly expiries: readonly ExpiryMeasureRow[];
   readonly needs: readonly RailNeedRow[];
   readonly lists: readonly { list: string; checkedAtMs: number }[];
+  readonly recipients: { waiting: bigint; pass_seconds: number };
   readonly readAtMs: number;
 };
 
@@ -258,13 +268,14 @@ async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot,
     const exceptions = await countOpenExceptions(session);
     const freezes = await countFreezes(session);
     const { versions } = await readListsInForce(session);
+    const recipients = await measureRecipients(session);
     const webhooks = await measureWebhooks(session);
     const notices = await measureNotices(session);
     const unsignedSeconds = await measureUnsigned(session);
     const expiries = await measureExpiries(session);
     const needs = await listRailNeeds(session);
     const measured = { unfinished, exceptions, freezes, webhooks, notices, unsignedSeconds };
-    return { ...measured, expiries, needs, lists: versions };
+    return { ...measured, expiries, needs, lists: versions, recipients };
   });
 }
 
@@ -367,6 +378,9 @@ function showSnapshot(
   }
   for (const { days, count } of snapshot.expiries)
     gauges.credentials.set({ environment, days }, count);
+  const { waiting, pass_seconds: passSeconds } = snapshot.recipients;
+  gauges.recipientHits.set({ environment }, Number(waiting));
+  gauges.recipientPass.set({ environment }, passSeconds);
   for (const { list, checkedAtMs } of snapshot.lists) {
     gauges.listAge.set({ environment, list }, (realNowMs() - checkedAtMs) / 1000);
   }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { getUserKey } from '../cli/screening.ts';
+import { getUserKey } from '../cli/user-key.ts';
 import { AppError } from '../core/errors.ts';
 import { findTokenId } from '../core/ids.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { objectAnswer, textField } from '../http/schema.ts';
 import { findingsAnswer } from '../kyc/checks-view.ts';
 import { openImages } from '../kyc/decisions.ts';
+import { clearanceOperations } from './clearance-operations.ts';
 import {
   count,
   defineOperation,
@@ -249,5 +250,6 @@ export const reviewOperations = () => [
   ...identityOperations(),
   viewRoute(),
   ...screeningOperations(),
+  ...clearanceOperations(),
   ...holdOperations(),
 ];

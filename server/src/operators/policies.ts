@@ -18,6 +18,7 @@ export const policyActions = [
   'limit',
   'resume',
   'decision',
+  'screening',
   'erasure',
   'policy',
 ] as const;

@@ -8,6 +8,7 @@ const liveColumns = {
   payout_id: column.uuid,
   user_id: column.uuid,
   status: column.text,
+  country: column.text,
   attr_set_id: nullable(column.uuid),
   attributes: nullable(column.bytes),
   data_key: column.bytes,
@@ -18,8 +19,8 @@ const liveColumns = {
 export type LiveRow = RowOf<typeof liveColumns>;
 
 /**
- * A portion of the payouts that have a dispatch or an open exception, in the order of their keys. A
- * payout is outdated if it was not screened under the lists in force, or has a hit and is not
+ * A portion of the payouts that have a dispatch, an open exception or an open schedule, in the order of
+ * their keys. A payout is outdated if it was not screened under the lists in force, or has a hit and is not
  * stopped yet.
  */
 const selectLive = defineQuery({
@@ -34,13 +35,17 @@ const selectLive = defineQuery({
       where closed_at is null and payout_id is not null
         and (account_id, payout_id) > ($1::uuid, $2::uuid)
       order by account_id, payout_id limit $3)
+      union
+      (select account_id, payout_id from payout_schedules
+      where due_at is not null and (account_id, payout_id) > ($1::uuid, $2::uuid)
+      order by account_id, payout_id limit $3)
       order by account_id, payout_id
       limit $3
     )
-    select live.account_id, live.payout_id, p.user_id, p.status, p.attr_set_id,
+    select live.account_id, live.payout_id, p.user_id, p.status, p.country, p.attr_set_id,
       with_version(v.version, v.sealed) as attributes, u.data_key,
       with_version(u.version, u.sealed) as person, u.country as user_country,
-      p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+      p.status in ('SCHEDULED', 'PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
         and (last.list_fingerprint is distinct from $4 or last.threshold_permille <> $5
           or (p.status = 'PROCESSING' and not last.is_passed))
         as is_outdated

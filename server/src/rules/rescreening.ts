@@ -37,7 +37,7 @@ export function createRescreening(
 ): (() => Promise<boolean>) | undefined {
   const { db, screening, realNowMs } = options;
   if (screening === undefined) return undefined;
-  const { thresholdPermille } = screening;
+  const { thresholdPermille, blockedCountries = [] } = screening;
   const cache = createSpellingCache();
   let round = beginRound(Buffer.alloc(0));
   return async () => {
@@ -53,7 +53,8 @@ export function createRescreening(
     const query = { after, count: portionPayouts, fingerprint, thresholdPermille };
     const rows = await readLivePayouts(db.system, query);
     const outdated = rows.filter((row) => row.is_outdated);
-    if (!(await rescreen(options, outdated, { thresholdPermille, cache }))) round.isBusy = true;
+    if (!(await rescreen(options, outdated, { thresholdPermille, blockedCountries, cache })))
+      round.isBusy = true;
     const last = rows.at(-1);
     if (last !== undefined && rows.length === portionPayouts) {
       round.after = { account_id: last.account_id, payout_id: last.payout_id };

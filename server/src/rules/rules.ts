@@ -31,6 +31,8 @@ export type RulesOptions = {
 export type ScreeningSettings = {
   lists: readonly string[];
   thresholdPermille: number;
+  /** Alpha-3 codes; by default none. */
+  blockedCountries?: readonly string[];
   /** If a list was not read for longer, no payout passes. */
   ageMsMax: number;
 };
@@ -96,7 +98,11 @@ async function screenAll(
   return screenPayouts(
     { session, keys },
     rows.map((row) => readScreenedPayout(keys, row)),
-    { thresholdPermille: screening.thresholdPermille, cache },
+    {
+      thresholdPermille: screening.thresholdPermille,
+      blockedCountries: screening.blockedCountries ?? [],
+      cache,
+    },
   );
 }
 

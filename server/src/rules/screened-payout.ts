@@ -2,7 +2,8 @@ import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { CheckedRow, CheckHit } from '../dispatch/dispatch.ts';
 import type { PayoutScreening, PayoutToScreen } from '../screening/payout-screenings.ts';
-import { openPerson } from '../users/users.ts';
+import type { ScreenedPerson } from '../screening/screening.ts';
+import { openPerson, type Person } from '../users/users.ts';
 
 /** The data of a payout that is screened, and the result as a rule's hit. */
 
@@ -16,7 +17,10 @@ export type ScreenedRow = Pick<
   | 'user_country'
   | 'attr_set_id'
   | 'attributes'
->;
+> & {
+  /** Where it is delivered. */
+  readonly country: string;
+};
 
 export function readScreenedPayout(keys: KeyRing, row: ScreenedRow): PayoutToScreen {
   const owner = { accountId: row.account_id, userId: row.user_id };
@@ -30,15 +34,21 @@ export function readScreenedPayout(keys: KeyRing, row: ScreenedRow): PayoutToScr
     accountId: row.account_id,
     payoutId: row.payout_id,
     userId: row.user_id,
+    destinationCountry: row.country,
     attributes,
-    person: {
-      firstName: person.first_name,
-      middleName: person.middle_name,
-      lastName: person.last_name,
-      businessName: person.business_name,
-      dateOfBirth: person.date_of_birth,
-      countryCode: row.user_country,
-    },
+    person: describePerson(person, row.user_country),
+  };
+}
+
+/** The data of a recipient that are compared. */
+export function describePerson(person: Person, countryCode: string): ScreenedPerson {
+  return {
+    firstName: person.first_name,
+    middleName: person.middle_name,
+    lastName: person.last_name,
+    businessName: person.business_name,
+    dateOfBirth: person.date_of_birth,
+    countryCode,
   };
 }
 

@@ -19,10 +19,12 @@ import {
 import type { AttributeType } from '../attributes/field.ts';
 import { getProfile } from '../attributes/requirements.ts';
 import { decidePayout, listExceptions } from '../exceptions/decisions.ts';
+import type { NewSchedule } from '../payouts/schedules.sql.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { listPayoutScreenings, wasScreened } from '../screening/payout-screenings.ts';
+import { listWaitingPayouts } from './recipient-rescreening.ts';
 import { createRescreening } from './rescreening.ts';
-import { createRules } from './rules.ts';
+import { createRules, type ScreeningSettings } from './rules.ts';
 import { decideScreenedPayout } from './screening-decisions.ts';
 
 /** Screening of payouts before they are sent, and while they are in flight when a list changes. */
@@ -35,8 +37,14 @@ const walletLine = sdnLine({
   type: 'individual',
   remarks: `DOB 1990; Digital Currency Address - ETH ${wallet}.`,
 });
-const withWallet = asFile([...sdnLines, walletLine]);
-const withUserName = asFile([...sdnLines, walletLine, sdnLine({ id: 301, name: 'GOMEZ, Ana' })]);
+const bankLine = sdnLine({ id: 304, name: 'OSTSEE LICHTBANK', remarks: 'SWIFT/BIC OLIBDEFF.' });
+const withWallet = asFile([...sdnLines, walletLine, bankLine]);
+const withUserName = asFile([
+  ...sdnLines,
+  walletLine,
+  bankLine,
+  sdnLine({ id: 301, name: 'GOMEZ, Ana' }),
+]);
 
 let money: MoneyTest;
 before(async () => {
@@ -56,10 +64,13 @@ const screening = {
   thresholdPermille: 870,
   ageMsMax: Number.MAX_SAFE_INTEGER,
 };
+const blocking = { ...screening, blockedCountries: ['CHN'] };
 const createOwner = () => money.createOwner({ USD: 10_000_000n });
 
-function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
-  const { send = { outcome: 'paid' }, cancel } = answers;
+type Answers = { send?: RailAnswer; cancel?: RailAnswer; screening?: ScreeningSettings };
+
+function open(answers: Answers = {}) {
+  const { send = { outcome: 'paid' }, cancel, screening: settings = screening } = answers;
   const fake = createFakeRail(({ kind }) => (kind === 'send' ? send : { outcome: 'accepted' }));
   const cancels: string[] = [];
   const rail = {
@@ -71,7 +82,7 @@ function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
       },
     }),
   };
-  const base = { db: money.db, keys: money.keys, screening, realNowMs: Date.now };
+  const base = { db: money.db, keys: money.keys, screening: settings, realNowMs: Date.now };
   const rates = createRates({});
   const rules = createRules({ ...base, rates: () => rates, limits: [] });
   assert.ok(rules !== undefined);
@@ -111,10 +122,16 @@ function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
   };
 }
 
-type To = { country: string; deliveryType: string; currency: string; values: AttributeValues };
+type To = {
+  country: string;
+  deliveryType: string;
+  currency: string;
+  values: AttributeValues;
+  schedule?: NewSchedule;
+};
 
 /** A committed payout with stored attributes. */
-async function payTo(owner: Owner, { country, deliveryType, currency, values }: To) {
+async function payTo(owner: Owner, { country, deliveryType, currency, values, ...more }: To) {
   const payer = sandboxCatalogue
     .payersIn(country)
     .find((one) => one.deliveryType === deliveryType && one.currencies.includes(currency));
@@ -143,6 +160,7 @@ async function payTo(owner: Owner, { country, deliveryType, currency, values }: 
     countryCode: country,
     destinationToken: payer.destinationToken,
     destinationCurrency: currency,
+    ...more,
   });
 }
 
@@ -160,6 +178,10 @@ const payCard = (owner: Owner, holder: string) =>
     currency: 'CNY',
     values: { BankAccountNumber: '6212345678901232', BankAccountName: holder },
   });
+
+/** In euros to Germany. */
+const payBank = (owner: Owner, values: AttributeValues) =>
+  payTo(owner, { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR', values });
 
 async function findException({ payoutId }: CommittedPayout) {
   const query = { accountId: undefined, includesClosed: false, count: 1000 };
@@ -199,6 +221,31 @@ describe('before it is sent, a payout', () => {
     assert.match((await findException(mixed))?.detail ?? '', /mixed_scripts .*BankAccountName/);
     const same = await payCard(await createOwner(), 'GÓMEZ Ana');
     assert.equal(await kit.settle(same), 'COMPLETED');
+  });
+
+  it('to a branch of a listed bank is held each time, whatever the name of the bank', async () => {
+    const kit = open();
+    const owner = await createOwner();
+    const payout = await payBank(owner, { SWIFT: 'OLIBDEFFXXX' });
+    assert.equal(await kit.settle(payout), 'HOLD');
+    assert.equal((await findException(payout))?.detail, 'ofac_sdn 304 (1000/1000, bank code)');
+    assert.equal(await kit.release(payout), 'done');
+    assert.equal(await kit.settle(payout), 'COMPLETED');
+    assert.equal(await kit.settle(await payBank(owner, { SWIFT: 'OLIBDEFF' })), 'HOLD');
+    assert.equal(await kit.settle(await payBank(owner, { SWIFT: 'DEUTDEFF' })), 'COMPLETED');
+  });
+
+  it('to a blocked country is held each time', async () => {
+    const kit = open({ screening: blocking });
+    const owner = await createOwner();
+    const card = await payCard(owner, 'GÓMEZ Ana');
+    assert.equal(await kit.settle(card), 'HOLD');
+    const detail = 'blocked_countries CHN (1000/1000, country)';
+    assert.equal((await findException(card))?.detail, detail);
+    assert.equal(await kit.release(card), 'done');
+    assert.equal(await kit.settle(card), 'COMPLETED');
+    assert.equal(await kit.settle(await payCard(owner, 'GÓMEZ Ana')), 'HOLD');
+    assert.equal(await kit.settle(await payBank(owner, { SWIFT: 'DEUTDEFF' })), 'COMPLETED');
   });
 
   it('is not held again for a name that a person cleared, and is for a wallet', async () => {
@@ -297,13 +344,50 @@ describe('when a list changes, a payout', () => {
     await load(withWallet);
   });
 
+  it('that is scheduled waits for a decision before its time, and is not touched', async () => {
+    const kit = open();
+    const owner = await createOwner();
+    const hourMs = 3_600_000;
+    const nowMs = money.clock.nowMs();
+    const payout = await payTo(owner, {
+      country: 'CHN',
+      deliveryType: 'BANK_DEPOSIT',
+      currency: 'CNY',
+      values: { BankAccountNumber: '6212345678901232', BankAccountName: 'PRZYBYLOWSKY JAN' },
+      schedule: {
+        scheduledFor: '2030-01-01',
+        runsAt: new Date(nowMs + hourMs),
+        deadlineAt: new Date(nowMs + 3 * hourMs),
+        givenSide: 'source',
+        maxSourceMinor: undefined,
+        minDestinationMinor: undefined,
+      },
+    });
+    await kit.rescreen();
+    const { system } = money.db;
+    assert.deepEqual(await listWaitingPayouts(system, 10), []);
+    await load(
+      asFile([...sdnLines, walletLine, bankLine, sdnLine({ id: 303, name: 'PRZYBYLOWSKY, Jan' })]),
+    );
+    await kit.rescreen();
+    const [waiting] = await listWaitingPayouts(system, 10);
+    assert.deepEqual([waiting?.payout_id, waiting?.entries], [payout.payoutId, 'ofac_sdn/303']);
+    assert.equal((await money.payout(payout.payoutId)).status, 'SCHEDULED');
+    assert.equal(await findException(payout), undefined);
+    await load(withWallet);
+    await kit.rescreen();
+    assert.deepEqual(await listWaitingPayouts(system, 10), []);
+  });
+
   it('that a person has released is left alone', async () => {
     const kit = open({ send: { outcome: 'retry', reason: 'payer_unavailable' } });
     const payout = await payWallet(await createOwner(), wallet);
     assert.equal(await kit.settle(payout), 'HOLD');
     assert.equal(await kit.release(payout), 'done');
     assert.equal(await kit.settle(payout), 'PROCESSING');
-    await load(asFile([...sdnLines, walletLine, sdnLine({ id: 302, name: 'NOWAKOWSKY, Pe' })]));
+    await load(
+      asFile([...sdnLines, walletLine, bankLine, sdnLine({ id: 302, name: 'NOWAKOWSKY, Pe' })]),
+    );
     await kit.rescreen();
     assert.equal(await kit.settle(payout), 'PROCESSING');
     assert.equal(await findException(payout), undefined);

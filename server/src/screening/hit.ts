@@ -68,6 +68,8 @@ export const hit = z.object({
   /** The version of the list; absent in hits that an earlier release stored. */
   version: z.string().optional(),
   entryId: z.string(),
+  /** Changes with the content of the entry, so that what a person cleared is bound to what it said. */
+  entryHash: z.string().optional(),
   /** The primary name of the entry. */
   name: z.string(),
   kind: z.enum(entryKinds),
@@ -75,7 +77,14 @@ export const hit = z.object({
   scorePermille: z.int(),
   /** Which name of the person resembles which name of the entry, and what else was compared. */
   matchedOn: z.object({
-    field: z.enum(['person_name', 'business_name', 'wallet', ...nameFields]),
+    field: z.enum([
+      'person_name',
+      'business_name',
+      'wallet',
+      'bank_code',
+      'country',
+      ...nameFields,
+    ]),
     /** Of a wallet: its currency and address as listed. */
     listedName: z.string(),
     quality: z.enum(nameQualities),
@@ -106,8 +115,20 @@ export type HitEvidence = Readonly<z.infer<typeof hitEvidence>>;
 
 /** What a hit says of the entry, from its row. */
 export function describeEntry(
-  row: Pick<Hit, 'list' | 'name' | 'kind' | 'programmes'> & { readonly entry_id: string },
-): Pick<Hit, 'list' | 'entryId' | 'name' | 'kind' | 'programmes'> {
-  const { list, entry_id: entryId, name, kind, programmes } = row;
-  return { list, entryId, name, kind, programmes };
+  row: Pick<Hit, 'list' | 'name' | 'kind' | 'programmes'> & {
+    readonly entry_id: string;
+    readonly content_hash: Buffer;
+  },
+): Pick<Hit, 'list' | 'entryId' | 'entryHash' | 'name' | 'kind' | 'programmes'> {
+  const { list, entry_id: entryId, content_hash: hash, name, kind, programmes } = row;
+  return { list, entryId, entryHash: hash.toString('hex'), name, kind, programmes };
+}
+
+/** A hit as a decision names it: the entry with its content. */
+export function entryVersionOf({
+  list,
+  entryId,
+  entryHash = '',
+}: Pick<Hit, 'list' | 'entryId' | 'entryHash'>): string {
+  return `${list} ${entryId} ${entryHash}`;
 }

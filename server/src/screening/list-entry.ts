@@ -25,6 +25,9 @@ export type ListEntry = {
 
 export type NameQuality = (typeof nameQualities)[number];
 export type ListedName = { readonly text: string; readonly quality: NameQuality };
+/** In place of the currency of a wallet, where the address is the BIC of a listed bank. */
+export const bankCode = 'SWIFT/BIC';
+
 export type ListedWallet = { readonly currency: string; readonly address: string };
 
 /** One possible date of birth: a range of days (YYYY-MM-DD, both included). */

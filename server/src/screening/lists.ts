@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { describeLocation, readSource } from '../fx/read-source.ts';
 import { parseEu } from './eu.ts';
-import type { ListEntry, ParsedList } from './list-entry.ts';
+import { bankCode, type ListEntry, type ParsedList } from './list-entry.ts';
 import {
   type EntryRow,
   type ListRow,
@@ -18,7 +18,7 @@ import { parseOfac } from './ofac.ts';
 import { readAcronyms } from './organisation-words.ts';
 import { parseUk } from './uk.ts';
 import { parseUn } from './un.ts';
-import { normalizeWallet } from './wallets.ts';
+import { bankKey, normalizeWallet } from './wallets.ts';
 
 /**
  * Imports sanctions lists from files or http(s) addresses. A list comes into force as a whole, in one
@@ -72,7 +72,7 @@ const shrinkPercentMax = 10;
 const futureToleranceMs = 48 * 3_600_000;
 const readMsMax = 120_000;
 /** Increased by a release that reads more of a list, which must then be imported again. */
-export const parserVersion = 3;
+export const parserVersion = 4;
 
 /** Imports one list after the other; a faulty source does not stop the others. */
 export async function importLists(
@@ -245,11 +245,11 @@ function prepareRows(entries: readonly ListEntry[]): ListRows {
   return { entries: rows, names, wallets };
 }
 
-/** The distinct wallets; several currencies may share one. */
+/** The distinct wallets and bank codes; several currencies may share a wallet. */
 function describeWallets(entry: ListEntry): WalletRow[] {
   const rows = new Map<string, WalletRow>();
   for (const { currency, address } of entry.wallets) {
-    const wallet = normalizeWallet(address);
+    const wallet = currency === bankCode ? bankKey(address) : normalizeWallet(address);
     const text = `${currency} ${address}`;
     if (!rows.has(wallet)) rows.set(wallet, { entry_id: entry.entryId, wallet, text });
   }

@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import {
+  bankCode,
   type DateOfBirth,
   findCountryByName,
   formatDay,
@@ -195,6 +196,8 @@ function readRemarks(text: string): Remarks {
       /^Digital Currency Address - ([A-Z0-9]{1,12}):? ([0-9A-Za-z:]{20,120})$/.exec(remark) ?? [];
     if (currency !== undefined && address !== undefined)
       remarks.wallets.push({ currency, address });
+    const bic = /^SWIFT\/BIC ([A-Z0-9]{8}(?:[A-Z0-9]{3})?)$/.exec(remark)?.[1];
+    if (bic !== undefined) remarks.wallets.push({ currency: bankCode, address: bic });
   }
   return remarks;
 }

@@ -16,13 +16,14 @@ const walletColumns = {
   name: column.text,
   kind: column.oneOf(...entryKinds),
   programmes: column.json(z.array(z.string())),
+  content_hash: column.bytes,
 };
 export type WalletHitRow = RowOf<typeof walletColumns>;
 
 const selectWallets = defineQuery({
   name: 'screening_select_wallets',
   text: `
-    select w.wallet, w.text, w.list, w.entry_id, e.name, e.kind, e.programmes
+    select w.wallet, w.text, w.list, w.entry_id, e.name, e.kind, e.programmes, e.content_hash
     from screening_wallets w
     join screening_entries e using (list, entry_id, from_sequence)
     where w.wallet = any ($1::text[]) and e.until_sequence is null

@@ -1,14 +1,18 @@
 import type { Session } from '../db/postgres/pool.ts';
+import { findBic } from './bank-identifiers.ts';
 import { sealEvidence } from './evidence.ts';
 import {
   describeEntry,
+  entryVersionOf,
   type Hit,
   type HitEvidence,
   nameFields,
   type OtherName,
   type ScreenedPerson,
 } from './hit.ts';
+import { bankCode } from './list-entry.ts';
 import { readWords } from './names.ts';
+import { findBlockedPlaces, listPlaces, type Place } from './payout-places.ts';
 import {
   type ClearedRow,
   findListedWallets,
@@ -33,7 +37,7 @@ import {
   type ScreeningOptions,
   screenPersons,
 } from './screening.ts';
-import { normalizeWallet } from './wallets.ts';
+import { bankKey, normalizeWallet } from './wallets.ts';
 
 /**
  * Screens payouts: the recipient, the names in the attributes (the account's holder becomes the
@@ -42,6 +46,8 @@ import { normalizeWallet } from './wallets.ts';
 
 export type PayoutToScreen = UserToScreen & {
   readonly payoutId: string;
+  /** Where it is delivered, alpha-3. */
+  readonly destinationCountry: string;
   /** Attribute type to value. */
   readonly attributes: Readonly<Record<string, string>>;
 };
@@ -89,9 +95,18 @@ export async function screenPayouts(
 }
 
 /** The data of a payout that is compared with the lists besides its recipient. */
-type Subject = { readonly names: readonly OtherName[]; readonly wallet: string };
+type Subject = {
+  readonly names: readonly OtherName[];
+  readonly wallet: string;
+  /** As `bankKey` writes them. */
+  readonly banks: readonly string[];
+  readonly places: readonly Place[];
+};
 
-function readSubject({ attributes, person }: PayoutToScreen): Subject {
+/** Attributes that may hold a BIC. */
+const bankFields = ['BankRoutingNumber', 'SWIFT'] as const;
+
+function readSubject({ attributes, person, destinationCountry }: PayoutToScreen): Subject {
   const own = new Set([nameKey(fullName(person)), nameKey(person.businessName), '']);
   const names = nameFields.flatMap((field): OtherName[] => {
     const text = completeName(field, attributes[field] ?? '', person);
@@ -99,7 +114,15 @@ function readSubject({ attributes, person }: PayoutToScreen): Subject {
     if (own.has(nameKey(text))) return [];
     return [{ field, text, isCompany: companyFields.has(field) || person.businessName !== '' }];
   });
-  return { names, wallet: normalizeWallet(attributes[accountField] ?? '') };
+  const accountNumber = attributes[accountField] ?? '';
+  const bankCodes = bankFields.flatMap((field) => findBic(attributes[field] ?? '') ?? []);
+  const recipientCountry = person.countryCode;
+  return {
+    names,
+    wallet: normalizeWallet(accountNumber),
+    banks: [...new Set(bankCodes.map(bankKey))],
+    places: listPlaces({ destinationCountry, recipientCountry, accountNumber, bankCodes }),
+  };
 }
 
 function fullName({ firstName, middleName, lastName }: ScreenedPerson): string {
@@ -138,20 +161,35 @@ async function screenSubjects(
     found[index]?.hits.push(...(screenings[place]?.hits ?? []));
     found[index]?.evidence.push(...(screenings[place]?.evidence ?? []));
   }
-  const wallets = new Set(subjects.map(({ wallet }) => wallet).filter((wallet) => wallet !== ''));
-  if (wallets.size === 0) return found;
-  for (const row of await findListedWallets(session, [...wallets])) {
-    for (const [index, { wallet }] of subjects.entries()) {
-      if (wallet !== row.wallet) continue;
+  await addIdentified(session, { subjects, lists }, found);
+  const blocked = new Set(options.blockedCountries);
+  for (const [index, { places }] of subjects.entries()) {
+    found[index]?.hits.push(...findBlockedPlaces(places, blocked));
+  }
+  return found;
+}
+
+/** Wallets and banks that a list identifies. */
+async function addIdentified(
+  session: Session,
+  { subjects, lists }: { subjects: readonly Subject[]; lists: ListsInForce },
+  found: readonly FoundHits[],
+): Promise<void> {
+  const keysOf = ({ wallet, banks }: Subject) => (wallet === '' ? banks : [wallet, ...banks]);
+  const wanted = new Set(subjects.flatMap(keysOf));
+  if (wanted.size === 0) return;
+  for (const row of await findListedWallets(session, [...wanted])) {
+    for (const [index, subject] of subjects.entries()) {
+      if (!keysOf(subject).includes(row.wallet)) continue;
       const version = lists.versions.find(({ list }) => list === row.list)?.version;
       const hit = { ...describeWallet(row), ...(version === undefined ? {} : { version }) };
       found[index]?.hits.push(hit);
       const { list, entryId } = hit;
-      const compared = { list, entryId, field: 'wallet', text: wallet, words: [], measures: {} };
+      const { field } = hit.matchedOn;
+      const compared = { list, entryId, field, text: row.wallet, words: [], measures: {} };
       found[index]?.evidence.push(compared);
     }
   }
-  return found;
 }
 
 function toPerson({ names }: Pick<Subject, 'names'>): ScreenedPerson {
@@ -164,7 +202,7 @@ function describeWallet(row: WalletHitRow): Hit {
     ...describeEntry(row),
     scorePermille: 1000,
     matchedOn: {
-      field: 'wallet',
+      field: row.text.startsWith(`${bankCode} `) ? 'bank_code' : 'wallet',
       listedName: row.text,
       quality: 'primary',
       dateOfBirth: 'unknown',
@@ -184,7 +222,7 @@ type ScreenedSubject = {
 
 /**
  * A name that a person cleared stays cleared for the recipient while all its hits are among the
- * cleared ones, with no higher score. The address of a wallet identifies it, so a wallet is cleared
+ * cleared ones, and their entries have not changed. The address of a wallet identifies it, so a wallet is cleared
  * for its payout only.
  */
 async function addCleared(session: Session, screened: readonly ScreenedSubject[]): Promise<void> {
@@ -197,19 +235,18 @@ async function addCleared(session: Session, screened: readonly ScreenedSubject[]
   }
 }
 
+/** Nobody else is meant by these, so that they are cleared for their payout only. */
+const exactFields: ReadonlySet<string> = new Set(['wallet', 'bank_code', 'country']);
+
 function isCovered({ payout, hits }: ScreenedSubject, row: ClearedRow): boolean {
   const isOwn = row.payout_id === payout.payoutId;
-  const cleared = new Map(row.hits.map((hit) => [nameHit(hit), hit.scorePermille]));
+  const cleared = new Set(row.hits.map(nameHit));
   return hits.every(
-    (hit) =>
-      (isOwn || hit.matchedOn.field !== 'wallet') &&
-      hit.scorePermille <= (cleared.get(nameHit(hit)) ?? -1),
+    (hit) => (isOwn || !exactFields.has(hit.matchedOn.field)) && cleared.has(nameHit(hit)),
   );
 }
 
-function nameHit({ list, entryId, matchedOn }: Hit): string {
-  return `${list} ${entryId} ${matchedOn.field}`;
-}
+const nameHit = (hit: Hit): string => `${entryVersionOf(hit)} ${hit.matchedOn.field}`;
 
 function isPassed({ recipient, hits, cleared }: ScreenedSubject): boolean {
   return !recipient.isBlocked && (hits.length === 0 || cleared !== undefined);

@@ -24,8 +24,12 @@ const columns = {
   decided_by: nullable(column.text),
   decided_at: nullable(column.instant),
   decision_reason: nullable(column.bytes),
+  cleared_until: nullable(column.instant),
 };
 export type ScreeningRow = RowOf<typeof columns>;
+
+/** `is_expired`: a clearance on which it rests has ended. */
+export type LastRow = ScreeningRow & { ordinal: number; is_expired: boolean };
 
 const names = Object.keys(columns)
   .map((name) => `s.${name}`)
@@ -34,7 +38,8 @@ const names = Object.keys(columns)
 const selectLast = defineQuery({
   name: 'screening_select_last',
   text: `
-    select given.ordinal::integer, ${names}
+    select given.ordinal::integer, ${names},
+      coalesce(s.cleared_until <= environment_now(), false) as is_expired
     from unnest($1::uuid[], $2::uuid[]) with ordinality as given (account_id, user_id, ordinal)
     cross join lateral (
       select * from screenings
@@ -42,7 +47,7 @@ const selectLast = defineQuery({
       order by sequence desc
       limit 1
     ) s`,
-  columns: { ...columns, ordinal: column.integer },
+  columns: { ...columns, ordinal: column.integer, is_expired: column.boolean },
 });
 
 const selectHistory = defineQuery({
@@ -55,20 +60,25 @@ const selectHistory = defineQuery({
   columns,
 });
 
-/** A decision that still holds is copied from the previous row. */
+/** A decision that still holds is copied from the previous row, or from the clearance that covers it. */
 const insertRows = defineQuery({
   name: 'screening_insert_rows',
   text: `
     insert into screenings as s (account_id, user_id, sequence, state, subject_index,
       list_fingerprint, list_versions, threshold_permille, top_score_permille, hits, screened_at,
-      decided_by, decided_at, decision_reason, evidence)
+      decided_by, decided_at, decision_reason, cleared_until, evidence)
     select $1, given.user_id, given.sequence, given.state, decode(given.subject_index, 'hex'),
       $2, $3::jsonb, $4, given.top_score_permille, given.hits, now.at,
-      last.decided_by, last.decided_at, last.decision_reason, decode(given.evidence, 'hex')
+      coalesce(covering.cleared_by, last.decided_by),
+      coalesce(covering.cleared_at, last.decided_at),
+      coalesce(covering.reason, last.decision_reason), (given.clearance->>'until')::timestamptz,
+      decode(given.evidence, 'hex')
     from (select environment_now() as at) now
     cross join jsonb_to_recordset($5::jsonb) as given (user_id uuid, sequence integer, state text,
-      subject_index text, top_score_permille smallint, hits jsonb, evidence text)
-    left join screenings last on last.account_id = $1 and last.user_id = given.user_id
+      subject_index text, top_score_permille smallint, hits jsonb, clearance jsonb, evidence text)
+    left join screening_clearances covering
+      on covering.account_id = $1 and covering.id = (given.clearance->>'id')::uuid
+    left join screenings last on covering.id is null and last.account_id = $1 and last.user_id = given.user_id
       and last.sequence = given.sequence - 1 and last.state = given.state
     order by given.user_id
     on conflict (account_id, user_id, sequence) do nothing
@@ -97,10 +107,7 @@ const selectDataKey = defineQuery({
   columns: { data_key: column.bytes },
 });
 
-export function readLastRows(
-  session: Session,
-  users: readonly UserKey[],
-): Promise<(ScreeningRow & { ordinal: number })[]> {
+export function readLastRows(session: Session, users: readonly UserKey[]): Promise<LastRow[]> {
   return many(session, selectLast, [
     users.map(({ accountId }) => accountId),
     users.map(({ userId }) => userId),
@@ -116,21 +123,25 @@ export function readHistory(
   return many(session, selectHistory, [accountId, userId, countMax]);
 }
 
+export type NewRow = {
+  user_id: string;
+  sequence: number;
+  state: ScreeningState;
+  subject_index: string;
+  top_score_permille: number;
+  hits: readonly Hit[];
+  /** The clearance whose decision is copied, and the earliest end of all that cover the hits. */
+  clearance: { id: string; until: Date } | null;
+  /** Sealed, in hexadecimal digits. */
+  evidence: string | null;
+};
+
 export type NewRows = {
   readonly accountId: string;
   readonly fingerprint: Buffer;
   readonly versions: readonly ListVersion[];
   readonly thresholdPermille: number;
-  readonly rows: readonly {
-    user_id: string;
-    sequence: number;
-    state: ScreeningState;
-    subject_index: string;
-    top_score_permille: number;
-    hits: readonly Hit[];
-    /** Sealed, in hexadecimal digits. */
-    evidence: string | null;
-  }[];
+  readonly rows: readonly NewRow[];
 };
 
 /** The rows that were written; a missing one was written by another process meanwhile. */
@@ -159,4 +170,35 @@ export async function findDataKey(
   { accountId, userId }: UserKey,
 ): Promise<Buffer | undefined> {
   return (await maybeOne(session, selectDataKey, [accountId, userId]))?.data_key;
+}
+
+/** A new row with the hits of the last one, after a change of the clearances. */
+const insertReview = defineQuery({
+  name: 'screening_insert_review',
+  text: `
+    insert into screenings as s (account_id, user_id, sequence, state, subject_index,
+      list_fingerprint, list_versions, threshold_permille, top_score_permille, hits, screened_at,
+      decided_by, decided_at, decision_reason, cleared_until, evidence)
+    select last.account_id, last.user_id, last.sequence + 1,
+      case when c.id is null then 'hit' else 'cleared_by_person' end, last.subject_index,
+      last.list_fingerprint, last.list_versions, last.threshold_permille,
+      last.top_score_permille, last.hits, last.screened_at, c.cleared_by, c.cleared_at, c.reason,
+      case when c.id is not null then $5::timestamptz end, last.evidence
+    from screenings last
+    left join screening_clearances c on c.account_id = last.account_id and c.id = $4
+    where last.account_id = $1 and last.user_id = $2 and last.sequence = $3
+    on conflict (account_id, user_id, sequence) do nothing
+    returning ${names}`,
+  columns,
+});
+
+/** `clearance`: whose decision is copied; undefined: none covers the hits any more. */
+export function writeReview(
+  session: Session,
+  user: UserKey,
+  given: { sequence: number; clearance: { id: string; until: Date } | undefined },
+): Promise<ScreeningRow | undefined> {
+  const { sequence, clearance } = given;
+  const values = [user.accountId, user.userId, sequence, clearance?.id ?? null];
+  return maybeOne(session, insertReview, [...values, clearance?.until ?? null]);
 }

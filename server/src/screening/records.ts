@@ -1,9 +1,14 @@
 import { AppError } from '../core/errors.ts';
 import { type KeyRing, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { describeCover, findCover } from './clearance-cover.ts';
+import { type ClearanceRow, endClearancesOf, readClearancesInForce } from './clearances.sql.ts';
 import { sealEvidence } from './evidence.ts';
+import { entryVersionOf } from './hit.ts';
 import {
   findDataKey,
+  type LastRow,
+  type NewRow,
   readHistory,
   readLastRows,
   type ScreeningRow,
@@ -46,6 +51,8 @@ export type UserScreening = UserKey & {
   readonly screenedAtMs: number;
   readonly decidedBy: string | undefined;
   readonly decidedAtMs: number | undefined;
+  /** Where it rests on the list of clearances: until when. */
+  readonly clearedUntilMs: number | undefined;
 };
 
 export type ScreeningServices = { readonly session: Session; readonly keys: KeyRing };
@@ -69,7 +76,7 @@ export async function screenUsers(
       throw new Error(`${waiting.length} users were screened by other processes each time`);
     }
     for (const row of await screenOnce(services, waiting, options)) {
-      done.set(`${row.account_id} ${row.user_id}`, describe(row));
+      done.set(`${row.account_id} ${row.user_id}`, describeRow(row));
     }
   }
   return users.map((user) => {
@@ -84,7 +91,13 @@ function keyOf({ accountId, userId }: UserKey): string {
 }
 
 /** A user who must be screened again, with the last result. */
-type Change = { user: UserToScreen; index: Buffer; last: ScreeningRow | undefined };
+type Change = {
+  user: UserToScreen;
+  index: Buffer;
+  last: ScreeningRow | undefined;
+  /** Those in force, of whatever data and entries. */
+  clearances: readonly ClearanceRow[];
+};
 
 async function screenOnce(
   { session, keys }: ScreeningServices,
@@ -93,7 +106,7 @@ async function screenOnce(
 ): Promise<ScreeningRow[]> {
   const thresholdPermille = options.thresholdPermille ?? defaultThresholdPermille;
   const lists = await readListsInForce(session);
-  const lastRows = new Map<number, ScreeningRow>();
+  const lastRows = new Map<number, LastRow>();
   for (const row of await readLastRows(session, users)) lastRows.set(row.ordinal - 1, row);
   const rows: ScreeningRow[] = [];
   const changes: Change[] = [];
@@ -104,11 +117,13 @@ async function screenOnce(
       last !== undefined &&
       last.list_fingerprint.equals(lists.fingerprint) &&
       last.threshold_permille === thresholdPermille &&
-      last.subject_index.equals(index);
+      last.subject_index.equals(index) &&
+      !last.is_expired;
     if (holds) rows.push(last);
-    else changes.push({ user, index, last });
+    else changes.push({ user, index, last, clearances: [] });
   }
   if (changes.length === 0) return rows;
+  await addClearances(session, changes);
   const persons = changes.map(({ user }) => user.person);
   const screenings = await screenPersons(session, persons, options);
   const evidence = await sealEvidence(
@@ -122,6 +137,17 @@ async function screenOnce(
   return rows;
 }
 
+/** Only of users with earlier hits: a person clears what was found. */
+async function addClearances(session: Session, changes: readonly Change[]): Promise<void> {
+  const known = changes.filter(({ last }) => last !== undefined);
+  if (known.length === 0) return;
+  const users = known.map(({ user }) => user);
+  for (const { ordinal, ...row } of await readClearancesInForce(session, users)) {
+    const change = known[ordinal - 1];
+    if (change !== undefined) change.clearances = [...change.clearances, row];
+  }
+}
+
 /** One statement per account, because a transaction must touch only one. */
 async function write(
   session: Session,
@@ -133,7 +159,6 @@ async function write(
   },
 ): Promise<ScreeningRow[]> {
   const { changes, screenings, evidence, thresholdPermille } = given;
-  type NewRow = Parameters<typeof writeRows>[1]['rows'][number];
   const byAccount = new Map<string, NewRow[]>();
   let lists: ListsInForce | undefined;
   for (const [position, change] of changes.entries()) {
@@ -144,7 +169,7 @@ async function write(
     const row = {
       user_id: userId,
       sequence: (change.last?.sequence ?? 0) + 1,
-      state: decideState(change, screening),
+      ...decideState(change, screening),
       subject_index: change.index.toString('hex'),
       top_score_permille: screening.topScorePermille,
       hits: screening.hits,
@@ -165,22 +190,28 @@ async function write(
 /**
  * A user whom a person confirmed to be on a list stays confirmed until a person decides otherwise, so
  * that another spelling does not evade it. A cleared user stays cleared while the data is the same
- * and all hits are among the cleared ones, with no higher score.
+ * and all hits are among the cleared ones, with the content that their entries had then.
  */
-function decideState({ last, index }: Change, screening: Screening): ScreeningState {
-  if (last?.state === 'confirmed_by_person') return last.state;
-  if (!screening.isHit) return 'clear';
-  if (last?.state !== 'cleared_by_person' || !last.subject_index.equals(index)) return 'hit';
-  const cleared = new Map(last.hits.map((hit) => [entryOf(hit), hit.scorePermille]));
-  const isKnown = screening.hits.every(
-    (hit) => hit.scorePermille <= (cleared.get(entryOf(hit)) ?? -1),
-  );
-  return isKnown ? last.state : 'hit';
+function decideState(
+  { last, index, clearances }: Change,
+  { hits, isHit }: Screening,
+): Pick<NewRow, 'state' | 'clearance'> {
+  if (last?.state === 'confirmed_by_person') return { state: last.state, clearance: null };
+  if (!isHit) return { state: 'clear', clearance: null };
+  if (last !== undefined && isCleared(last) && last.subject_index.equals(index)) {
+    const cleared = new Set(last.hits.map(entryVersionOf));
+    if (hits.every((hit) => cleared.has(entryVersionOf(hit)))) {
+      return { state: last.state, clearance: null };
+    }
+  }
+  const covering = findCover(clearances, hits, index);
+  if (covering === undefined) return { state: 'hit', clearance: null };
+  return { state: 'cleared_by_person', clearance: describeCover(covering) };
 }
 
-function entryOf(hit: Hit): string {
-  return `${hit.list} ${hit.entryId}`;
-}
+/** By a decision about the result; what rests on the list of clearances is looked up each time. */
+const isCleared = ({ state, cleared_until: until }: ScreeningRow): boolean =>
+  state === 'cleared_by_person' && until === null;
 
 /** A hash that shows only whether the compared data is still the same. */
 function indexSubject(keys: KeyRing, person: ScreenedPerson): Buffer {
@@ -195,7 +226,7 @@ export async function findScreening(
   user: UserKey,
 ): Promise<UserScreening | undefined> {
   const [row] = await readHistory(session, user, 1);
-  return row === undefined ? undefined : describe(row);
+  return row === undefined ? undefined : describeRow(row);
 }
 
 export type Decision = UserKey & {
@@ -233,7 +264,10 @@ export async function recordDecision(
   const sealed = sealBytes(userKey, Buffer.from(reason), reasonContext(given));
   const state = given.decision === 'cleared' ? 'cleared_by_person' : 'confirmed_by_person';
   const row = await writeDecision(session, given, { sequence, state, decidedBy, reason: sealed });
-  if (row !== undefined) return { kind: 'recorded', screening: describe(row) };
+  if (row !== undefined) {
+    if (state === 'confirmed_by_person') await endClearancesOf(session, given, decidedBy);
+    return { kind: 'recorded', screening: describeRow(row) };
+  }
   const last = await findScreening(session, given);
   return { kind: last === undefined || last.sequence === sequence ? 'nothing_to_decide' : 'stale' };
 }
@@ -241,18 +275,21 @@ export async function recordDecision(
 const reasonLengthMax = 2_000;
 const decidedByLengthMax = 200;
 
-async function getUserKey({ session, keys }: ScreeningServices, user: UserKey): Promise<Buffer> {
+export async function getUserKey(
+  { session, keys }: ScreeningServices,
+  user: UserKey,
+): Promise<Buffer> {
   const dataKey = await findDataKey(session, user);
   if (dataKey === undefined) throw new AppError('not_found', 'user not found');
   return keys.unwrap(dataKey, user);
 }
 
 /** Not bound to a row, because later rows of the user repeat the decision. */
-function reasonContext({ accountId, userId }: UserKey): string {
+export function reasonContext({ accountId, userId }: UserKey): string {
   return rowContext('screenings.decision_reason', accountId, userId);
 }
 
-function describe(row: ScreeningRow): UserScreening {
+export function describeRow(row: ScreeningRow): UserScreening {
   return {
     accountId: row.account_id,
     userId: row.user_id,
@@ -266,5 +303,6 @@ function describe(row: ScreeningRow): UserScreening {
     screenedAtMs: row.screened_at.getTime(),
     decidedBy: row.decided_by ?? undefined,
     decidedAtMs: row.decided_at?.getTime(),
+    clearedUntilMs: row.cleared_until?.getTime(),
   };
 }

@@ -58,6 +58,7 @@ const candidateColumns = {
   /** The distinct words of all names of the entry. */
   entry_words: column.text,
   programmes: column.json(z.array(z.string())),
+  content_hash: column.bytes,
 };
 export type CandidateRow = RowOf<typeof candidateColumns>;
 
@@ -88,7 +89,8 @@ const selectCandidates = defineQuery({
       group by ordinal, name_id, length
     )
     select ranked.ordinal, n.list, n.entry_id, n.text, n.quality, n.words,
-      e.name, e.kind, e.births, e.countries, e.words as entry_words, e.programmes
+      e.name, e.kind, e.births, e.countries, e.words as entry_words, e.programmes,
+      e.content_hash
     from ranked
     join screening_names n on n.id = ranked.name_id
     join screening_entries e on e.list = n.list and e.entry_id = n.entry_id

@@ -49,9 +49,10 @@ test('a hit names the list, entry and listed name, and has no data of the person
     ['ofac_sdn', 'un_consolidated'],
   );
   assert.deepEqual(
-    { ...hit, scorePermille: 0 },
+    { ...hit, entryHash: '', scorePermille: 0 },
     {
       list: 'ofac_sdn',
+      entryHash: '',
       version: lists.versions[0]?.version,
       entryId: '101',
       name: 'Timofey Arkadyevich ZVEROVSKY',
@@ -67,6 +68,7 @@ test('a hit names the list, entry and listed name, and has no data of the person
       },
     },
   );
+  assert.match(hit?.entryHash ?? '', /^[0-9a-f]{64}$/);
   assert.ok(!JSON.stringify(hits).includes('Zverovskij'));
 });
 

@@ -45,6 +45,8 @@ export type Screening = {
 export type ScreeningOptions = {
   /** The least score of a hit; see README.md for how the default was found. */
   readonly thresholdPermille?: number;
+  /** Alpha-3 codes; payments that concern one of these are hits. */
+  readonly blockedCountries?: readonly string[];
   /** Shared in a process, it saves most of the search, because most words of names are common. */
   readonly cache?: SpellingCache;
 };
@@ -209,6 +211,7 @@ function describeReview(
   return {
     list: nameReview,
     entryId: obfuscation,
+    entryHash: '',
     name: obfuscationTexts[obfuscation],
     kind: isCompany ? 'organisation' : 'person',
     programmes: [],

@@ -14,6 +14,14 @@ const keyVersions = new Set([0x00, 0x30]);
 /** Those with the hash of a script. Litecoin writes one script as `3...` (0x05) and as `M...` (0x32). */
 const scriptVersions = new Set([0x05, 0x32]);
 
+/**
+ * The bank of a BIC beside wallets: its first eight characters, because branches share what their bank
+ * is listed for. No wallet has a colon and capital letters.
+ */
+export function bankKey(bic: string): string {
+  return `bic:${bic.slice(0, 8).toUpperCase()}`;
+}
+
 export function normalizeWallet(address: string): string {
   const text = address.trim();
   if (/^0x[0-9a-f]{40}$/i.test(text)) return text.toLowerCase();

@@ -165,6 +165,8 @@ create table screenings (
   decided_at timestamptz,
   -- Sealed under the user's key: reasons hold personal data.
   decision_reason bytea,
+  -- Where the hits are covered by clearances: the earliest end of these.
+  cleared_until timestamptz check (cleared_until is null or state = 'cleared_by_person'),
   -- The texts that were compared for each hit, sealed under the user's key.
   evidence bytea,
   primary key (account_id, user_id, sequence),
@@ -182,6 +184,61 @@ create policy own_account on screenings using (account_id = current_account());
 
 create trigger append_only before update or delete or truncate on screenings
   for each statement execute function refuse_change('screening results are immutable');
+
+-- One row: the pass over all stored recipients after the last change of the lists or the threshold.
+create table screening_rounds (
+  id boolean primary key default true check (id),
+  list_fingerprint bytea not null check (length(list_fingerprint) = 32),
+  threshold_permille smallint not null check (threshold_permille between 1 and 1000),
+  -- The last recipient that was screened.
+  after_account uuid not null default '00000000-0000-0000-0000-000000000000',
+  after_user uuid not null default '00000000-0000-0000-0000-000000000000',
+  -- Grows with each claim of a portion; one process works at a time, until its lease ends.
+  fence integer not null default 0,
+  lease_until timestamptz,
+  screened bigint not null default 0,
+  -- Recipients with a hit that no person has decided about.
+  hits bigint not null default 0,
+  started_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz
+);
+
+-- Entries of lists that a person found not to be about a recipient. Each is bound to the content of
+-- the entry and to the data of the recipient that were compared: a change of either asks again.
+create table screening_clearances (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  list text not null,
+  entry_id text not null,
+  -- The primary name of the entry.
+  entry_name text not null,
+  entry_hash text not null check (length(entry_hash) <= 64),
+  subject_index bytea not null check (length(subject_index) = 32),
+  -- Sealed under the user's key.
+  reason bytea not null,
+  cleared_by text not null check (length(cleared_by) between 1 and 200),
+  cleared_at timestamptz not null,
+  until timestamptz not null check (until > cleared_at),
+  -- Ended before its time.
+  ended_by text check (length(ended_by) between 1 and 200),
+  ended_at timestamptz,
+  primary key (account_id, id),
+  foreign key (account_id, user_id) references users (account_id, id),
+  check ((ended_by is null) = (ended_at is null))
+);
+create unique index screening_clearances_open
+  on screening_clearances (account_id, user_id, list, entry_id) where ended_at is null;
+-- Finds those that end soon.
+create index screening_clearances_until on screening_clearances (until) where ended_at is null;
+alter table screening_clearances enable row level security;
+create policy own_account on screening_clearances using (account_id = current_account());
+create trigger never_removed before delete or truncate on screening_clearances
+  for each statement execute function refuse_change('clearances must not be deleted');
+create trigger fixed_clearance before update of account_id, id, user_id, list, entry_id, entry_name,
+    entry_hash, subject_index, reason, cleared_by, cleared_at, until
+  on screening_clearances
+  for each statement execute function refuse_change('a clearance can only be ended');
 
 -- Results of screening payouts and decisions about them; the last row applies, and a payout without
 -- a row was never screened. hits are those of its attributes; those of its recipient are in

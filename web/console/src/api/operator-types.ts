@@ -180,6 +180,33 @@ export type IdentityImages = {
 /** Results of screening, newest first; their members are shown by their names. */
 export type Screenings = { screenings: Record<string, unknown>[] };
 
+/** An entry of a sanctions list that was cleared for a recipient. */
+export type Clearance = {
+  clearance: string;
+  account: string;
+  user_token: string;
+  entry: string;
+  entry_name: string;
+  state: 'in_force' | 'changed' | 'expired' | 'ended';
+  reason: string | null;
+  cleared_by: string;
+  cleared_at: string;
+  until: string;
+};
+
+/** What a change of the lists found before a payout. */
+export type WaitingScreenings = {
+  progress: { screened: string; remaining: string; finished_at: string | null } | null;
+  recipients: {
+    account: string;
+    user_token: string;
+    result: number;
+    entries: string;
+    screened_at: string;
+  }[];
+  payouts: { account: string; payout_token: string; entries: string; screened_at: string }[];
+};
+
 export type BankEntry = {
   entry: string;
   booked_on: string;

@@ -10,8 +10,10 @@ import { Loaded } from '../ui/loaded.tsx';
 import { Empty, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { DecidePayout } from './exceptions/decisions.tsx';
 import { ExceptionFacts } from './exceptions.tsx';
+import { Clearances, ClearUntil } from './screening/clearances.tsx';
 import { Evidence } from './screening/evidence.tsx';
 import { readMember } from './screening/members.ts';
+import { Waiting } from './screening/waiting.tsx';
 
 /** Payouts that a sanctions list holds, with the evidence; and what is known of any recipient. */
 export function Screening(): ReactNode {
@@ -23,7 +25,11 @@ export function Screening(): ReactNode {
       <div className="stack">
         <LookUp key={of ?? ''} of={of ?? ''} />
         {of === undefined ? (
-          <Loaded query={asked}>{({ data }) => <Hits rows={data} />}</Loaded>
+          <>
+            <Loaded query={asked}>{({ data }) => <Hits rows={data} />}</Loaded>
+            <Waiting />
+            <Clearances />
+          </>
         ) : (
           <Subject of={of} />
         )}
@@ -127,12 +133,15 @@ function Subject({ of }: { of: string }): ReactNode {
   const isPayout = of.startsWith('payout_');
   const query: Query = isPayout ? { payout: of } : { user: of };
   return (
-    <Panel title={isPayout ? 'A payout' : 'A recipient'}>
-      <div className="stack">
-        <Results title="Results, newest first" query={query} />
-        <DecideHits query={query} about={isPayout ? 'the payout' : 'the recipient'} />
-      </div>
-    </Panel>
+    <>
+      <Panel title={isPayout ? 'A payout' : 'A recipient'}>
+        <div className="stack">
+          <Results title="Results, newest first" query={query} />
+          <DecideHits query={query} about={isPayout ? 'the payout' : 'the recipient'} />
+        </div>
+      </Panel>
+      {isPayout ? null : <Clearances user={of} />}
+    </>
   );
 }
 
@@ -141,6 +150,7 @@ function DecideHits({ query, about }: { query: Query; about: string }): ReactNod
   if (!mayComply || Object.values(query).includes('')) return null;
   return (
     <div className="row">
+      {query['user'] === undefined ? null : <ClearUntil user={query['user']} />}
       <Act
         label={`Clear ${about}`}
         title={`Clear ${about}`}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { formatToken } from '../core/ids.ts';
+import {
+  type Clearance,
+  clearEntries,
+  endClearance,
+  listClearances,
+} from '../screening/clearances.ts';
+import { defineCommand } from './command.ts';
+import { flag, identifier, limit, option, reason, until, user } from './options.ts';
+import { getUserKey } from './user-key.ts';
+
+/** Entries of sanctions lists that are cleared for recipients. */
+
+const result = option(
+  { value: 'number', about: 'the result that was looked at: sequence in screening show' },
+  z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, 'must be the number of a result, such as 3')
+    .transform(Number),
+);
+const entries = option(
+  { value: 'entries', about: 'such as ofac_sdn/101, with spaces between; default: all hits' },
+  z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,29}\/\S{1,100}(?: [a-z][a-z0-9_]{0,29}\/\S{1,100}){0,19}$/, {
+      error: 'must be up to 20 entries, each as LIST/NUMBER',
+    })
+    .transform((given) =>
+      given.split(' ').map((one) => {
+        const [list = '', ...rest] = one.split('/');
+        return { list, entryId: rest.join('/') };
+      }),
+    ),
+);
+export const clearanceCommands = [
+  defineCommand({
+    name: 'screening clear',
+    permission: 'comply',
+    about: 'put hits of a user on the list of clearances until a date; may need two persons',
+    options: { user, result, entries: entries.optional(), until, reason },
+    approval: () => ({ policy: 'screening' }),
+    run: async (context, { user: userId, result: sequence, entries: chosen, ...values }) => {
+      const key = await getUserKey(context, userId);
+      const clearedBy = context.operator.name;
+      const given = { ...key, ...values, sequence, entries: chosen, clearedBy };
+      const { cleared, isCovered } = await clearEntries(context, given);
+      return { cleared, covered: isCovered };
+    },
+  }),
+  defineCommand({
+    name: 'screening clearances',
+    permission: 'read',
+    about: 'list clearances, newest first',
+    options: {
+      user: user.optional(),
+      all: flag('those too that have ended'),
+      limit: limit.optional(),
+    },
+    run: async (context, { user: userId, all, limit: count = 100 }) => {
+      const key = userId === undefined ? undefined : await getUserKey(context, userId);
+      const found = await listClearances(context, { user: key, includesEnded: all, count });
+      return found.map(describeClearance);
+    },
+  }),
+  defineCommand({
+    name: 'screening end-clearance',
+    permission: 'comply',
+    about: 'end a clearance before its date',
+    options: { clearance: identifier('clearance'), reason },
+    run: async (context, { clearance: id }) => {
+      await endClearance(context, { id, endedBy: context.operator.name });
+      return { result: 'done' };
+    },
+  }),
+];
+
+function describeClearance(clearance: Clearance) {
+  return {
+    clearance: clearance.id,
+    account: clearance.accountId,
+    user_token: formatToken('user', clearance.userId),
+    entry: `${clearance.list}/${clearance.entryId}`,
+    entry_name: clearance.entryName,
+    state: clearance.state,
+    reason: clearance.reason,
+    cleared_by: clearance.clearedBy,
+    cleared_at: clearance.clearedAt,
+    until: clearance.until,
+    ended_by: clearance.endedBy,
+    ended_at: clearance.endedAt,
+  };
+}

@@ -129,13 +129,7 @@ function createHandler<S extends BaseServices>(
     );
     // Frees the memory of a large body.
     request.body = undefined;
-    const requestKey = isKeyed
-      ? readRequestKey(env.keys, request, {
-          method: view.method,
-          path: view.path,
-          body: input.json,
-        })
-      : undefined;
+    const requestKey = isKeyed ? readRequestKey(env.keys, request, [view, input.json]) : undefined;
     const context: RouteContext<S> = {
       env,
       principal,
@@ -235,7 +229,7 @@ async function answerDry<S extends BaseServices>(
 function readRequestKey(
   keys: KeyRing,
   request: FastifyRequest,
-  { method, path, body }: Pick<RequestView, 'method' | 'path'> & { body: ExactJson | undefined },
+  [{ method, path }, body]: readonly [RequestView, ExactJson | undefined],
 ): RequestKey | undefined {
   const key = readKey(request.headers['idempotency-key']);
   return key === undefined

@@ -8,14 +8,13 @@ import { runCommand } from '../commands.ts';
 import { decide, propose } from '../proposal-kit.ts';
 import {
   createPayout,
-  createUser,
   deliveryCases,
   fillAttributes,
   findPayer,
   pay,
   type Recipient,
 } from '../recipients.ts';
-import { type Api, advance, createAccount, daySeconds, ok, startService } from '../service.ts';
+import { advance, createAccount, daySeconds, ok, startService } from '../service.ts';
 import { eventually } from '../webhook-kit.ts';
 import { startReceiver, webhookSettings } from '../webhook-receiver.ts';
 import { findInTables } from './stored-texts.ts';

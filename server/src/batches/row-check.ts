@@ -11,7 +11,6 @@ import { lacksPrice, type Quote, quotePayer, type RefusalReason } from '../desti
 import { listMissingValues } from '../payouts/commit-refusal.ts';
 import { describeMissingAttributes } from '../payouts/obstacles.ts';
 import type { DeliveryType } from '../rails/contract/declarations.ts';
-import { indexInternalId } from '../users/users.ts';
 import { rankPayers } from './cheapest.ts';
 import type { FileRow, RowColumns, RowFault } from './file/file-row.ts';
 import {
@@ -19,11 +18,11 @@ import {
   type BatchUserRow,
   type CommittedTransferRow,
   findBatchSets,
-  findBatchUsers,
   findCommittedTransfers,
 } from './row-context.sql.ts';
 import { type SealedMetadata, sealRowMetadata } from './row-metadata.ts';
 import type { RowPricing, RowTerms } from './row-terms.ts';
+import { isText, readUsers, type UserIndex } from './row-users.ts';
 import { describeUnverified } from './unverified.ts';
 
 /** Checks whether rows can become payouts, and at which price. Their form is checked before. */
@@ -99,7 +98,7 @@ export async function checkRows(
   drafts: readonly DraftRow[],
 ): Promise<CheckedRow[]> {
   const [users, committed] = await Promise.all([
-    readUsers(owner, drafts, checker.keys),
+    readUsers({ ...owner, keys: checker.keys }, drafts),
     readCommitted(owner, drafts),
   ]);
   const facts = drafts.map((draft): Facts => {
@@ -119,37 +118,6 @@ export async function checkRows(
     const { terms = known.options[0], set } = chosen.get(index) ?? {};
     return checkRow(draft, { ...known, terms, set }, checker);
   });
-}
-
-type UserIndex = {
-  byId: ReadonlyMap<string, BatchUserRow>;
-  byInternalId: ReadonlyMap<string, BatchUserRow>;
-};
-
-const isText = (text: string | undefined): text is string => text !== undefined;
-
-async function readUsers(
-  owner: Owner,
-  drafts: readonly DraftRow[],
-  keys: KeyRing,
-): Promise<UserIndex> {
-  const named = new Map(
-    drafts
-      .map(({ internalUserId }) => internalUserId)
-      .filter(isText)
-      .map((id) => [indexInternalId({ keys, ...owner }, id).toString('hex'), id]),
-  );
-  const rows = await findBatchUsers(owner.session, {
-    accountId: owner.accountId,
-    ids: drafts.map(({ userId }) => userId).filter(isText),
-    internalIds: [...named.keys()].map((index) => Buffer.from(index, 'hex')),
-  });
-  return {
-    byId: new Map(rows.map((row) => [row.id, row])),
-    byInternalId: new Map(
-      rows.map((row) => [named.get(row.internal_id_index.toString('hex')) ?? '', row]),
-    ),
-  };
 }
 
 async function readCommitted(

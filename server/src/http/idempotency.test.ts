@@ -41,7 +41,10 @@ function run(owner: Owner, call: Call, process = processes[0]): Promise<Answer> 
     { db: process.db, keys: money.keys },
     {
       accountId: owner.accountId,
-      requestKey: key === undefined ? undefined : { key, fingerprint: fingerprintRequest(request) },
+      requestKey:
+        key === undefined
+          ? undefined
+          : { key, fingerprint: fingerprintRequest(money.keys, request) },
     },
     { running: process.running, isOneEffect: false, isAcrossAccounts: false, work },
   );

@@ -258,15 +258,17 @@ async function findUser(
   return { userId, dataKey };
 }
 
-/** White space, escapes, key order and number form of the body do not matter. */
-export function fingerprintRequest(request: {
-  method: string;
-  path: string;
-  body: ExactJson | undefined;
-}): Buffer {
+/**
+ * White space, escapes, key order and number form of the body do not matter. Keyed: who reads the database
+ * could otherwise find out what a short request said by trying.
+ */
+export function fingerprintRequest(
+  keys: Pick<KeyRing, 'mac'>,
+  request: { method: string; path: string; body: ExactJson | undefined },
+): Buffer {
   const hash = createHash('sha256').update(`${request.method} ${request.path}\n`);
   if (request.body !== undefined) emitCanonicalJson(request.body, (part) => hash.update(part));
-  return hash.digest();
+  return keys.mac(rowContext('idempotency_records.fingerprint', hash.digest('hex')));
 }
 
 /** @throws AppError invalid_request. */

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { openUpload } from './body.ts';
 import {
@@ -128,7 +129,7 @@ function createHandler<S extends BaseServices>(
     );
     // Frees the memory of a large body.
     request.body = undefined;
-    const requestKey = isKeyed ? readRequestKey(request, view, input.json) : undefined;
+    const requestKey = isKeyed ? readRequestKey(env.keys, request, [view, input.json]) : undefined;
     const context: RouteContext<S> = {
       env,
       principal,
@@ -226,14 +227,14 @@ async function answerDry<S extends BaseServices>(
 
 /** @throws AppError invalid_request if the key is malformed. */
 function readRequestKey(
+  keys: KeyRing,
   request: FastifyRequest,
-  { method, path }: RequestView,
-  body: ExactJson | undefined,
+  [{ method, path }, body]: readonly [RequestView, ExactJson | undefined],
 ): RequestKey | undefined {
   const key = readKey(request.headers['idempotency-key']);
   return key === undefined
     ? undefined
-    : { key, fingerprint: fingerprintRequest({ method, path, body }) };
+    : { key, fingerprint: fingerprintRequest(keys, { method, path, body }) };
 }
 
 /** The answer of a handler's result: an answer, a page of a list, or a value. */

@@ -126,7 +126,7 @@ export async function createBatchTest() {
           : openKeyRecord(money.keys, {
               accountId: owner.accountId,
               key,
-              fingerprint: fingerprintRequest({
+              fingerprint: fingerprintRequest(money.keys, {
                 method: 'POST',
                 path: '/batches',
                 body: undefined,

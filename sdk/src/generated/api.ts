@@ -1385,7 +1385,7 @@ export interface components {
             token: string;
             /** @description "" if no values are stored */
             attr_set_token: string;
-            /** @description Name of the attribute for a person */
+            /** @description For a wallet address, it names the network */
             label: string;
             /** @description RE2 pattern that the whole value must match */
             validation: string;
@@ -2008,6 +2008,8 @@ export interface components {
                         exchange_rate: {
                             /** @description ISO 4217 code, or the ticker of a cryptocurrency */
                             currency_symbol: string;
+                            /** @description The chain on which this payer pays a cryptocurrency, such as ethereum or polygon: what is sent on another chain is lost. "" for other currencies, and where the payer decides */
+                            network: string;
                             /** @description Units of this currency for one unit of the source currency, margin included */
                             exchange_rate: Decimal;
                             /** @description The market rate from which exchange_rate is taken */
@@ -3584,6 +3586,8 @@ export interface components {
             payer_name: string;
             /** @description The company that pays out */
             company_name: string;
+            /** @description The chain on which it pays; "" where it pays on none */
+            network: string;
             /** @description Decimal, in the source currency; "" where it gives no price */
             fee: string;
             /** @description Decimal, all-in */
@@ -4720,7 +4724,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2060a-c238-7796-85c2-cf9f4e22e10f
+                 * @example 01a20ad8-3151-77c1-8a7e-27236defa522
                  */
                 balance_token: string;
             };
@@ -4762,7 +4766,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2060a-c238-7796-85c2-cf9f4e22e10f
+                 * @example 01a20ad8-3151-77c1-8a7e-27236defa522
                  */
                 balance_token: string;
             };
@@ -4899,7 +4903,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -4929,7 +4933,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -4964,7 +4968,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060b-1697-72a3-9bd2-b6114005a72a
+                 * @example usr_01a20ad8-b18d-730d-980f-0af4fd662d37
                  */
                 user_token: string;
             };
@@ -4997,7 +5001,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -5028,7 +5032,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -5085,7 +5089,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -5115,7 +5119,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -5272,7 +5276,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
@@ -5312,7 +5316,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
@@ -5354,7 +5358,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
@@ -5416,7 +5420,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -5449,7 +5453,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -5495,12 +5499,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ad8-4d7a-7769-acbe-ff2a830b9471
                  */
                 payout_token: string;
             };
@@ -5533,12 +5537,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ad8-4d7a-7769-acbe-ff2a830b9471
                  */
                 payout_token: string;
             };
@@ -5575,12 +5579,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ad8-4d7a-7769-acbe-ff2a830b9471
                  */
                 payout_token: string;
             };
@@ -5635,12 +5639,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ad8-4d7a-7769-acbe-ff2a830b9471
                  */
                 payout_token: string;
             };
@@ -5670,12 +5674,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d9dc-716d-99c1-c8edaa1cda42
+                 * @example payout_01a20ad8-4e88-75a7-8c06-0ec90392f8a9
                  */
                 payout_token: string;
             };
@@ -5793,7 +5797,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -5888,12 +5892,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060b-0fca-77c8-9db5-7705a609c29f
+                 * @example payout_01a20ad8-9d7d-748c-83f6-f8cd0bf732c5
                  */
                 payout_token: string;
             };
@@ -5957,7 +5961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20ad8-9e15-751b-ba6f-7f8cc346580f
                  */
                 proposal_token: string;
             };
@@ -5987,7 +5991,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20ad8-9e15-751b-ba6f-7f8cc346580f
                  */
                 proposal_token: string;
             };
@@ -6018,7 +6022,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2060b-0ffa-73f0-aca0-a0258f013275
+                 * @example proposal_01a20ad8-9e15-751b-ba6f-7f8cc346580f
                  */
                 proposal_token: string;
             };
@@ -6065,7 +6069,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -6192,7 +6196,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -6223,7 +6227,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };
@@ -6258,12 +6262,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a2060b-0b18-7176-add2-72bd95029c81
+                 * @example link_01a20ad8-947e-7384-be4f-2fa5b2bf3962
                  */
                 link_token: string;
             };
@@ -6291,12 +6295,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ad8-4d7a-7769-acbe-ff2a830b9471
                  */
                 payout_token: string;
             };
@@ -6430,7 +6434,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ad8-a860-7409-9749-beed6625cad5
                  */
                 batch_token: string;
             };
@@ -6462,7 +6466,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ad8-a860-7409-9749-beed6625cad5
                  */
                 batch_token: string;
             };
@@ -6509,7 +6513,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ad8-a860-7409-9749-beed6625cad5
                  */
                 batch_token: string;
             };
@@ -6537,7 +6541,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ad8-a860-7409-9749-beed6625cad5
                  */
                 batch_token: string;
             };
@@ -6568,7 +6572,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1445-749c-b5d7-c96165f88424
+                 * @example batch_01a20ad8-a860-7409-9749-beed6625cad5
                  */
                 batch_token: string;
             };
@@ -6599,7 +6603,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2060b-1567-77c5-9724-e1522c0ecf9e
+                 * @example batch_01a20ad8-abf6-764e-8388-306da70bc144
                  */
                 batch_token: string;
             };
@@ -6737,7 +6741,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -6767,7 +6771,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -6802,7 +6806,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -6837,7 +6841,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -6868,7 +6872,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -6899,7 +6903,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -6930,7 +6934,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -6961,7 +6965,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -7007,7 +7011,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
             };
@@ -7035,12 +7039,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2060b-115e-7433-a6c0-3d0f64ed8077
+                 * @example webhook_01a20ad8-a171-7589-a694-1fdc00f02d74
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a2060b-11fc-71d0-a459-3157b6c53947
+                 * @example delivery_01a20ad8-a256-7026-8ac4-484aaa99bb54
                  */
                 delivery_token: string;
             };
@@ -7178,7 +7182,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a2060a-d6b4-7042-867d-2a1cd889110a
+                 * @example payout_01a20ad8-4d7a-7769-acbe-ff2a830b9471
                  */
                 payout_token: string;
             };
@@ -7213,7 +7217,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2060a-d0aa-7155-b24f-9547e33fe376
+                 * @example usr_01a20ad8-48f6-7594-916c-e5db7ccee6d7
                  */
                 user_token: string;
             };

@@ -1385,7 +1385,7 @@ export interface components {
             token: string;
             /** @description "" if no values are stored */
             attr_set_token: string;
-            /** @description Name of the attribute for a person */
+            /** @description For a wallet address, it names the network */
             label: string;
             /** @description RE2 pattern that the whole value must match */
             validation: string;
@@ -2008,6 +2008,8 @@ export interface components {
                         exchange_rate: {
                             /** @description ISO 4217 code, or the ticker of a cryptocurrency */
                             currency_symbol: string;
+                            /** @description The chain on which this payer pays a cryptocurrency, such as ethereum or polygon: what is sent on another chain is lost. "" for other currencies, and where the payer decides */
+                            network: string;
                             /** @description Units of this currency for one unit of the source currency, margin included */
                             exchange_rate: Decimal;
                             /** @description The market rate from which exchange_rate is taken */
@@ -3610,6 +3612,8 @@ export interface components {
             payer_name: string;
             /** @description The company that pays out */
             company_name: string;
+            /** @description The chain on which it pays; "" where it pays on none */
+            network: string;
             /** @description Decimal, in the source currency; "" where it gives no price */
             fee: string;
             /** @description Decimal, all-in */

@@ -34,7 +34,7 @@ const attributeAnswer = z
   .object({
     token: z.string(),
     attr_set_token: z.string().describe('"" if no values are stored'),
-    label: z.string(),
+    label: z.string().describe('For a wallet address, it names the network'),
     validation: z.string().describe('RE2 pattern that the whole value must match'),
     is_optional: z.boolean(),
     value: z.string(),

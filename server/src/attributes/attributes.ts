@@ -47,6 +47,7 @@ import {
   type Corridor,
   getProfile,
   identityVerification,
+  makeCorridor,
   type Requirement,
   type RequirementProfile,
 } from './requirements.ts';
@@ -77,9 +78,7 @@ export function formatAttributeToken(profile: RequirementProfile, type: Attribut
   return formatToken('attribute', nameId(`${profile.id}/${type}`, tokenNamespace));
 }
 
-export function corridorOf({ payer, currency }: Destination): Corridor {
-  return { countryCode: payer.country.code, deliveryType: payer.deliveryType, currency };
-}
+export const corridorOf = ({ payer, currency }: Destination) => makeCorridor(payer, currency);
 
 /**
  * The attributes of a destination, with the values of the default set: the newest complete one,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { findCurrency } from '../core/currency.ts';
 import { assert } from '../core/errors.ts';
+import { findHomeNetwork } from '../core/networks.ts';
 import type { DeliveryType } from '../rails/contract/declarations.ts';
 import { getBankFields } from './bank-formats.ts';
 import type { Field, Requirement } from './field.ts';
@@ -11,7 +12,7 @@ import {
   getMobileWalletFields,
   getPaperCheckFields,
 } from './other-formats.ts';
-import { walletFields } from './wallet-addresses.ts';
+import { findWalletField } from './wallet-addresses.ts';
 
 export type { AttributeType, InputType, Requirement } from './field.ts';
 
@@ -20,7 +21,22 @@ export type Corridor = {
   readonly countryCode: string;
   readonly deliveryType: DeliveryType;
   readonly currency: string;
+  /** Of a payout on a chain; absent: the home network of the currency. */
+  readonly network?: string;
 };
+
+type Deliverer = Pick<Corridor, 'deliveryType'> & {
+  readonly country: { readonly code: string };
+  readonly networks: Readonly<Record<string, string>>;
+};
+
+/** Of a payer in one of its currencies. */
+export function makeCorridor(payer: Deliverer, currency: string): Corridor {
+  const { country, deliveryType, networks } = payer;
+  const network = networks[currency];
+  const corridor = { countryCode: country.code, deliveryType, currency };
+  return network === undefined ? corridor : { ...corridor, network };
+}
 
 /** `id` is stable, `version` changes with the content. */
 export type RequirementProfile = {
@@ -43,12 +59,14 @@ export const identityVerification: Requirement = {
 
 /** The id of a corridor's profile, which corridors with equal requirements share. */
 function nameProfile(corridor: Corridor): string {
-  const { countryCode, deliveryType, currency } = corridor;
+  const { countryCode, deliveryType, currency, network } = corridor;
   switch (deliveryType) {
     case 'BANK_DEPOSIT':
       return `bank:${countryCode}:${currency}`;
     case 'CRYPTOCURRENCY':
-      return `crypto:${currency}`;
+      return network === undefined || network === findHomeNetwork(currency)?.name
+        ? `crypto:${currency}`
+        : `crypto:${currency}:${network}`;
     case 'BILL':
       return 'bill';
     case 'MOBILE_WALLET':
@@ -68,7 +86,7 @@ function makeFields(corridor: Corridor): readonly Field[] {
     case 'BANK_DEPOSIT':
       return getBankFields(countryCode, { currency });
     case 'CRYPTOCURRENCY': {
-      const wallet = walletFields[currency];
+      const wallet = findWalletField(corridor.network ?? findHomeNetwork(currency)?.name ?? '');
       assert(wallet !== undefined, `${currency} has an address format`);
       return [wallet];
     }

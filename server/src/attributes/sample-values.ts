@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { bech32 } from '@scure/base';
+import { base58, bech32 } from '@scure/base';
 import { composeIBAN } from 'ibantools';
 import examples from 'libphonenumber-js/examples.mobile.json';
 import randexp from 'randexp';
@@ -106,6 +106,13 @@ function completeIban(value: string): string {
 
 /** A wallet without a known key, since its hash is that of a phrase. */
 function makeWallet(field: Field, sample: Sample): string {
+  if (field.requirement.validation.endsWith('{32,44}$')) {
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const candidate = base58.encode(hash(`wallet ${sample.seed} ${attempt}`));
+      // About half of all keys are points on the curve.
+      if (isValid(field, candidate, sample)) return candidate;
+    }
+  }
   const key = hash(`wallet ${sample.seed}`).subarray(0, 20);
   if (field.requirement.validation.startsWith('^0x')) {
     return formatEthereumAddress(key.toString('hex'));
@@ -119,7 +126,7 @@ export function makeSampleValue(field: Field, sample: Sample): string {
   const { requirement } = field;
   if (requirement.inputType === 'options') return requirement.validation.split('|')[0] ?? '';
   if (requirement.inputType === 'date') return '2099-12-31';
-  if (requirement.label === 'Wallet address') return makeWallet(field, sample);
+  if (requirement.label.startsWith('Wallet address')) return makeWallet(field, sample);
   if (requirement.validation.includes('[^')) return 'Sandbox';
   if (requirement.type === 'PhoneNumber') {
     const number = findMobileNumber(field, sample);

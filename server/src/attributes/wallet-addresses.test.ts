@@ -107,3 +107,29 @@ test('the normalized form is lower case for witness addresses and ERC-55 for Eth
   const ether = check('ETH', lower).normalized.get('BankAccountNumber');
   assert.equal(ether, '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed');
 });
+
+test('an address must be one of the network on which the payer pays, which the label names', () => {
+  const on = (network: string, address: string) => {
+    const corridor = {
+      countryCode: 'MEX',
+      deliveryType: 'CRYPTOCURRENCY',
+      currency: 'USDC',
+      network,
+    } as const;
+    const profile = getProfile(corridor);
+    const values = new Map<AttributeType, string>([['BankAccountNumber', address]]);
+    const { faults } = checkValues(profile, corridor, { values, today: '2026-01-01' });
+    return [profile.id, profile.requirements[0]?.label, faults.length];
+  };
+  const ethereum = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+  const wallet = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
+  const program = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+  assert.deepEqual(on('ethereum', ethereum), ['crypto:USDC', 'Wallet address (Ethereum)', 0]);
+  assert.deepEqual(on('polygon', ethereum), ['crypto:USDC:polygon', 'Wallet address (Polygon)', 0]);
+  const solana = ['crypto:USDC:solana', 'Wallet address (Solana)'];
+  assert.deepEqual(on('solana', wallet), [...solana, 0]);
+  assert.deepEqual(on('solana', ethereum), [...solana, 1]);
+  assert.deepEqual(on('solana', program), [...solana, 1]);
+  assert.deepEqual(on('solana', wallet.slice(0, -2)), [...solana, 1]);
+  assert.equal(on('polygon', wallet)[2], 1);
+});

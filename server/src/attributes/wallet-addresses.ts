@@ -1,7 +1,9 @@
+import { ed25519 } from '@noble/curves/ed25519.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import { bech32, bech32m, createBase58check } from '@scure/base';
+import { bech32, bech32m, createBase58check, base58 as plainBase58 } from '@scure/base';
+import { describeNetwork, findAddressFormat } from '../core/networks.ts';
 import { account, type Check, type Field, type Problem } from './field.ts';
 
 /**
@@ -101,7 +103,7 @@ function describeWitness(prefix: string): string {
 }
 
 const bitcoinAddress: Field = account({
-  label: 'Wallet address',
+  label: 'Wallet address (Bitcoin)',
   pattern: `[13]${base58}{25,33}|${describeWitness('bc')}`,
   hint: 'A Bitcoin address of the main network, beginning with 1, 3, bc1q or bc1p',
   check: checkChain(bitcoin),
@@ -109,27 +111,106 @@ const bitcoinAddress: Field = account({
 });
 
 const litecoinAddress: Field = account({
-  label: 'Wallet address',
+  label: 'Wallet address (Litecoin)',
   pattern: `[LM]${base58}{25,33}|${describeWitness('ltc')}`,
   hint: 'A Litecoin address of the main network, beginning with L, M, ltc1q or ltc1p',
   check: checkChain(litecoin),
   normalize: normalizeWitness,
 });
 
-function ethereumAddress(hint: string): Field {
+/**
+ * The same address exists on every EVM chain, so the hint names the chain: the owner may have no access
+ * to it on another one.
+ */
+function evmAddress(label: string): Field {
+  const article = /^[AEIOU]/.test(label) ? 'An' : 'A';
+  const hint = label === 'Ethereum' ? 'An Ethereum address' : `${article} ${label} address`;
   return account({
-    label: 'Wallet address',
+    label: `Wallet address (${label})`,
     pattern: '0x[0-9A-Fa-f]{40}',
-    hint,
+    hint: `${hint}: 0x and 40 hexadecimal digits`,
     check: checkEthereumAddress,
     normalize: (value) => formatEthereumAddress(value.slice(2).toLowerCase()),
   });
 }
 
-/** The field of each supported cryptocurrency. USDC is the token on Ethereum. */
-export const walletFields: Readonly<Record<string, Field>> = {
-  BTC: bitcoinAddress,
-  LTC: litecoinAddress,
-  ETH: ethereumAddress('An Ethereum address: 0x and 40 hexadecimal digits'),
-  USDC: ethereumAddress('An address on Ethereum: 0x and 40 hexadecimal digits'),
+const solanaKeyBytes = 32;
+
+/** Accounts of programs that everybody uses: what is sent there is lost. */
+const solanaPrograms: ReadonlySet<string> = new Set([
+  '11111111111111111111111111111111',
+  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+  'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
+]);
+
+/**
+ * An address of Solana has no checksum. A wallet is a point on the curve, because it is a public key;
+ * token accounts and programs usually are not, and money for a token account's address would go to a
+ * token account that nobody owns. So addresses off the curve are refused, and about half of all
+ * mistyped addresses with them.
+ */
+const checkSolanaAddress: Check = (value) => {
+  const bytes = decodePlainBase58(value);
+  if (bytes?.length !== solanaKeyBytes) {
+    return { code: 'pattern_mismatch', detail: 'The address must be 32 bytes in base58' };
+  }
+  if (solanaPrograms.has(value)) {
+    return { code: 'burn_address', detail: 'The address must be a wallet, not a program' };
+  }
+  return isOnCurve(bytes)
+    ? undefined
+    : {
+        code: 'pattern_mismatch',
+        detail:
+          'The address must be that of a wallet; a token account cannot be paid by its address',
+      };
 };
+
+function decodePlainBase58(text: string): Uint8Array | undefined {
+  try {
+    return plainBase58.decode(text);
+  } catch (cause) {
+    // The decoder throws on characters outside of the alphabet, which is an expected result here.
+    if (cause instanceof Error) return undefined;
+    throw cause;
+  }
+}
+
+function isOnCurve(bytes: Uint8Array): boolean {
+  try {
+    ed25519.Point.fromBytes(bytes);
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error) return false;
+    throw cause;
+  }
+}
+
+function solanaAddress(label: string): Field {
+  return account({
+    label: `Wallet address (${label})`,
+    pattern: `${base58}{32,44}`,
+    hint: `A ${label} wallet address: 32 to 44 letters and digits`,
+    check: checkSolanaAddress,
+  });
+}
+
+const fields = new Map<string, Field>([
+  ['bitcoin', bitcoinAddress],
+  ['litecoin', litecoinAddress],
+]);
+
+/** The field of the addresses of a network; undefined where their form is not known. */
+export function findWalletField(network: string): Field | undefined {
+  const format = findAddressFormat(network);
+  if (format === undefined) return undefined;
+  const isPlain = format === 'bitcoin' || format === 'litecoin';
+  const name = isPlain ? format : network;
+  const known = fields.get(name);
+  if (known !== undefined) return known;
+  const label = describeNetwork(network);
+  const field = format === 'solana' ? solanaAddress(label) : evmAddress(label);
+  fields.set(name, field);
+  return field;
+}

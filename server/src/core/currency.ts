@@ -11,10 +11,21 @@ export type Currency = {
 };
 
 /**
- * Ether has 18 decimals on its chain; nine (a gwei) are kept so that every amount fits a 64-bit
- * integer. No payout needs a finer step.
+ * The coins of EVM chains have 18 decimals there; nine (a gwei) are kept so that every amount fits a
+ * 64-bit integer. No payout needs a finer step.
  */
-const cryptoScales: Readonly<Record<string, number>> = { BTC: 8, LTC: 8, ETH: 9, USDC: 6 };
+const cryptoScales: Readonly<Record<string, number>> = {
+  BTC: 8,
+  LTC: 8,
+  ETH: 9,
+  POL: 9,
+  BNB: 9,
+  SOL: 9,
+  USDC: 6,
+  USDT: 6,
+  EURC: 6,
+  PYUSD: 6,
+};
 
 /**
  * Codes of ISO 4217 that are no money one could pay out: metals, bond units, test codes, fund

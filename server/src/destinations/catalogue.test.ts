@@ -58,6 +58,24 @@ test('equivalent payers have the same name, delivery type and currency', () => {
   assert.deepEqual(sandboxCatalogue.findEquivalents(payer, 'USD'), []);
 });
 
+test('a payer on another network is not equivalent, whatever its name', () => {
+  const rails = ['ethereum', 'polygon', 'polygon'].map((network, index) => ({
+    ...createRail(
+      `rail${index}`,
+      [createCompany('first')],
+      [{ ...createPayer('coin'), deliveryType: 'CRYPTOCURRENCY', currencies: ['USDC'] }],
+    ),
+    networks: { USDC: network },
+  }));
+  const catalogue = compileCatalogue(rails);
+  const [onEthereum, onPolygon] = catalogue.payersIn('MEX');
+  assert.ok(onEthereum !== undefined && onPolygon !== undefined);
+  assert.deepEqual(onEthereum.networks, { USDC: 'ethereum' });
+  assert.deepEqual(catalogue.findEquivalents(onEthereum, 'USDC'), []);
+  const others = catalogue.findEquivalents(onPolygon, 'USDC').map(({ railName }) => railName);
+  assert.deepEqual(others, ['rail2']);
+});
+
 test('two rails may use the same key', () => {
   const rails = ['one', 'two'].map((name) =>
     createRail(name, [createCompany('first')], [createPayer('same')]),

@@ -44,6 +44,8 @@ export type Payer = {
   readonly deliveryType: DeliveryType;
   /** The currencies that it pays out; the first is the default. */
   readonly currencies: readonly string[];
+  /** The network of each currency that it pays on a chain. */
+  readonly networks: Readonly<Record<string, string>>;
   readonly pricing: Pricing;
   /** Of the declaration: when it works. */
   readonly availability: AvailabilityRule;
@@ -78,8 +80,9 @@ export type Catalogue = {
   /** Ordered by code. */
   servedCountries(): readonly ServedCountry[];
   /**
-   * The other payers with the same country, delivery type, payer name and currency: a dynamic
-   * destination may fail over to them.
+   * The other payers with the same country, delivery type, payer name, currency and network: a
+   * dynamic destination may fail over to them. An address that is right on one chain may belong to
+   * nobody on another.
    */
   findEquivalents(payer: Payer, currency: string): readonly Payer[];
 };
@@ -112,7 +115,10 @@ function compilePayers(rails: readonly Rail[], nowMs: number): CompiledPayers {
       assert(company !== undefined, 'a checked payer has a company');
       const tariff = findTariff(declaration, nowMs);
       untilMs = Math.min(untilMs, tariff.untilMs);
-      const payer = compilePayer(declaration, company, share(tariff.tariff));
+      const payer = {
+        ...compilePayer(declaration, company, share(tariff.tariff)),
+        networks: compileNetworks(rail, declaration),
+      };
       if (tokens.has(payer.destinationToken)) {
         throw new Error(`payer ${rail.name}/${declaration.key}: its key is already used`);
       }
@@ -185,7 +191,8 @@ function indexPayers({ payers, untilMs }: CompiledPayers): Catalogue {
           other !== payer &&
           other.deliveryType === payer.deliveryType &&
           other.name === payer.name &&
-          other.currencies.includes(currency),
+          other.currencies.includes(currency) &&
+          other.networks[currency] === payer.networks[currency],
       ),
   };
 }
@@ -289,7 +296,11 @@ function compileRates(rates: Tariff['rates']): ReadonlyMap<string, Rate> {
   return new Map(Object.entries(rates).map(([pair, text]) => [pair, getRate(text)]));
 }
 
-function compilePayer(declaration: PayerDeclaration, company: Company, pricing: Pricing): Payer {
+function compilePayer(
+  declaration: PayerDeclaration,
+  company: Company,
+  pricing: Pricing,
+): Omit<Payer, 'networks'> {
   return {
     destinationToken: getDestinationToken(company.railName, declaration.key),
     railName: company.railName,
@@ -310,6 +321,20 @@ function compilePayer(declaration: PayerDeclaration, company: Company, pricing: 
     verifiedAboveUsdMinor: compileVerification(declaration.verification),
     rateLockSeconds: declaration.rateLockSeconds,
   };
+}
+
+/** Of rails on chains; a partner that takes a currency there decides on the network by itself. */
+function compileNetworks(
+  { networks = {} }: Pick<Rail, 'networks'>,
+  { deliveryType, currencies }: PayerDeclaration,
+): Payer['networks'] {
+  if (deliveryType !== 'CRYPTOCURRENCY') return {};
+  return Object.fromEntries(
+    currencies.flatMap((code) => {
+      const network = networks[code];
+      return network === undefined ? [] : [[code, network]];
+    }),
+  );
 }
 
 function compileVerification(

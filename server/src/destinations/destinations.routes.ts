@@ -58,6 +58,12 @@ const payerAnswer = z.object({
   exchange_rate: z.array(
     z.object({
       currency_symbol: z.string(),
+      network: z
+        .string()
+        .describe(
+          'The chain on which this payer pays a cryptocurrency, such as ethereum or polygon: what is ' +
+            'sent on another chain is lost. "" for other currencies, and where the payer decides',
+        ),
       exchange_rate: amountAnswer.describe(
         'Units of this currency for one unit of the source currency, margin included',
       ),
@@ -356,6 +362,7 @@ function writeLookup(
           payer_logo: includesLogos ? offer.payer.logo : '',
           exchange_rate: offer.currencies.map(({ code, rate, midRate, destinationMinor }) => ({
             currency_symbol: code,
+            network: offer.payer.networks[code] ?? '',
             exchange_rate: new JsonNumber(formatRate(rate)),
             mid_rate: new JsonNumber(formatRate(midRate)),
             destination_amount: new JsonNumber(formatAmount(destinationMinor, getCurrency(code))),

@@ -84,8 +84,8 @@ export type LookUpRefusal = {
  * The offers for a country. Companies, services and payers are each ordered by the cost of their
  * cheapest payer.
  *
- * With `cheapestOnly`, of the payers with the same delivery type, destination currency and payer
- * name only the cheapest is returned, and none whose limits the amount exceeds. Currencies without
+ * With `cheapestOnly`, of the payers with the same delivery type, destination currency, network and
+ * payer name only the cheapest is returned, and none whose limits the amount exceeds. Currencies without
  * a usable rate, or without a fresh price of the payer's provider, are left out; if no offer remains for that reason, the look-up is refused.
  */
 export function lookUpCountry(query: LookUpQuery): LookUp | LookUpRefusal {
@@ -224,7 +224,8 @@ function keepCheapest(candidates: readonly Candidate[]): Candidate[] {
   for (const candidate of candidates) {
     if (!candidate.fits) continue;
     const { payer, currency } = candidate;
-    const service = `${payer.deliveryType}/${currency.code}/${payer.name}`;
+    const network = payer.networks[currency.code] ?? '';
+    const service = `${payer.deliveryType}/${currency.code}/${network}/${payer.name}`;
     const best = cheapest.get(service);
     if (best === undefined || compareCandidates(candidate, best) < 0) {
       cheapest.set(service, candidate);

@@ -37,6 +37,7 @@ export const candidateSchema = z
     destination_token: z.string(),
     payer_name: z.string(),
     company_name: z.string(),
+    network: z.string().describe('The chain on which it pays; "" where it pays on none'),
     fee: z.string().describe('Decimal, in the source currency; "" where it gives no price'),
     exchange_rate: z.string().describe('Decimal, all-in'),
     cost: z.string().describe('Source amount and fee for the promised destination amount'),
@@ -78,5 +79,5 @@ export const standingSchema = candidateSchema
     availability_percent: true,
     rating: true,
   })
-  .extend({ margin_basis_points: z.number() });
+  .extend({ margin_basis_points: z.number(), networks: z.record(z.string(), z.string()) });
 export type Standing = z.infer<typeof standingSchema>;

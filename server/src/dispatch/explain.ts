@@ -94,9 +94,10 @@ export function describeChosen(
   decidedAt: Date,
 ): RouteCandidate {
   const source = getCurrency(row.source_currency);
-  const { margin_basis_points: marginBasisPoints, ...shown } = standing;
+  const { margin_basis_points: marginBasisPoints, networks, ...shown } = standing;
   return {
     ...shown,
+    network: networks[row.destination_currency] ?? '',
     fee: formatAmount(row.fee, source),
     exchange_rate: row.exchange_rate,
     cost: formatAmount(row.source_amount + row.fee, source),

@@ -186,8 +186,12 @@ function evaluatePayer(services: RouterServices, evaluation: Evaluation): Evalua
     amount: { side: 'destination', minor: terms.destinationMinor },
     rates: services.rates(),
   });
-  const { margin_basis_points: _margin, ...described } = standing;
-  const shown = { ...described, provider_price: describePrice(services, payer, terms) };
+  const { margin_basis_points: _margin, networks, ...described } = standing;
+  const shown = {
+    ...described,
+    network: networks[terms.destinationCurrency] ?? '',
+    provider_price: describePrice(services, payer, terms),
+  };
   if (!quote.ok) {
     const prices = { fee: '', exchange_rate: '', cost: '', score: null, is_chosen: false };
     const candidate = { ...shown, ...prices, excluded_by: quote.reason, detail: quote.detail };
@@ -245,6 +249,7 @@ export function describeStanding(services: RouterServices, payer: Payer): Standi
     min_limit_usd: formatAmount(payer.pricing.minLimitUsdMinor, usd),
     max_limit_usd: formatAmount(payer.pricing.maxLimitUsdMinor, usd),
     margin_basis_points: payer.pricing.marginBasisPoints,
+    networks: payer.networks,
     health: services.healthOf(payer.railName),
     availability_percent: measured.availabilityPercent ?? null,
     rating: measured.ratingTenths === undefined ? null : measured.ratingTenths / 10,

@@ -28,7 +28,9 @@ const perDollar = `
 `;
 
 /** US dollars for one coin. */
-const dollarsPerCoin = 'BTC 101500  LTC 96.4  ETH 3620  USDC 1';
+const dollarsPerCoin =
+  'BTC 101500  LTC 96.4  ETH 3620  POL 0.18  BNB 910  SOL 158  ' +
+  'USDC 1  USDT 1  EURC 1.16  PYUSD 1';
 
 /**
  * Currencies whose rate to another one is fixed by law, a currency board, or a peg that has held

@@ -1,4 +1,5 @@
 import { findCountry } from '../core/country.ts';
+import { describeNetwork } from '../core/networks.ts';
 import {
   cleanText,
   formatTime,
@@ -214,8 +215,7 @@ function composeDelivery(data: ReceiptData): ReceiptRow[] {
     ['Country', data.countryName],
     ['Paid out by', data.payerName],
     ...attributes.map(({ label, value }): [string, string] => [label, value]),
-    // A name; an identifier such as eip155:1 stays as it is.
-    ['Network', data.network.replace(/^[a-z](?=[a-z]*$)/, (letter) => letter.toUpperCase())],
+    ['Network', describeNetwork(data.network)],
     ['Pickup code', isCollectable(data) ? '' : data.pickupCode],
   ]);
 }

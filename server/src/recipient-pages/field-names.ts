@@ -10,7 +10,6 @@ import type { DeliveryType } from '../rails/contract/declarations.ts';
 const plainLabels: Readonly<Record<string, string>> = {
   'Account number': 'accountNumber',
   'Account number or Pix key': 'accountNumber',
-  'Wallet address': 'walletAddress',
   'UnionPay card number': 'cardNumber',
   'Bank code': 'bankCode',
   'Bank and branch code': 'bankCode',

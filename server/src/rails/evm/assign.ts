@@ -1,4 +1,5 @@
 import type { Counter } from '../kit/counters.ts';
+import { RpcError } from '../kit/json-rpc.ts';
 import type { FeeMarket } from './fees.ts';
 import { type Funds, openFunds } from './funds.ts';
 import { broadcast, sign } from './mempool.ts';
@@ -6,7 +7,6 @@ import type { Pass } from './parts.ts';
 import type { Payment, StoredPayment } from './payment.ts';
 import { type Plan, prepare } from './prepare.ts';
 import type { RefusalReason } from './refusal.ts';
-import { RpcError } from './rpc.ts';
 import { findUnknownTransaction, type UnknownTransaction } from './unknown-transactions.ts';
 
 /** Assigns nonces to waiting payments and signs them, within funds, fee limits and `inFlightMax`. */

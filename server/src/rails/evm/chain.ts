@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
-import { createRpc, type Rpc, RpcError, type RpcOptions } from './rpc.ts';
+import { createRpc, type Rpc, RpcError, type RpcOptions } from '../kit/json-rpc.ts';
 
 /** Typed JSON-RPC calls; every answer is validated. One `Chain` talks to one endpoint. */
 
@@ -56,6 +56,8 @@ const receiptSchema = z.object({
   status: z.enum(['0x0', '0x1']),
   gasUsed: quantity,
   effectiveGasPrice: quantity,
+  /** What a rollup of the OP stack takes for the first layer, in addition to gas. */
+  l1Fee: quantity.nullish().transform((fee) => fee ?? 0n),
   logs: z.array(z.object({ address, topics: z.array(hash), data })),
 });
 

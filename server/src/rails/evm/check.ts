@@ -1,9 +1,9 @@
 import type { CallContext } from '../contract/contract.ts';
+import { RpcError } from '../kit/json-rpc.ts';
 import type { Chain } from './chain.ts';
 import { readRecordedState } from './nonce-records.ts';
 import { type EvmParts, listChains, noFinality } from './parts.ts';
 import { readRecordState } from './record-check.ts';
-import { RpcError } from './rpc.ts';
 import { decodeNumber, readDecimalsData } from './transaction.ts';
 
 /** Problems of the setup that the endpoints show; sentences for the operator. */

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { configSchema, findConfirmations, findFeeLimits, readFeeLimits } from './config.ts';
+import {
+  configSchema,
+  findConfirmations,
+  findFeeLimits,
+  getCoin,
+  readFeeLimits,
+} from './config.ts';
 import { openAccount } from './key.ts';
 
 const secret = 'c0ffee'.repeat(10) + 'beef';
@@ -145,4 +151,17 @@ test('a key file opens only with its password', async () => {
   await assert.rejects(openAccount({ privateKey: outside }), {
     message: 'config.key.privateKey must be a private key of the curve secp256k1',
   });
+});
+
+test('the coin is that of the chain, and a token cannot take its place', () => {
+  const on = (chainId: number, more: object = {}) =>
+    configSchema.safeParse({ ...least, chainId, fees, tokens, ...more });
+  const coins = [1, 137, 56, 31_337].map((chainId) => getCoin(on(chainId).data ?? { chainId }));
+  assert.deepEqual(coins, ['ETH', 'POL', 'BNB', 'ETH']);
+  assert.equal(getCoin({ chainId: 31_337, coin: 'POL' }), 'POL');
+  assert.match(on(137, { coin: 'ETH' }).error?.message ?? '', /must be POL or absent/);
+  const wrapped = [{ currency: 'POL', address: usdc, decimals: 18 }];
+  const more = { tokens: wrapped, fees: { shareMaxBasisPoints: null } };
+  assert.match(on(137, more).error?.message ?? '', /POL is the coin of the chain/);
+  assert.equal(on(1, more).success, true);
 });

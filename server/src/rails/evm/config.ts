@@ -1,6 +1,7 @@
 import { type Hex, isAddress } from 'viem';
 import { z } from 'zod';
 import { findCurrency } from '../../core/currency.ts';
+import { getEvmNetwork, type Network } from '../../core/networks.ts';
 import { parseDecimal } from './amounts.ts';
 
 /** The `config` of an evm rail. Error messages never repeat a value. */
@@ -32,8 +33,7 @@ const tokenSchema = z.strictObject({
   currency: z
     .string()
     .max(5)
-    .refine((code) => findCurrency(code) !== undefined, 'must be a supported currency')
-    .refine((code) => code !== 'ETH', 'must be a token; ETH is the coin of the chain'),
+    .refine((code) => findCurrency(code)?.isCrypto === true, 'must be a supported token'),
   address: z
     .string()
     .refine((text) => isAddress(text, { strict: true }), 'must be an address with its checksum')
@@ -81,6 +81,8 @@ export const configSchema = z
       .min(1)
       .max(5),
     chainId: z.int().min(1),
+    /** The coin of the chain, for chains that the registry of networks does not list; ETH if absent. */
+    coin: z.enum(['ETH', 'POL', 'BNB']).optional(),
     key: keySchema,
     tokens: z.array(tokenSchema).max(50).default([]),
     /** By currency and amount: the confirmations at which a payment counts as paid. */
@@ -100,6 +102,16 @@ export const configSchema = z
   })
   .superRefine((config, context) => {
     const codes = config.tokens.map(({ currency }) => currency);
+    const coin = getCoin(config);
+    if (config.coin !== undefined && config.coin !== coin) {
+      const message = `must be ${coin} or absent: that is the coin of chain ${config.chainId}`;
+      context.addIssue({ code: 'custom', path: ['coin'], message });
+    }
+    for (const [index, code] of codes.entries()) {
+      if (code !== coin) continue;
+      const message = `must be a token; ${coin} is the coin of the chain`;
+      context.addIssue({ code: 'custom', path: ['tokens', index, 'currency'], message });
+    }
     if (new Set(codes).size < codes.length) {
       context.addIssue({
         code: 'custom',
@@ -107,12 +119,12 @@ export const configSchema = z
         message: 'must not contain a currency twice',
       });
     }
-    for (const message of findPriceFaults(config.fees, codes)) {
+    for (const message of findPriceFaults(config.fees, { tokens: codes, coin })) {
       context.addIssue({ code: 'custom', path: ['fees', 'nativePerUnit'], message });
     }
     for (const [currency, steps] of Object.entries(config.confirmations)) {
-      if (currency !== 'ETH' && !codes.includes(currency)) {
-        const message = 'must be for ETH or a token of this rail';
+      if (currency !== coin && !codes.includes(currency)) {
+        const message = `must be for ${coin} or a token of this rail`;
         context.addIssue({ code: 'custom', path: ['confirmations', currency], message });
       } else if (!areAscending(steps)) {
         const message = 'must ascend in upTo and end with null';
@@ -123,10 +135,20 @@ export const configSchema = z
 
 export type EvmConfig = z.infer<typeof configSchema>;
 
+/** The chain, by its id. */
+export function getNetwork({ chainId, coin }: Pick<EvmConfig, 'chainId' | 'coin'>): Network {
+  return getEvmNetwork(chainId, coin);
+}
+
+/** The currency of the chain's own coin, in which its fees are paid. */
+export function getCoin(config: Pick<EvmConfig, 'chainId' | 'coin'>): string {
+  return getNetwork(config).coin;
+}
+
 /** A fee can be bounded by the amount of a token only with the token's price. */
 function findPriceFaults(
   { shareMaxBasisPoints, nativePerUnit }: z.infer<typeof feesSchema>,
-  tokens: readonly string[],
+  { tokens, coin }: { readonly tokens: readonly string[]; readonly coin: string },
 ): string[] {
   const faults: string[] = [];
   for (const [currency, price] of Object.entries(nativePerUnit)) {
@@ -137,7 +159,9 @@ function findPriceFaults(
   const missing = tokens.filter((currency) => nativePerUnit[currency] === undefined);
   if (missing.length > 0) {
     const example = `{ "${missing[0]}": "0.0003" }`;
-    faults.push(`must say what one unit of ${missing.join(', ')} is worth in ETH, as ${example}`);
+    faults.push(
+      `must say what one unit of ${missing.join(', ')} is worth in ${coin}, as ${example}`,
+    );
   }
   return faults;
 }
@@ -191,7 +215,7 @@ export function findFeeLimits(config: EvmConfig, limits: FeeLimits, payment: Amo
   const { shareMaxBasisPoints, nativePerUnit } = config.fees;
   if (shareMaxBasisPoints === null) return limits;
   const { currency, amountMinor, scale } = payment;
-  const price = currency === 'ETH' ? '1' : nativePerUnit[currency];
+  const price = currency === getCoin(config) ? '1' : nativePerUnit[currency];
   // The token was removed from the configuration after the payment was signed.
   if (price === undefined) return limits;
   const worth = (amountMinor * parseDecimal(price, weiScale)) / 10n ** BigInt(scale);

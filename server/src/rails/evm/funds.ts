@@ -1,8 +1,8 @@
 import type { Address } from 'viem';
+import { RpcError } from '../kit/json-rpc.ts';
 import { isRevert } from './chain.ts';
 import type { Pass } from './parts.ts';
 import type { StoredPayment } from './payment.ts';
-import { RpcError } from './rpc.ts';
 import { decodeNumber, makeBalanceData, readDecimalsData } from './transaction.ts';
 
 /**

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import { assert } from '../../core/errors.ts';
+import { RpcError } from '../kit/json-rpc.ts';
 import { findFeeLimits } from './config.ts';
 import { type FeeMarket, type FeeOffer, raiseOffer } from './fees.ts';
 import type { Pass } from './parts.ts';
@@ -10,7 +11,6 @@ import {
   type Payment,
   type StoredPayment,
 } from './payment.ts';
-import { RpcError } from './rpc.ts';
 import { signTransfer, type TransactionPlan } from './transaction.ts';
 
 /** Transactions signed and not mined: broadcast again, and replaced with a higher fee in time. */

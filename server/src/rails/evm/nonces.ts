@@ -1,10 +1,10 @@
 import type { Address } from 'viem';
 import type { Counter } from '../kit/counters.ts';
+import { RpcError } from '../kit/json-rpc.ts';
 import type { SentTransaction } from './chain.ts';
 import { findKnownCount } from './nonce-records.ts';
 import type { Pass } from './parts.ts';
 import { compareRecords } from './record-check.ts';
-import { RpcError } from './rpc.ts';
 import { findSentBackwards } from './scan.ts';
 import { storeUnknownTransaction } from './unknown-transactions.ts';
 

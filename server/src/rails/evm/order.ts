@@ -3,7 +3,7 @@ import { findCurrency } from '../../core/currency.ts';
 import type { Instruction } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { coinDecimals, toChainUnits } from './amounts.ts';
-import type { EvmConfig } from './config.ts';
+import { type EvmConfig, getCoin } from './config.ts';
 import { addressAttribute, type Payment } from './payment.ts';
 
 /** Converts an instruction into a transfer on the chain. */
@@ -26,7 +26,7 @@ export function readInstruction(
   const recipient = instruction.attributes[addressAttribute] ?? '';
   const scale = findCurrency(currency)?.scale;
   const token = config.tokens.find((one) => one.currency === currency);
-  if (scale === undefined || (currency !== 'ETH' && token === undefined)) {
+  if (scale === undefined || (currency !== getCoin(config) && token === undefined)) {
     return { kind: 'refused', reason: 'currency_refused' };
   }
   const chainScale = token?.decimals ?? coinDecimals;

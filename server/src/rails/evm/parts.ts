@@ -1,10 +1,10 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { RailHost } from '../contract/contract.ts';
+import { RpcError } from '../kit/json-rpc.ts';
 import { type Chain, createChain, type Head } from './chain.ts';
 import type { EvmConfig, FeeLimits } from './config.ts';
 import type { Nonces } from './nonce-records.ts';
 import type { EvmPayments } from './payment.ts';
-import { RpcError } from './rpc.ts';
 import type { UnknownTransactions } from './unknown-transactions.ts';
 
 /** What all modules of the rail work with. */

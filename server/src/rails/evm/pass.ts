@@ -1,10 +1,10 @@
+import { RpcError } from '../kit/json-rpc.ts';
 import { assignWaiting } from './assign.ts';
 import type { Chain } from './chain.ts';
 import { broadcastUnmined, replaceStuck } from './mempool.ts';
 import { catchUpNonces } from './nonces.ts';
 import { connectChain, type EvmParts, noFinality, type Pass } from './parts.ts';
 import type { StoredPayment } from './payment.ts';
-import { RpcError } from './rpc.ts';
 import { trackMined, trackPaid, trackSigned } from './watch.ts';
 
 /**

@@ -6,7 +6,7 @@ import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
 import { minorUnits, type TypedRecord } from '../kit/records.ts';
 import { toMinorUnitsUp } from './amounts.ts';
 import type { Receipt } from './chain.ts';
-import type { EvmConfig } from './config.ts';
+import { type EvmConfig, getCoin } from './config.ts';
 import { type Nonces, readRecordedState } from './nonce-records.ts';
 import type { Transfer, Verdict } from './transaction.ts';
 
@@ -93,11 +93,7 @@ export type Mined = z.infer<typeof minedSchema>;
 export type StoredPayment = TypedRecord<PaymentState, Payment>;
 export type EvmPayments = PaymentBook<PaymentState, Payment>;
 
-export function openPayments(
-  host: RailHost,
-  nonces: Nonces,
-  { pollSeconds }: EvmConfig,
-): EvmPayments {
+export function openPayments(host: RailHost, nonces: Nonces, config: EvmConfig): EvmPayments {
   return openPaymentBook(host, {
     collection: 'payment',
     states: paymentStates,
@@ -111,7 +107,10 @@ export function openPayments(
       if (stored.state === 'waiting' && (await readRecordedState(nonces)) === 'behind') {
         return recordsBehind;
       }
-      return describeAnswer(stored, host.nowMs() + pollSeconds * 1000);
+      return describeAnswer(stored, {
+        checkAtMs: host.nowMs() + config.pollSeconds * 1000,
+        coin: getCoin(config),
+      });
     },
   });
 }
@@ -141,7 +140,7 @@ export function describeMined(receipt: Receipt, verdict: Verdict): Mined {
     blockHash: receipt.blockHash,
     blockNumber: receipt.blockNumber,
     verdict,
-    feeWei: receipt.gasUsed * receipt.effectiveGasPrice,
+    feeWei: receipt.gasUsed * receipt.effectiveGasPrice + receipt.l1Fee,
   };
 }
 
@@ -149,20 +148,23 @@ export function listHashes(payment: Payment): Hex[] {
   return payment.attempts.map(({ hash }) => hash);
 }
 
-/** The network fee, rounded up to gwei, the minor unit of ETH here. */
-export function listCharges({ mined }: Payment): Charge[] {
+/** The network fee, rounded up to a billionth of the coin, its minor unit here. */
+export function listCharges({ mined }: Payment, coin: string): Charge[] {
   if (mined === null) return [];
-  const amountMinor = toMinorUnitsUp(mined.feeWei, getCurrency('ETH').scale);
+  const amountMinor = toMinorUnitsUp(mined.feeWei, getCurrency(coin).scale);
   return amountMinor === 0n
     ? []
-    : [{ id: mined.hash, kind: 'network', currency: 'ETH', amountMinor }];
+    : [{ id: mined.hash, kind: 'network', currency: coin, amountMinor }];
 }
 
-function describeAnswer({ state, value: payment }: StoredPayment, checkAtMs: number): RailAnswer {
+function describeAnswer(
+  { state, value: payment }: StoredPayment,
+  { checkAtMs, coin }: { readonly checkAtMs: number; readonly coin: string },
+): RailAnswer {
   const hash = payment.mined?.hash ?? payment.attempts.at(-1)?.hash;
   const extras = {
     ...(hash === undefined ? {} : { providerReference: hash }),
-    ...(payment.mined === null ? {} : { charges: listCharges(payment) }),
+    ...(payment.mined === null ? {} : { charges: listCharges(payment, coin) }),
   };
   switch (state) {
     case 'waiting': {

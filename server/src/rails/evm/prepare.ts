@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import { RpcError } from '../kit/json-rpc.ts';
 import { isRevert } from './chain.ts';
 import { findFeeLimits } from './config.ts';
 import { addGasMargin, chooseOffer, type FeeMarket, type FeeOffer, isPayable } from './fees.ts';
@@ -7,7 +8,6 @@ import { isUnchanged } from './order.ts';
 import type { Pass } from './parts.ts';
 import { describeAmount, makeTransfer, type Payment, type StoredPayment } from './payment.ts';
 import { findRefusalReason, type RefusalReason } from './refusal.ts';
-import { RpcError } from './rpc.ts';
 import { isRefusal, makePayload } from './transaction.ts';
 
 /** Decides whether a waiting payment can be signed now, and with which fee. */

@@ -7,7 +7,7 @@ import type {
   RailModule,
 } from '../contract/contract.ts';
 import { listSetupProblems } from './check.ts';
-import { configSchema, type EvmConfig, readFeeLimits } from './config.ts';
+import { configSchema, type EvmConfig, getNetwork, readFeeLimits } from './config.ts';
 import { openAccount } from './key.ts';
 import { openNonces, readRecordedState } from './nonce-records.ts';
 import { type Order, readInstruction } from './order.ts';
@@ -54,19 +54,10 @@ async function create(config: EvmConfig, host: RailHost): Promise<RailCalls> {
   };
 }
 
-const chainNames: Readonly<Record<number, string>> = {
-  1: 'ethereum',
-  10: 'optimism',
-  137: 'polygon',
-  8453: 'base',
-  42161: 'arbitrum',
-  11155111: 'sepolia',
-};
-
-function listNetworks({ chainId, tokens }: EvmConfig): Readonly<Record<string, string>> {
-  const chain = chainNames[chainId] ?? `eip155:${chainId}`;
+function listNetworks(config: EvmConfig): Readonly<Record<string, string>> {
+  const { name, coin } = getNetwork(config);
   return Object.fromEntries(
-    ['ETH', ...tokens.map(({ currency }) => currency)].map((code) => [code, chain]),
+    [coin, ...config.tokens.map(({ currency }) => currency)].map((code) => [code, name]),
   );
 }
 
@@ -164,8 +155,16 @@ function makePayment(instruction: Instruction, order: Order | null): Payment {
 
 export const railModule: RailModule<EvmConfig> = {
   kind: 'evm',
-  about: 'Ether and ERC-20 tokens such as USDC, on Ethereum and chains like it, by JSON-RPC.',
-  corridors: [{ countries: 'any', deliveryType: 'CRYPTOCURRENCY', currencies: ['ETH', 'USDC'] }],
+  about:
+    'Coins and ERC-20 tokens such as USDC and USDT, on Ethereum, Polygon, Base, Arbitrum, Optimism, ' +
+    'BNB and chains like them, by JSON-RPC.',
+  corridors: [
+    {
+      countries: 'any',
+      deliveryType: 'CRYPTOCURRENCY',
+      currencies: ['ETH', 'POL', 'BNB', 'USDC', 'USDT', 'EURC', 'PYUSD'],
+    },
+  ],
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
   pace: { concurrencyMax: 16, perSecondMax: null },
   configSchema,

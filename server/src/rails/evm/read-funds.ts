@@ -1,7 +1,8 @@
 import { formatUnits } from 'viem';
 import type { CallContext, RailFunds } from '../contract/contract.ts';
+import { RpcError } from '../kit/json-rpc.ts';
+import { getCoin } from './config.ts';
 import { connectChain, type EvmParts } from './parts.ts';
-import { RpcError } from './rpc.ts';
 import { decodeNumber, makeBalanceData } from './transaction.ts';
 
 const etherDecimals = 18;
@@ -13,7 +14,9 @@ export async function readFunds(parts: EvmParts, { signal }: CallContext): Promi
   if (chain === undefined) throw new RpcError('no endpoint answers', { kind: 'unreachable' });
   const { number } = await chain.getHead();
   const ether = await chain.getBalance(account.address, number);
-  const funds: RailFunds[] = [{ currency: 'ETH', amount: formatUnits(ether, etherDecimals) }];
+  const funds: RailFunds[] = [
+    { currency: getCoin(config), amount: formatUnits(ether, etherDecimals) },
+  ];
   for (const { currency, address, decimals } of config.tokens) {
     const answer = await chain.call(
       { to: address, data: makeBalanceData(account.address) },

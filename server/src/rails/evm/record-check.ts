@@ -1,7 +1,7 @@
 import type { CallContext, RailHost } from '../contract/contract.ts';
+import { RpcError } from '../kit/json-rpc.ts';
 import { findKnownCount, type NonceRecord, type Nonces } from './nonce-records.ts';
 import { connectChain, type EvmParts } from './parts.ts';
-import { RpcError } from './rpc.ts';
 
 /**
  * Whether the rail's records contain everything that the account has sent. After a restore from a

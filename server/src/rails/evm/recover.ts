@@ -3,6 +3,7 @@ import { findCurrency } from '../../core/currency.ts';
 import type { CallContext, RecoveredPayment } from '../contract/contract.ts';
 import { coinDecimals, toCurrencyUnits } from './amounts.ts';
 import type { SentTransaction } from './chain.ts';
+import { getCoin } from './config.ts';
 import { isFinal } from './nonces.ts';
 import { connectChain, type EvmParts, type Pass } from './parts.ts';
 import { readChain } from './pass.ts';
@@ -102,9 +103,9 @@ async function describe(
   };
   const where = `nonce ${transaction.nonce}, block ${block.number}`;
   if (order === undefined || money === undefined) {
-    const detail = `${where}: not a payment of this rail (${formatEther(transaction.value)} ETH)`;
+    const detail = `${where}: not a payment of this rail (${formatEther(transaction.value)} ${getCoin(pass.config)})`;
     const amountMinor = toCurrencyUnits(transaction.value, { currency: 9, chain: coinDecimals });
-    return { ...about, currency: 'ETH', amountMinor, outcome: 'unknown', detail };
+    return { ...about, currency: getCoin(pass.config), amountMinor, outcome: 'unknown', detail };
   }
   const outcome = await findOutcome(pass, found, order);
   return { ...about, ...money, outcome, destination: order.recipient, detail: where };
@@ -115,7 +116,7 @@ function readMoney({ config }: Pass, order: Transfer) {
     ({ address }) => address.toLowerCase() === order.contract?.toLowerCase(),
   );
   if (order.contract !== null && token === undefined) return undefined;
-  const currency = token?.currency ?? 'ETH';
+  const currency = token?.currency ?? getCoin(config);
   const scale = findCurrency(currency)?.scale;
   if (scale === undefined) return undefined;
   const chain = token?.decimals ?? coinDecimals;

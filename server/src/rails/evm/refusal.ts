@@ -1,9 +1,9 @@
 import { type Address, encodeFunctionData, type Hex } from 'viem';
 import type { Reason } from '../contract/reasons.ts';
+import { RpcError } from '../kit/json-rpc.ts';
 import { isRevert } from './chain.ts';
 import type { Pass } from './parts.ts';
 import { makeTransfer, type Payment } from './payment.ts';
-import { RpcError } from './rpc.ts';
 import { decodeNumber, isRefusal, makePayload } from './transaction.ts';
 
 /** Why a contract refuses a transfer: because of the recipient, or of any recipient. */

@@ -1,6 +1,6 @@
+import { RpcError } from '../kit/json-rpc.ts';
 import type { Chain, SentTransaction } from './chain.ts';
 import type { Pass } from './parts.ts';
-import { RpcError } from './rpc.ts';
 
 /** Finds transactions of the account on the chain, with or without the state of older blocks. */
 

@@ -1,7 +1,7 @@
 import { assert } from '../../core/errors.ts';
 import type { RailObservation } from '../contract/contract.ts';
 import type { Receipt } from './chain.ts';
-import { findConfirmations } from './config.ts';
+import { findConfirmations, getCoin } from './config.ts';
 import { broadcast } from './mempool.ts';
 import { findNonceUse, isFinal } from './nonces.ts';
 import type { Pass } from './parts.ts';
@@ -200,7 +200,7 @@ async function trackDisplaced(pass: Pass, stored: StoredPayment, nonce: number):
 
 /** Called before the state changes: a repeated notification counts once, a missing one is lost. */
 async function notify(
-  { host }: Pass,
+  { host, config }: Pass,
   { key: reference, value: payment }: StoredPayment,
   what: Pick<RailObservation, 'outcome' | 'reason' | 'code'>,
 ): Promise<void> {
@@ -214,7 +214,7 @@ async function notify(
     reference,
     providerReference: payment.mined.hash,
     atMs: host.nowMs(),
-    ...(what.outcome === 'returned' ? {} : { charges: listCharges(payment) }),
+    ...(what.outcome === 'returned' ? {} : { charges: listCharges(payment, getCoin(config)) }),
   };
   await host.receive({ id, channel: 'poll', raw, observations: [observation] });
 }

@@ -193,7 +193,7 @@ describe('opening rails', () => {
 
   it('finds a kind for every folder', async () => {
     const kinds = [...(await loadRailModules()).keys()];
-    const known = 'adyen evm fspiop iso20022 nacha partner paypal utxo wise';
+    const known = 'adyen evm fspiop iso20022 nacha partner paypal solana utxo wise';
     assert.deepEqual(kinds, known.split(' '));
   });
 

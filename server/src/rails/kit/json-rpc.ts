@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseJson, readText } from '../kit/answers.ts';
+import { parseJson, readText } from './answers.ts';
 
 /**
  * JSON-RPC 2.0 over HTTP; every answer has a time limit, a size limit and a schema. Errors name the

@@ -1,0 +1,228 @@
+import { getCurrency } from '../../core/currency.ts';
+import type {
+  CallContext,
+  Instruction,
+  RailAnswer,
+  RailCalls,
+  RailFunds,
+  RailHost,
+  RailModule,
+  RecoveredPayment,
+} from '../contract/contract.ts';
+import { openCounters } from '../kit/counters.ts';
+import { RpcError } from '../kit/json-rpc.ts';
+import { formatUnits } from './amounts.ts';
+import { listSetupProblems } from './check.ts';
+import { connectCluster } from './cluster.ts';
+import { configSchema, nameNetwork, type SolanaConfig } from './config.ts';
+import { openKey } from './key.ts';
+import { type OrderReading, readInstruction } from './order.ts';
+import type { SolanaParts } from './parts.ts';
+import { runPass } from './pass.ts';
+import {
+  addressAttribute,
+  openCursor,
+  openPayments,
+  openUnknown,
+  type Payment,
+} from './payment.ts';
+import { compareRecords, readReference } from './scan.ts';
+import { readBalance } from './sign.ts';
+import { readTransfer } from './transfer.ts';
+
+/**
+ * SPL tokens such as USDC on Solana. `send` only records the instruction and `query` answers from the
+ * records; everything that touches the chain happens in `work`.
+ */
+
+async function create(config: SolanaConfig, host: RailHost): Promise<RailCalls> {
+  const parts: SolanaParts = {
+    config,
+    host,
+    payer: await openKey(config.key.secretKey),
+    payments: openPayments(host, config),
+    unknown: openUnknown(host),
+    cursor: openCursor(host),
+    spent: openCounters(host.store, { collection: 'spent', first: 0 }),
+  };
+  const network = nameNetwork(config);
+  return {
+    send: (instruction) => send(parts, instruction),
+    query: (instruction, context) => query(parts, instruction, context),
+    cancel: (instruction, context) => cancel(parts, instruction, context),
+    work: (context) => runPass(parts, context),
+    workIdleMs: config.pollSeconds * 1000,
+    networks: Object.fromEntries(config.tokens.map(({ currency }) => [currency, network])),
+    check: (context) => listSetupProblems(parts, context),
+    readFunds: (context) => readFunds(parts, context),
+    recover: (sinceMs, context) => recover(parts, sinceMs, context),
+    findUnknownPayments: async (context) =>
+      (await findMissing(parts, context)) === 'missing'
+        ? "the chain has transactions of the account that the rail's records lack"
+        : undefined,
+  };
+}
+
+async function send(parts: SolanaParts, instruction: Instruction): Promise<RailAnswer> {
+  const { payments, host, config, payer } = parts;
+  const known = await payments.answer(instruction);
+  if (known !== undefined) return known;
+  const reading = readInstruction(config, payer.address, instruction);
+  if (reading.kind === 'refused') {
+    // Recorded, so that it stays refused when the configuration changes.
+    const value = { ...makePayment(instruction, reading), reason: reading.reason };
+    return (await payments.enter(instruction, { state: 'rejected', value })).answer;
+  }
+  const value = makePayment(instruction, reading);
+  const { answer } = await payments.enter(instruction, { state: 'waiting', value });
+  host.wake();
+  return answer;
+}
+
+/** `reachable`: the chain shows no transaction that the records lack. */
+async function findMissing(
+  parts: SolanaParts,
+  { signal }: CallContext,
+): Promise<'complete' | 'missing' | 'unreachable'> {
+  try {
+    await compareRecords(parts, await connectCluster(parts, signal));
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    parts.host.log('warn', error.message, { kind: error.kind });
+    return 'unreachable';
+  }
+  const [open] = await parts.unknown.page({ state: 'open', count: 1 });
+  return open === undefined ? 'complete' : 'missing';
+}
+
+async function isUnclear(
+  parts: SolanaParts,
+  { reference }: Instruction,
+  context: CallContext,
+): Promise<RailAnswer | undefined> {
+  if ((await findMissing(parts, context)) === 'unreachable') {
+    return { outcome: 'unknown', reason: 'unreachable' };
+  }
+  // Found on the chain, and not linked to its payment yet.
+  return (await parts.unknown.find(reference)) === undefined
+    ? undefined
+    : { outcome: 'unknown', reason: 'review', code: 'transaction_found' };
+}
+
+async function query(
+  parts: SolanaParts,
+  instruction: Instruction,
+  context: CallContext,
+): Promise<RailAnswer> {
+  const known = await parts.payments.answer(instruction);
+  if (known !== undefined) return known;
+  // Without a record nothing was signed, if the records are complete.
+  const unclear = await isUnclear(parts, instruction, context);
+  return unclear ?? { outcome: 'retry', reason: 'other' };
+}
+
+async function cancel(
+  parts: SolanaParts,
+  instruction: Instruction,
+  context: CallContext,
+): Promise<RailAnswer> {
+  const { payments } = parts;
+  const known = await payments.find(instruction.reference);
+  if (known === undefined || known.state === 'waiting') {
+    const unclear = await isUnclear(parts, instruction, context);
+    if (unclear !== undefined) return unclear;
+  }
+  const reason = 'cancelled' as const;
+  return payments.cancel(instruction, {
+    tombstone: { state: 'rejected', value: { ...makePayment(instruction, undefined), reason } },
+    withdraw: ({ state, value }) =>
+      state === 'waiting' ? { state: 'rejected', value: { ...value, reason } } : undefined,
+  });
+}
+
+function makePayment(instruction: Instruction, reading: OrderReading | undefined): Payment {
+  const order = reading?.kind === 'order' ? reading.order : undefined;
+  return {
+    currency: instruction.currency,
+    amountMinor: instruction.amountMinor,
+    recipient: instruction.attributes[addressAttribute] ?? '',
+    mint: order?.token.mint ?? '',
+    units: order?.units ?? 0n,
+    committedAtMs: instruction.committedAtMs,
+    attempts: [],
+    landed: null,
+    reason: null,
+    waitsFor: null,
+  };
+}
+
+const coinDecimals = 9;
+
+async function readFunds(parts: SolanaParts, { signal }: CallContext): Promise<RailFunds[]> {
+  const cluster = await connectCluster(parts, signal);
+  const lamports = await cluster.getBalance(parts.payer.address);
+  const funds: RailFunds[] = [
+    { currency: 'SOL', amount: formatUnits(BigInt(lamports), coinDecimals) },
+  ];
+  for (const token of parts.config.tokens) {
+    const units = await readBalance(parts, cluster, token);
+    if (units === undefined) continue;
+    funds.push({ currency: token.currency, amount: formatUnits(units, token.decimals) });
+  }
+  return funds;
+}
+
+/** What the account has sent since then, by the references that its transactions carry. */
+async function recover(
+  parts: SolanaParts,
+  sinceMs: number,
+  { signal }: CallContext,
+): Promise<RecoveredPayment[]> {
+  const { payer } = parts;
+  const cluster = await connectCluster(parts, signal);
+  await compareRecords(parts, cluster);
+  const found: RecoveredPayment[] = [];
+  for (const { signature, memo, err, slot, blockTime } of await cluster.listSignatures(
+    payer.address,
+    {},
+  )) {
+    const atMs = (blockTime ?? 0) * 1000;
+    const reference = readReference(memo);
+    if (reference === undefined || atMs < sinceMs) continue;
+    const transaction = await cluster.findTransaction(signature);
+    const money = transaction && readMoney(parts.config, transaction.transaction[0]);
+    if (money === undefined) continue;
+    found.push({
+      reference,
+      ...money,
+      outcome: err ? 'rejected' : 'paid',
+      providerReference: signature,
+      atMs,
+      detail: `slot ${slot}`,
+    });
+  }
+  return found;
+}
+
+function readMoney({ tokens }: SolanaConfig, wire: string) {
+  const transfer = readTransfer(wire);
+  const token = tokens.find(({ mint }) => mint === transfer?.mint);
+  if (transfer === undefined || token === undefined) return undefined;
+  const { scale } = getCurrency(token.currency);
+  const difference = token.decimals - scale;
+  const step = 10n ** BigInt(Math.abs(difference));
+  const amountMinor = difference >= 0 ? transfer.units / step : transfer.units * step;
+  return { currency: token.currency, amountMinor };
+}
+
+export const railModule: RailModule<SolanaConfig> = {
+  kind: 'solana',
+  about: 'SPL tokens such as USDC on Solana, by JSON-RPC.',
+  corridors: [
+    { countries: 'any', deliveryType: 'CRYPTOCURRENCY', currencies: ['USDC', 'USDT', 'EURC'] },
+  ],
+  reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
+  pace: { concurrencyMax: 16, perSecondMax: null },
+  configSchema,
+  create,
+};

@@ -237,6 +237,20 @@ const accounts: Step[] = [
     params: { ...newAccount(known), credential: known['credential'] ?? '' },
     body: { reason: 'Lost' },
   })),
+  change('storeSender', 'A company with a legal entity identifier', (known) => ({
+    params: newAccount(known),
+    body: {
+      legal_name: 'Muster Marktplatz GmbH',
+      address1: 'Beispielweg 7',
+      city: 'Bonn',
+      postal_code: '53111',
+      country: 'DEU',
+      registration_type: 'LEIX',
+      registration: '529900T8BM49AURSDO55',
+      reason: 'Register extract',
+    },
+  })),
+  read('findSender', 'As it was stored', (known) => ({ params: newAccount(known) })),
   change('freezeAccount', 'A client', (known) => ({ body: { ...newAccount(known), reason } })),
 ];
 

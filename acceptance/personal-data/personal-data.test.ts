@@ -163,7 +163,10 @@ async function verifyMarked(userToken: string): Promise<void> {
   ok(await api.post(`/user/${userToken}/link`, link, keyed()));
   const reason = marks['reason of an operator'];
   const words = ['--user', userToken, '--decision', 'approved', '--reason', reason];
-  await runCommand(service, ['identity', 'decide', ...words]);
+  const shown: unknown = await runCommand(service, ['identity', 'show', '--user', userToken]);
+  const [session] = (shown as { sessions: { session_id: string; submission: number }[] }).sessions;
+  const looked = ['--session', session?.session_id ?? '', '--submission', `${session?.submission}`];
+  await runCommand(service, ['identity', 'decide', ...words, ...looked]);
 }
 
 test('personal data stands in clear neither in the database nor in the log, nor after erasure', async () => {

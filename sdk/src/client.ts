@@ -150,6 +150,8 @@ function describeCall({ method, path, isVersioned }: Operation, values: Argument
  * place of a token would call another operation than the one that is named.
  */
 function requireOwnPath(path: string): void {
+  // The root alone has an empty part.
+  if (path === '/') return;
   const [, ...segments] = path.split(/[?#]/, 1)[0]?.split(/[/\\]/) ?? [];
   const wrong = segments.find((segment) => /^(?:\.|%2e){0,2}$/i.test(segment));
   if (wrong === undefined) return;

@@ -4750,7 +4750,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20aea-7ec3-75e2-a383-15f7171b11ee
+                 * @example 01a20af5-4f35-74a6-9fdb-0e88b4b8757c
                  */
                 balance_token: string;
             };
@@ -4792,7 +4792,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20aea-7ec3-75e2-a383-15f7171b11ee
+                 * @example 01a20af5-4f35-74a6-9fdb-0e88b4b8757c
                  */
                 balance_token: string;
             };
@@ -4929,7 +4929,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -4959,7 +4959,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -4994,7 +4994,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-8e26-75e3-9371-e5030aa5ad0a
+                 * @example usr_01a20af5-7ad2-7282-a5fd-628da66a286c
                  */
                 user_token: string;
             };
@@ -5027,7 +5027,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -5058,7 +5058,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -5115,7 +5115,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -5145,7 +5145,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -5302,7 +5302,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
@@ -5342,7 +5342,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
@@ -5384,7 +5384,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
@@ -5446,7 +5446,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -5479,7 +5479,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -5525,12 +5525,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20aea-8302-76f9-8abb-48b37d616262
+                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
                  */
                 payout_token: string;
             };
@@ -5563,12 +5563,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20aea-8302-76f9-8abb-48b37d616262
+                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
                  */
                 payout_token: string;
             };
@@ -5605,12 +5605,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20aea-8302-76f9-8abb-48b37d616262
+                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
                  */
                 payout_token: string;
             };
@@ -5665,12 +5665,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20aea-8302-76f9-8abb-48b37d616262
+                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
                  */
                 payout_token: string;
             };
@@ -5700,12 +5700,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20aea-8376-7653-afad-151986d467a7
+                 * @example payout_01a20af5-5bba-764c-b22b-034fd40143b6
                  */
                 payout_token: string;
             };
@@ -5823,7 +5823,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -5918,12 +5918,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20aea-8ca1-75e4-a286-e36e75b972c7
+                 * @example payout_01a20af5-75b3-7401-a239-880952834dfd
                  */
                 payout_token: string;
             };
@@ -5987,7 +5987,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20aea-8cab-7522-947f-2a95f5c7f60f
+                 * @example proposal_01a20af5-7600-757f-a549-46edfad3dc10
                  */
                 proposal_token: string;
             };
@@ -6017,7 +6017,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20aea-8cab-7522-947f-2a95f5c7f60f
+                 * @example proposal_01a20af5-7600-757f-a549-46edfad3dc10
                  */
                 proposal_token: string;
             };
@@ -6048,7 +6048,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20aea-8cab-7522-947f-2a95f5c7f60f
+                 * @example proposal_01a20af5-7600-757f-a549-46edfad3dc10
                  */
                 proposal_token: string;
             };
@@ -6095,7 +6095,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -6222,7 +6222,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -6253,7 +6253,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };
@@ -6288,12 +6288,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a20aea-8be0-727a-8844-2c0b4bddb6ef
+                 * @example link_01a20af5-74a2-74ab-b888-11182f3e2dee
                  */
                 link_token: string;
             };
@@ -6321,12 +6321,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20aea-8302-76f9-8abb-48b37d616262
+                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
                  */
                 payout_token: string;
             };
@@ -6460,7 +6460,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20aea-8d9a-75f8-ae3b-b0b4cd42b739
+                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
                  */
                 batch_token: string;
             };
@@ -6492,7 +6492,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20aea-8d9a-75f8-ae3b-b0b4cd42b739
+                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
                  */
                 batch_token: string;
             };
@@ -6539,7 +6539,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20aea-8d9a-75f8-ae3b-b0b4cd42b739
+                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
                  */
                 batch_token: string;
             };
@@ -6567,7 +6567,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20aea-8d9a-75f8-ae3b-b0b4cd42b739
+                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
                  */
                 batch_token: string;
             };
@@ -6598,7 +6598,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20aea-8d9a-75f8-ae3b-b0b4cd42b739
+                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
                  */
                 batch_token: string;
             };
@@ -6629,7 +6629,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20aea-8dce-7671-bf4b-8d9c8c34a15b
+                 * @example batch_01a20af5-79ba-74ff-a803-e5deb312670a
                  */
                 batch_token: string;
             };
@@ -6767,7 +6767,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -6797,7 +6797,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -6832,7 +6832,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -6867,7 +6867,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -6898,7 +6898,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -6929,7 +6929,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -6960,7 +6960,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -6991,7 +6991,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -7037,7 +7037,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
             };
@@ -7065,12 +7065,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20aea-8cdb-73a5-85f2-441b00ecc8d4
+                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20aea-8cf3-712f-b1a8-9469b19625ba
+                 * @example delivery_01a20af5-76cd-7583-95a1-c7d559ccb9c6
                  */
                 delivery_token: string;
             };
@@ -7208,7 +7208,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20aea-8302-76f9-8abb-48b37d616262
+                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
                  */
                 payout_token: string;
             };
@@ -7243,7 +7243,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20aea-821c-72d1-be76-5347379443f8
+                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
                  */
                 user_token: string;
             };

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { findCountry } from '../core/country.ts';
-import { AppError } from '../core/errors.ts';
 import type { Sender } from '../rails/contract/contract.ts';
 import { findSender, isLei, registrationTypes, setSender } from '../travel-rule/sender.ts';
 import { getAccountId } from './account.ts';
@@ -29,8 +28,7 @@ export const senderCommands = [
     options: { account },
     run: async (context, { account: id }) => {
       const sender = await findSender(context.db.system, await getAccountId(context, id));
-      if (sender !== undefined) return describeSender(sender);
-      throw new AppError('not_found', 'no data of the sender is stored for this account');
+      return describeSender(sender);
     },
   }),
   defineCommand({
@@ -82,16 +80,17 @@ export const senderCommands = [
   }),
 ];
 
-function describeSender(sender: Sender) {
+/** Undefined: nothing is stored. */
+function describeSender(sender: Sender | undefined) {
   return {
-    legal_name: sender.legalName,
-    address1: sender.address1,
-    city: sender.city,
-    state_province: sender.stateProvince,
-    postal_code: sender.postalCode,
-    country: sender.countryCode,
-    registration_type: sender.registrationType,
-    registration: sender.registrationId,
-    registration_authority: sender.registrationAuthority,
+    legal_name: sender?.legalName ?? '',
+    address1: sender?.address1 ?? '',
+    city: sender?.city ?? '',
+    state_province: sender?.stateProvince ?? '',
+    postal_code: sender?.postalCode ?? '',
+    country: sender?.countryCode ?? '',
+    registration_type: sender?.registrationType ?? '',
+    registration: sender?.registrationId ?? '',
+    registration_authority: sender?.registrationAuthority ?? '',
   };
 }

@@ -122,6 +122,8 @@ const notRecorded: ReadonlySet<string> = new Set([
   'decidePayout',
   'decideIdentityAsOperator',
   'decideScreening',
+  'clearEntries',
+  'endClearance',
   'releaseRecovery',
   'linkSettlements',
   'explainSettlements',

@@ -130,6 +130,10 @@ test('the state of a link has no data of the user, and says why images were not 
   const begun = { status: 'Started', takes_images: true, recipient_reason: '', review_seconds: 0 };
   assert.deepEqual(await read(), begun);
   await person.post(await drawUpload());
+  const [session] = await kyc.rows<{ id: string }>(
+    'select id from verification_sessions where user_id = $1',
+    [person.userId],
+  );
   const decided = await app.inject({
     method: 'POST',
     url: `${person.url}/decision`,
@@ -142,6 +146,8 @@ test('the state of a link has no data of the user, and says why images were not 
       decided_by: 'Ada',
       reason: 'the name is another one',
       recipient_reason: 'glare',
+      session_id: session?.id,
+      submission: 1,
     }),
   });
   assert.equal(decided.statusCode, 200, decided.body);

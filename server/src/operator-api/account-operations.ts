@@ -91,7 +91,7 @@ const accountOperationList = () => [
 
 const sender = z
   .object({
-    legal_name: text('Registered name'),
+    legal_name: text('Registered name; "" where nothing is stored'),
     address1: text('Street and number'),
     city: text('Town'),
     state_province: text('State or province'),

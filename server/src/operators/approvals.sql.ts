@@ -34,7 +34,7 @@ const lastApproved = defineQuery({
   text: `
     select ended_at > clock_timestamp() - interval '10 seconds' as is_recent
     from approvals
-    where action = $1 and parameters = $2 and result = 'approved'
+    where action = $1 and parameters = $2 and result = 'approved' and requested_by <> $3
       and requested_at > clock_timestamp() - interval '8 days'
     order by ended_at desc limit 1`,
   columns: { is_recent: column.boolean },
@@ -111,13 +111,14 @@ export async function lockApprovals(
 export const findOpenApproval = (session: Session, action: string, parameters: string) =>
   maybeOne(session, open, [action, parameters]);
 
-/** Whether the same was approved some seconds ago. */
+/** Whether the same was approved some seconds ago, for a request of somebody else. */
 export async function wasJustApproved(
   session: Session,
-  action: string,
-  parameters: string,
+  request: { action: string; parameters: string; operatorId: string },
 ): Promise<boolean> {
-  return (await maybeOne(session, lastApproved, [action, parameters]))?.is_recent === true;
+  const { action, parameters, operatorId } = request;
+  const row = await maybeOne(session, lastApproved, [action, parameters, operatorId]);
+  return row?.is_recent === true;
 }
 
 export const findApproval = (session: Session, id: string) => maybeOne(session, byId, [id]);

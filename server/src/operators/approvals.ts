@@ -92,7 +92,8 @@ export async function requestApproval(
     await endApproval(session, open.id, { result: 'approved', approvedBy: operator.id });
     return { state: 'approved' };
   }
-  if (await wasJustApproved(session, action, text)) {
+  const wanted = { action, parameters: text, operatorId: operator.id };
+  if (await wasJustApproved(session, wanted)) {
     const detail =
       'exactly this was approved a moment ago; to do it once more, repeat it in ten seconds';
     throw new AppError('illegal_move', detail);

@@ -10,7 +10,7 @@ const source = '^server/src';
 /** Lowest first. A file may import its own rank and the ranks before it. */
 const ranks = [
   ['core/'],
-  ['db/', 'tracing/', 'config(-values|-telemetry|-identity|-names)?\\.ts$'],
+  ['db/', 'tracing/', 'config(-values|-telemetry|-identity|-names|-screening)?\\.ts$'],
   ['http/', 'work/'],
   ['audit/', 'ledger/', 'accounts/', 'users/', 'rails/', 'controls/'],
   ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/', 'operators/', 'travel-rule/'],

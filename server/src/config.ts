@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import { identitySettings } from './config-identity.ts';
+import { findScreeningFault, screeningSettings } from './config-screening.ts';
 import { telemetrySettings } from './config-telemetry.ts';
 import {
   addressRanges,
   choice,
-  countryList,
   databaseUrl,
   emailAddress,
   httpUrl,
@@ -228,51 +228,7 @@ export const settings = {
     'Limits on the amount and number of payouts: a file (docs/guides/screening.md)',
     'velocity.json',
   ),
-  OUTLAY_SCREENING_OFAC_SDN: setting(
-    text,
-    'Sanctions: the SDN list of OFAC as CSV, a file or URL; requires the next one too',
-    'https://www.treasury.gov/ofac/downloads/sdn.csv',
-  ),
-  OUTLAY_SCREENING_OFAC_ALT: setting(
-    text,
-    'Sanctions: the aliases of the SDN list',
-    'https://www.treasury.gov/ofac/downloads/alt.csv',
-  ),
-  OUTLAY_SCREENING_OFAC_COMMENTS: setting(
-    text,
-    'Sanctions: the rest of long remarks of the SDN list, with wallet addresses; recommended',
-    'https://www.treasury.gov/ofac/downloads/sdn_comments.csv',
-  ),
-  OUTLAY_SCREENING_UN: setting(
-    text,
-    'Sanctions: the consolidated list of the United Nations as XML, a file or URL',
-    'https://scsanctions.un.org/resources/xml/en/consolidated.xml',
-  ),
-  OUTLAY_SCREENING_EU: setting(
-    text,
-    'Sanctions: the consolidated list of the European Union as XML 1.1, a file or URL',
-    'lists/xmlFullSanctionsList_1_1.xml',
-  ),
-  OUTLAY_SCREENING_UK: setting(
-    text,
-    'Sanctions: the UK Sanctions List as XML, a file or URL',
-    'https://sanctionslist.fcdo.gov.uk/docs/UK-Sanctions-List.xml',
-  ),
-  OUTLAY_SCREENING_COUNTRIES: setting(
-    countryList,
-    'Countries to which payouts are held, as alpha-3 codes with spaces (docs/guides/screening.md)',
-    'CUB IRN PRK SYR',
-  ),
-  OUTLAY_SCREENING_THRESHOLD: setting(
-    wholeNumber({ min: 500, max: 1000, otherwise: 870 }),
-    'Score, of 1000, from which a name is a hit (docs/guides/screening.md)',
-    '870',
-  ),
-  OUTLAY_SCREENING_DAYS_MAX: setting(
-    wholeNumber({ min: 1, max: 366, otherwise: 7 }),
-    'Nothing is sent when a configured list was last read more than this many days ago',
-    '7',
-  ),
+  ...screeningSettings,
   OUTLAY_SANDBOX_CLOCK_DAYS: setting(
     wholeNumber({ min: 0, max: 36_600, otherwise: 400 }),
     'Staging: days by which clients may move the clock ahead of real time (docs/sandbox.md)',
@@ -378,17 +334,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   if (!whole.OUTLAY_ENVIRONMENTS.split(',').includes(whole.OUTLAY_DEFAULT_ENVIRONMENT)) {
     throw new ConfigError('OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS');
   }
-  const { OUTLAY_SCREENING_OFAC_SDN: sdn, OUTLAY_SCREENING_OFAC_ALT: alt } = whole;
-  if ((sdn === undefined) !== (alt === undefined)) {
-    throw new ConfigError(
-      'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT must be set together',
-    );
-  }
-  if (whole.OUTLAY_SCREENING_OFAC_COMMENTS !== undefined && sdn === undefined) {
-    throw new ConfigError('OUTLAY_SCREENING_OFAC_COMMENTS requires OUTLAY_SCREENING_OFAC_SDN');
-  }
-  const noticeFault = findNoticeFault(whole);
-  if (noticeFault !== undefined) throw new ConfigError(noticeFault);
+  const fault = findScreeningFault(whole) ?? findNoticeFault(whole);
+  if (fault !== undefined) throw new ConfigError(fault);
   return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
 }
 

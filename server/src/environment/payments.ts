@@ -59,12 +59,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
   const measurements = createMeasurements(db.system);
   parts.defer(() => measurements.exchange().catch(onError));
   const limits = openLimitsFile({ config, toleratesFaults }, log);
-  const marker = createSendMarker({
-    db,
-    environmentName: name,
-    dataDirectory: config.OUTLAY_DATA,
-    steadyMs: clock.steadyMs,
-  });
+  const marker = openSendMarker(base);
   const rules = {
     db,
     keys,
@@ -114,6 +109,15 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     rescreenRecipients,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+function openSendMarker({ config, name, db, clock }: Foundation) {
+  return createSendMarker({
+    db,
+    environmentName: name,
+    dataDirectory: config.OUTLAY_DATA,
+    steadyMs: clock.steadyMs,
+  });
 }
 
 /** @throws ConfigError with every fault of the rails file, unless faults are tolerated. */

@@ -1,0 +1,70 @@
+import { countryList, setting, text, wholeNumber } from './config-values.ts';
+
+/** Settings of sanctions lists and of countries that are not paid (docs/guides/screening.md). */
+export const screeningSettings = {
+  OUTLAY_SCREENING_OFAC_SDN: setting(
+    text,
+    'Sanctions: the SDN list of OFAC as CSV, a file or URL; requires the next one too',
+    'https://www.treasury.gov/ofac/downloads/sdn.csv',
+  ),
+  OUTLAY_SCREENING_OFAC_ALT: setting(
+    text,
+    'Sanctions: the aliases of the SDN list',
+    'https://www.treasury.gov/ofac/downloads/alt.csv',
+  ),
+  OUTLAY_SCREENING_OFAC_COMMENTS: setting(
+    text,
+    'Sanctions: the rest of long remarks of the SDN list, with wallet addresses; recommended',
+    'https://www.treasury.gov/ofac/downloads/sdn_comments.csv',
+  ),
+  OUTLAY_SCREENING_UN: setting(
+    text,
+    'Sanctions: the consolidated list of the United Nations as XML, a file or URL',
+    'https://scsanctions.un.org/resources/xml/en/consolidated.xml',
+  ),
+  OUTLAY_SCREENING_EU: setting(
+    text,
+    'Sanctions: the consolidated list of the European Union as XML 1.1, a file or URL',
+    'lists/xmlFullSanctionsList_1_1.xml',
+  ),
+  OUTLAY_SCREENING_UK: setting(
+    text,
+    'Sanctions: the UK Sanctions List as XML, a file or URL',
+    'https://sanctionslist.fcdo.gov.uk/docs/UK-Sanctions-List.xml',
+  ),
+  OUTLAY_SCREENING_COUNTRIES: setting(
+    countryList,
+    'Countries to which payouts are held, as alpha-3 codes with spaces (docs/guides/screening.md)',
+    'CUB IRN PRK SYR',
+  ),
+  OUTLAY_SCREENING_THRESHOLD: setting(
+    wholeNumber({ min: 500, max: 1000, otherwise: 870 }),
+    'Score, of 1000, from which a name is a hit (docs/guides/screening.md)',
+    '870',
+  ),
+  OUTLAY_SCREENING_DAYS_MAX: setting(
+    wholeNumber({ min: 1, max: 366, otherwise: 7 }),
+    'Nothing is sent when a configured list was last read more than this many days ago',
+    '7',
+  ),
+};
+
+/** What is wrong between the lists: OFAC publishes one list as several files. */
+export function findScreeningFault(config: {
+  readonly OUTLAY_SCREENING_OFAC_SDN: string | undefined;
+  readonly OUTLAY_SCREENING_OFAC_ALT: string | undefined;
+  readonly OUTLAY_SCREENING_OFAC_COMMENTS: string | undefined;
+}): string | undefined {
+  const {
+    OUTLAY_SCREENING_OFAC_SDN: sdn,
+    OUTLAY_SCREENING_OFAC_ALT: alt,
+    OUTLAY_SCREENING_OFAC_COMMENTS: comments,
+  } = config;
+  if ((sdn === undefined) !== (alt === undefined)) {
+    return 'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT must be set together';
+  }
+  if (comments !== undefined && sdn === undefined) {
+    return 'OUTLAY_SCREENING_OFAC_COMMENTS requires OUTLAY_SCREENING_OFAC_SDN';
+  }
+  return undefined;
+}

@@ -82,6 +82,6 @@ test('a session that ended leads to the form to sign in, and back to the page', 
     await picture(page, 'session-ended');
     await context.addCookies(cookies);
     await page.reload();
-    await page.getByRole('heading', { name: 'Exceptions' }).waitFor();
+    await page.getByRole('heading', { name: 'Exceptions', exact: true }).waitFor();
   }
 });

@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
  */
 
 export type Confinement = {
-  /** Programs, each with its words, that start one another and at last the decoder. */
+  /** Programs, each with its words, that start one another and at last the decoder; none where they are missing. */
   readonly words: readonly string[];
   /** What the decoder lacks on this system, for operators. */
   readonly lacks: readonly string[];
@@ -21,9 +21,11 @@ const decoderId = 61_090;
 
 const MiB = 1024 ** 2;
 
-/** Memory: twice what the largest accepted image needs. No file may be written at all. */
+/** Of memory: twice what the largest accepted image needs. */
+const bytesMaxOfDecoders = 1024 * MiB;
+
+/** No file may be written at all. */
 const limits = {
-  data: 1024 * MiB,
   cpu: 120,
   fsize: 0,
   nofile: 64,
@@ -74,9 +76,15 @@ function formWords({ ownUser, ownNetwork }: Parts): string[] | undefined {
   ];
 }
 
+/** `prlimit` is the first program; what a process needs depends on its module. */
+function limitMemory([prlimit, ...words]: readonly string[], bytesMax: number): string[] {
+  return prlimit === undefined ? [] : [prlimit, `--data=${bytesMax}:${bytesMax}`, ...words];
+}
+
 /** Whether the decoder's code loads there: a clone in a private home is closed to another user. */
 function canLoad(words: readonly string[]): Promise<boolean> {
-  const [program = '', ...rest] = [...words, process.execPath, ...listNodeOptions()];
+  const limited = limitMemory(words, bytesMaxOfDecoders);
+  const [program = '', ...rest] = [...limited, process.execPath, ...listNodeOptions()];
   const script = `require(${JSON.stringify(createRequire(import.meta.url).resolve('sharp'))})`;
   const options = { cwd: '/', env: {}, timeout: 20_000 };
   return new Promise((resolve) => {
@@ -122,14 +130,15 @@ export function findConfinement(): Promise<Confinement> {
 
 /**
  * Starts a module in a confined process that speaks with this one by messages. It may read the given
- * folders, too.
+ * folders too, and take `bytesMax` of memory.
  */
 export async function forkConfined(
   modulePath: string,
-  readable: readonly string[] = [],
+  options: { readonly readable?: readonly string[]; readonly bytesMax?: number } = {},
 ): Promise<ChildProcess> {
-  const { words: all } = await findConfinement();
-  const [program = process.execPath, ...words] = all;
+  const { readable = [], bytesMax = bytesMaxOfDecoders } = options;
+  const confinement = await findConfinement();
+  const [program = process.execPath, ...words] = limitMemory(confinement.words, bytesMax);
   const node = program === process.execPath ? [] : [process.execPath];
   return fork(modulePath, {
     serialization: 'advanced',

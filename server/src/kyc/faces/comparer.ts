@@ -24,6 +24,9 @@ export type FaceComparison =
 /** Start of the process and loading the models included; the process is killed then. */
 const timeMaxMs = 80_000;
 
+/** Models and pictures as tensors: twice the most that was seen, 1,048 MiB for a group of people. */
+const memoryBytesMax = 2 * 1024 ** 3;
+
 const answerSchema = z.union([
   z.object({ distance: z.number().min(0).max(10) }),
   z.object({ picture: z.enum(places), fault: z.enum(faceFaults) }),
@@ -46,7 +49,10 @@ export async function compareFaces(
   if (!areFacesInstalled()) return { reason: 'not_installed' };
   const limit = AbortSignal.timeout(timeMaxMs);
   const signal = stopping === undefined ? limit : AbortSignal.any([limit, stopping]);
-  const child = await forkConfined(join(import.meta.dirname, 'faces-worker.ts'), [facesFolder]);
+  const child = await forkConfined(join(import.meta.dirname, 'faces-worker.ts'), {
+    readable: [facesFolder],
+    bytesMax: memoryBytesMax,
+  });
   const ended = once(child, 'exit').catch(() => undefined);
   try {
     const answered = once(child, 'message', { signal });

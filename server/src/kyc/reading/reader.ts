@@ -42,7 +42,9 @@ export async function readDocument(
   if (!isReaderInstalled()) return { result: 'not_installed' };
   const limit = AbortSignal.timeout(timeMaxMs);
   const signal = stopping === undefined ? limit : AbortSignal.any([limit, stopping]);
-  const child = await forkConfined(join(import.meta.dirname, 'reader-worker.ts'), [ocrFolder]);
+  const child = await forkConfined(join(import.meta.dirname, 'reader-worker.ts'), {
+    readable: [ocrFolder],
+  });
   const ended = once(child, 'exit').catch(() => undefined);
   try {
     const readings: { zone: Zone; agreeing: number }[] = [];

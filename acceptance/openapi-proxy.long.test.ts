@@ -87,7 +87,7 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     .replaceAll(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z?/g, 'a time')
     .replaceAll(/"(duration_ms|backlog)":\d+/g, '"$1":0')
     // Ages, and how far the payouts of other steps have come.
-    .replaceAll(/"(age|day|sequence|waits_for|next)":"[^"]*"/g, '"$1":""')
+    .replaceAll(/"(age|day|sequence|waits_for|next|heard_at)":"[^"]*"/g, '"$1":""')
     .replaceAll(
       /"([a-z_]+_seconds|being_sent|handed_over|waiting|tries|stuck|unsent|released|committed|completed|canceled|success|fee_bps|margin_bps|count|matching)":(?:[\d.e-]+|null)/g,
       '"$1":0',
@@ -99,6 +99,11 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"an id"')
     .replaceAll(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g, 'a hash')
     .replaceAll(/"(signature|key_id|created_us)":"[^"]+"/g, '"$1":""')
+    // Whether the faces of an upload have been passed over yet.
+    .replaceAll(
+      '"result":"not_compared","similarity":"","score":"","reason":"switched_off"',
+      '"result":"waiting","similarity":"","score":"","reason":""',
+    )
     // Until the next checkpoint.
     .replaceAll(/"path":\[[^\]]*\]/g, '"path":[]');
   return JSON.parse(text) as ExampleRecord[];

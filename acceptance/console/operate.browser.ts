@@ -64,8 +64,14 @@ test('an identity is decided after a look at the images, beside each other and l
   assert.ok(first < second && second < third, 'beside each other');
   await page.getByRole('button', { name: 'Zoom in' }).click();
   await page.getByText('150 %').waitFor();
-  const larger = await images.first().boundingBox();
-  assert.ok((larger?.width ?? 0) > (places[0]?.width ?? 0) * 1.4, 'larger');
+  const readWidth = async () => (await images.first().boundingBox())?.width ?? 0;
+  const wanted = (places[0]?.width ?? 0) * 1.4;
+  let width = await readWidth();
+  for (let tries = 0; width <= wanted && tries < 40; tries += 1) {
+    await page.waitForTimeout(50);
+    width = await readWidth();
+  }
+  assert.ok(width > wanted, 'larger');
   await page.getByRole('button', { name: 'Turn: Document front' }).click();
   await picture(page, 'identity-images');
   await actAndClose(page, 'Ask for other images', { told: 'glare', Reason: 'The number glares' });
@@ -101,6 +107,9 @@ test('the similarity of faces is shown and does not decide; a later upload is no
   await dialog.getByLabel('Reason').fill('The same face');
   await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
   await dialog.getByText('number 2, not 1').waitFor();
+  const refusals = owner.faults.splice(0);
+  assert.equal(refusals.length, 1, refusals.join('; '));
+  assert.match(refusals[0] ?? '', /409 .*\/decision$/);
   await page.keyboard.press('Escape');
   await page.getByText('The recipient has uploaded other images since').waitFor();
   await load();

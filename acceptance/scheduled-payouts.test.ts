@@ -346,6 +346,11 @@ test('a time that has passed, does not exist or is too far off is refused, and s
     [{ scheduled_for: isoOf(nowMs + 366 * 86_400_000) }, 'too_late', '/scheduled_for'],
     [{ scheduled_for: '2030-02-30' }, 'invalid_value', '/scheduled_for'],
     [{ scheduled_for: '2030-02-01T10:00:00' }, 'invalid_value', '/scheduled_for'],
+    [
+      { scheduled_for: `${isoOf(nowMs + 9e7).slice(0, 10)}T24:00:00Z` },
+      'invalid_value',
+      '/scheduled_for',
+    ],
     [{ scheduled_for: 'tomorrow' }, 'invalid_value', '/scheduled_for'],
     [{ min_destination_amount: 5 }, 'required', '/scheduled_for'],
     [

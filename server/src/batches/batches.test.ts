@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, afterEach, before, test } from 'node:test';
 import { type BatchTest, createBatchTest, names } from '../../testing/setups/batches.ts';
 import type { Owner } from '../../testing/setups/money.ts';
@@ -277,4 +278,30 @@ test('the database rejects changes that would pay a row twice or never', async (
   await assert.rejects(money.rows(`update batches set next_row = 1 where id = $1`, [batchId]), {
     code: '23001',
   });
+});
+
+test('a repeated upload under another name is another request', async () => {
+  const owner = await batches.createOwner(0n);
+  const lines = batches.describe(owner, names(1, 'named'));
+  const { batch } = await batches.receive(owner, lines, { key: 'named', name: 'June' });
+  await assert.rejects(
+    batches.receive(owner, lines, { key: 'named', name: 'July' }),
+    isRefused('idempotency_key_reused'),
+  );
+  const again = await batches.receive(owner, lines, { key: 'named', name: 'June' });
+  assert.deepEqual([again.isRepeated, again.batch.id], [true, batch.id]);
+});
+
+test('the stored hash of a file cannot be found by trying rows', async () => {
+  const owner = await batches.createOwner(0n);
+  const lines = batches.describe(owner, names(1, 'guessed'));
+  const { batch } = await batches.receive(owner, lines);
+  const [stored] = await batches.money.rows<{ content_hash: Buffer }>(
+    'select content_hash from batches where id = $1',
+    [batch.id],
+  );
+  for (const text of [lines[0] ?? '', `${lines[0]}\n`]) {
+    const guessed = createHash('sha256').update(text).digest();
+    assert.notDeepEqual(stored?.content_hash, guessed);
+  }
 });

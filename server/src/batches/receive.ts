@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { storeRows } from './batch-rows.sql.ts';
@@ -65,6 +65,7 @@ export type Received = { batch: BatchRow; text: string; isRepeated: boolean };
 /** Longer than a portion takes, and shorter than a client waits before it repeats an upload. */
 const leaseMs = 10_000;
 
+/** Before the first row; it is never compared. */
 const emptyHash = createHash('sha256').digest();
 
 /**
@@ -78,7 +79,6 @@ export async function receiveBatch(services: ReceiveServices, upload: Upload): P
   const { accountId } = upload;
   const session = services.db.tenant(accountId);
   const begun = await beginUpload(services.db, upload);
-  if (begun.format !== upload.format) throw refuseKey();
   const isRepeated = begun.status !== 'RECEIVING';
   const owner = { session, accountId };
   const intake = await createIntake(services, owner, begun);
@@ -132,6 +132,7 @@ async function beginUpload(db: Database, upload: Upload): Promise<BatchRow> {
   const known =
     requestKey === undefined ? undefined : await findBatchByKey(session, { accountId, requestKey });
   if (known === undefined) throw refuseProgress();
+  if (known.format !== format || known.name !== name) throw refuseKey();
   if (known.status !== 'RECEIVING') return known;
   const lease = { accountId, batchId: known.id, status: 'RECEIVING', leaseMs } as const;
   const leased = await leaseBatch(session, lease);
@@ -142,7 +143,7 @@ async function beginUpload(db: Database, upload: Upload): Promise<BatchRow> {
 function refuseKey(): AppError {
   return new AppError(
     'idempotency_key_reused',
-    'the Idempotency-Key already belongs to a batch of another file',
+    'the Idempotency-Key already belongs to a batch of another file, format or name',
   );
 }
 
@@ -202,7 +203,7 @@ async function createIntake(
   const checker: RowChecker = { ...pricing, keys, accountId, today, firstRows: new Map() };
   const ignored = new Set<string>();
   const fenced = { accountId, batchId: batch.id, fence: batch.fence };
-  const progress = createProgress(batch);
+  const progress = createProgress(keys, batch);
   let portion: FileRow[] = [];
   let storing: Promise<void> = Promise.resolve();
 
@@ -261,16 +262,21 @@ async function createIntake(
 
 /**
  * Counts the rows that were read, and checks that a resumed upload is the same file: after the last
- * row that an earlier upload stored, the hashes must be equal.
+ * row that an earlier upload stored, the hashes must be equal. They are keyed: who reads the database
+ * could otherwise find out what a short file said by trying.
  */
-function createProgress({ status, row_count: storedCount, content_hash: storedHash }: BatchRow) {
+function createProgress(keys: Pick<KeyRing, 'mac'>, batch: BatchRow) {
+  const { status, row_count: storedCount, content_hash: storedHash } = batch;
   const hash: Hash = createHash('sha256');
   let parts: Buffer[] = [];
   // One call per row would cost more than the hash itself.
-  const digest = (): Buffer => {
+  const hashParts = (): void => {
     hash.update(Buffer.concat(parts));
     parts = [];
-    return hash.copy().digest();
+  };
+  const digest = (): Buffer => {
+    hashParts();
+    return keys.mac(rowContext('batches.content_hash', batch.id, hash.copy().digest('hex')));
   };
   let count = 0;
   return {
@@ -282,7 +288,7 @@ function createProgress({ status, row_count: storedCount, content_hash: storedHa
       count += 1;
       if (count === storedCount && !digest().equals(storedHash)) throw refuseKey();
       if (count > storedCount && status !== 'RECEIVING') throw refuseKey();
-      if (parts.length >= partsMax) digest();
+      if (parts.length >= partsMax) hashParts();
       return count > storedCount;
     },
     /** @throws AppError idempotency_key_reused where the file is shorter than before. */

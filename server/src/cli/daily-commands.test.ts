@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { createCommander } from '../../testing/setups/commands.ts';
 import {
@@ -176,4 +179,26 @@ test('a credential is rotated in one step, with its scopes, and the old one expi
   assert.deepEqual(old.map(({ id }) => id).toSorted(), before.map(({ id }) => id).toSorted());
   assert.ok(old.every(({ left }) => left !== null && left > 3500 && left <= 3600));
   assert.ok(rows.every(({ scopes }) => scopes.length === rows[0]?.scopes.length));
+});
+
+test('an export of the ledger overwrites nothing, and says where it can be written', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'outlay-export-'));
+  try {
+    const kept = join(folder, 'kept.jsonl');
+    await writeFile(kept, 'evidence');
+    const refused = (file: string, message: RegExp) =>
+      assert.rejects(
+        run('ledger export', { file }),
+        (error) => error instanceof ConfigError && message.test(error.message),
+      );
+    await refused(kept, /--file names a file that exists: give the path of a new one/);
+    assert.equal(await readFile(kept, 'utf8'), 'evidence');
+    await refused(join(folder, 'no', 'new.jsonl'), /--file must be in a folder that exists/);
+    const { links } = (await run('ledger export', { file: join(folder, 'new.jsonl') })) as {
+      links: number;
+    };
+    assert.equal(typeof links, 'number');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

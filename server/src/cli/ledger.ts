@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
+import { isSystemError } from '../db/embedded/error.ts';
 import { openChain } from '../environment/chain.ts';
 import { openRates } from '../environment/imports.ts';
 import { readPublicKey } from '../ledger/chain.ts';
@@ -49,7 +50,7 @@ export const ledgerCommands = [
       'write checkpoints, links, journals and events to a new file, for `ledger verify --export`',
     options: { file: option({ value: 'path', about: 'new file' }, z.string()) },
     argument: 'file',
-    run: ({ db }, { file: path }) => exportChains(db, path),
+    run: ({ db }, { file: path }) => exportToNewFile(db, path),
   }),
   defineCommand({
     name: 'ledger checkpoint',
@@ -82,6 +83,23 @@ export const ledgerCommands = [
     },
   }),
 ];
+
+/** Refuses to overwrite: the file may be an earlier export that somebody keeps as evidence. */
+async function exportToNewFile(db: CommandContext['db'], path: string) {
+  try {
+    return await exportChains(db, path);
+  } catch (cause) {
+    if (isSystemError(cause, 'EEXIST')) {
+      throw new ConfigError('--file names a file that exists: give the path of a new one', {
+        cause,
+      });
+    }
+    if (isSystemError(cause, 'ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS')) {
+      throw new ConfigError('--file must be in a folder that exists and can be written', { cause });
+    }
+    throw cause;
+  }
+}
 
 async function verifyLive(context: CommandContext, outside: ReturnType<typeof readCheckpoints>) {
   const own = readCheckpoints(openChain(context).file);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createCommander } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup } from '../../testing/setups/live.ts';
-import { findGenuineOperator } from '../operators/operators.ts';
+import { createOperator, findGenuineOperator } from '../operators/operators.ts';
 import { type CommandContext, openContext } from './context.ts';
 
 /** Two persons are two operators who exist now and have asked for the same, whatever the database says. */
@@ -120,4 +120,47 @@ test('of two operators who approve at the same moment one does it, and no reques
   assert.match(String(refused?.reason), /approved a moment ago/);
   const waiting = (await as(ada)('approval list')) as { action: string }[];
   assert.ok(waiting.every(({ action }) => action !== 'credential create'));
+});
+
+test('an owner who revoked the other one creates no owner alone', async () => {
+  const solo = await createLiveSetup();
+  const other = await openContext(solo.config(), { name: 'live', realNowMs: Date.now });
+  try {
+    const first = await createCommander(other, { name: 'ann' });
+    const create = (name: string, role = 'owner') =>
+      first('operator create', { name, role, reason: 'Hired' });
+    assert.equal(resultOf(await create('ben')), 'none');
+    await first('operator revoke', { name: 'ben', reason: 'Left' });
+    assert.equal(resultOf(await create('cat')), 'waiting');
+  } finally {
+    await other[Symbol.asyncDispose]();
+    await solo.close();
+  }
+});
+
+test('a name that differs only in punctuation from one given before is refused', async () => {
+  const services = { session: context.db.system, keys: context.keys };
+  const create = (name: string) =>
+    createOperator(services, { name, role: 'viewer', createdBy: undefined });
+  await assert.rejects(create('a.da'), /too similar to ada/);
+  await assert.rejects(create('a-d_a'), /too similar to ada/);
+  await create('lee.ann');
+  await as(ada)('operator revoke', { name: 'lee.ann', reason: 'Left' });
+  await assert.rejects(create('leeann'), /too similar to lee\.ann/);
+  await assert.rejects(
+    context.db.system.query(
+      {
+        name: '',
+        text: `insert into operators (id, name, role, secret_hash, mac, created_at, key_created_at)
+          select gen_random_uuid(), 'b_ob', role, secret_hash, mac, now(), now()
+          from operators where name = 'bob'`,
+      },
+      [],
+    ),
+    /operators_similar_name/,
+  );
+  for (const name of ['Ada', 'ad\u200ba', '\u0430da']) {
+    const values = { name, role: 'viewer', reason: 'Hired' };
+    await assert.rejects(as(ada)('operator create', values), /must be 2 to 40 of a to z/);
+  }
 });

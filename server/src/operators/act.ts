@@ -5,7 +5,7 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { requestApproval } from './approvals.ts';
-import { countOwners, type Operator } from './operators.ts';
+import { countOwnersEver, type Operator } from './operators.ts';
 import { getPolicy, needsTwoPersons, type PolicyAction } from './policies.ts';
 import { isPermitted, listRolesWith, type Permission } from './roles.ts';
 
@@ -169,8 +169,9 @@ async function needsSecond(
 ): Promise<boolean> {
   const policy = await getPolicy({ session: db.system, keys }, rule.policy);
   if (policy.persons === 1) return false;
-  // One owner alone can only create the second one.
-  if (rule.role === 'owner' && (await countOwners(db.system)) < 2) return false;
+  // The first owner alone creates the second one, once: revoked owners count too, or an owner could
+  // revoke the other one and appoint a second person alone.
+  if (rule.role === 'owner' && (await countOwnersEver(db.system)) < 2) return false;
   if (rule.money === undefined) return true;
   return needsTwoPersons(policy, rule.money, await readRates());
 }

@@ -35,6 +35,13 @@ const byName = defineQuery({
   columns: operatorColumns,
 });
 
+/** The same expression as in the index `operators_similar_name`. */
+const bySimilarName = defineQuery({
+  name: 'find_similar_operator',
+  text: `select ${selected} from operators where translate(name, '._-', '') = translate($1, '._-', '')`,
+  columns: operatorColumns,
+});
+
 const all = defineQuery({
   name: 'select_operators',
   text: `select ${selected} from operators order by name`,
@@ -68,6 +75,12 @@ const owners = defineQuery({
   columns: { count: column.integer },
 });
 
+const everOwners = defineQuery({
+  name: 'count_owners_ever',
+  text: `select count(*)::integer as count from operators where role = 'owner'`,
+  columns: { count: column.integer },
+});
+
 const allCount = defineQuery({
   name: 'count_operators',
   text: `select count(*)::integer as count from operators`,
@@ -80,6 +93,10 @@ export const findOperator = (session: Session, id: string) => maybeOne(session, 
 
 export const findOperatorByName = (session: Session, name: string) =>
   maybeOne(session, byName, [name]);
+
+/** The operator, revoked or not, whose name differs at most in `.`, `_` and `-`. */
+export const findSimilarOperator = (session: Session, name: string) =>
+  maybeOne(session, bySimilarName, [name]);
 
 export const selectOperators = (session: Session) => many(session, all);
 
@@ -112,4 +129,9 @@ export async function countOperators(session: Session): Promise<number> {
 
 export async function countOwners(session: Session): Promise<number> {
   return (await one(session, owners)).count;
+}
+
+/** With the revoked ones. */
+export async function countOwnersEver(session: Session): Promise<number> {
+  return (await one(session, everOwners)).count;
 }

@@ -10,6 +10,7 @@ import {
   countOwners,
   findOperator,
   findOperatorByName,
+  findSimilarOperator,
   insertOperator,
   type OperatorRow,
   replaceOperatorKey,
@@ -18,7 +19,7 @@ import {
 } from './operators.sql.ts';
 import type { OperatorRole } from './roles.ts';
 
-export { countOperators, countOwners } from './operators.sql.ts';
+export { countOperators, countOwnersEver } from './operators.sql.ts';
 
 /**
  * Operators: persons with a key and a role of their own. A key is `op_` and 48 bytes in Base64url: the
@@ -60,15 +61,22 @@ function readKey(text: string): { id: string; hash: Buffer } | undefined {
 /**
  * Creates an operator, and shows the key once.
  *
- * @throws AppError illegal_move where the name was given before: a name stands for one person for ever.
+ * @throws AppError illegal_move where the name, or one that differs from it only in `.`, `_` and `-`, was given before:
+ * a name stands for one person for ever, and must not be mistaken for another's.
  */
 export async function createOperator(
   { session, keys }: OperatorServices,
   operator: { name: string; role: OperatorRole; createdBy: string | undefined },
 ): Promise<NewOperator> {
   const { name, role, createdBy } = operator;
-  if ((await findOperatorByName(session, name)) !== undefined) {
-    throw new AppError('illegal_move', `an operator ${name} exists, or existed`);
+  const similar = await findSimilarOperator(session, name);
+  if (similar !== undefined) {
+    throw new AppError(
+      'illegal_move',
+      similar.name === name
+        ? `an operator ${name} exists, or existed`
+        : `the name ${name} is too similar to ${similar.name}, who is or was an operator: choose one that differs in more than . _ and -`,
+    );
   }
   const id = newId();
   const key = formatKey(id);

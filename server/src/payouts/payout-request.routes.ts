@@ -37,7 +37,9 @@ export const payoutFields = {
   notify_user: z.boolean().optional().describe('Whether the user gets a message'),
 };
 
-const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+// Hour 24 is in ISO 8601, but not in RFC 3339; `Date.parse` takes it for midnight of the next day.
+const timePattern =
+  /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /** A date, or a time in RFC 3339 with its offset. */
 function isScheduleTime(text: string): boolean {

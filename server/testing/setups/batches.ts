@@ -96,7 +96,7 @@ export async function createBatchTest() {
     receive: (
       owner: Owner,
       lines: readonly string[],
-      options: { key?: string; breakAfter?: number } = {},
+      options: { key?: string; name?: string; breakAfter?: number } = {},
     ) => {
       async function* bytes(): AsyncGenerator<Buffer> {
         for (const [index, line] of lines.entries()) {
@@ -107,7 +107,7 @@ export async function createBatchTest() {
       return receiveBatch(services, {
         accountId: owner.accountId,
         format: 'ndjson',
-        name: '',
+        name: options.name ?? '',
         bytes: bytes(),
         ...test.keyOf(owner, options.key),
       });

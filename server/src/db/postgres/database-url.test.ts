@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import pg from 'pg';
 import {
   DatabaseUrlError,
   findUrlFault,
@@ -32,6 +33,19 @@ test('hosts and ports of the query win over those of the address', () => {
   assert.deepEqual(parseDatabaseUrl('postgresql://u@localhost/db?host=%2Frun%2Fpg').hosts, [
     'postgresql://u@localhost/db?host=%2Frun%2Fpg',
   ]);
+});
+
+test('a port beside the folder of a socket is kept, wherever it is given', () => {
+  for (const url of [
+    'postgres://u@localhost:5433/db?host=/run/pg',
+    'postgres://u@:5433/db?host=/run/pg',
+    'postgres://u@/db?host=/run/pg&port=5433',
+    'postgres://u@%2Frun%2Fpg:5433/db',
+  ]) {
+    const [one = ''] = parseDatabaseUrl(url).hosts;
+    const { host, port } = new pg.Client({ connectionString: one });
+    assert.deepEqual([host, port], ['/run/pg', 5433], url);
+  }
 });
 
 test('a standby is passed over unless the URL takes any server', () => {

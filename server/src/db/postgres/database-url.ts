@@ -75,7 +75,10 @@ export function replaceDatabase(url: string, database: string): string {
 
 type Address = { name: string; port: string };
 
-/** The hosts of the address, or those of the `host` and `port` parameters, which win over them. */
+/**
+ * The hosts and ports of the address, over which the `host` and `port` parameters each win. One port is that
+ * of all hosts.
+ */
 function readAddresses(text: string, parameters: URLSearchParams, faults: string[]): Address[] {
   const named = text.split(',').map((one): Address => {
     const match = hostPattern.exec(one)?.groups;
@@ -83,17 +86,16 @@ function readAddresses(text: string, parameters: URLSearchParams, faults: string
     return { name: decodeHost(match?.['name'] ?? ''), port: match?.['port'] ?? '' };
   });
   const hosts = parameters.get('host')?.split(',') ?? named.map(({ name }) => name);
-  const ports = parameters.get('port')?.split(',');
+  const isOwn = parameters.get('host') === null;
+  const given = isOwn ? undefined : named.map(({ port }) => port);
+  const ports = parameters.get('port')?.split(',') ?? given;
   if (ports !== undefined && ports.length !== 1 && ports.length !== hosts.length) {
     faults.push('port must hold one port for all hosts or one for each');
   }
   if (hosts.length > 1 && hosts.includes('')) faults.push('no host may be empty among several');
-  const isOwn = parameters.get('host') === null;
   return hosts.map((name, index) => ({
     name,
-    port:
-      (ports?.length === 1 ? ports[0] : ports?.[index]) ??
-      (isOwn ? (named[index]?.port ?? '') : ''),
+    port: (ports?.length === 1 ? ports[0] : ports?.[index]) ?? named[index]?.port ?? '',
   }));
 }
 

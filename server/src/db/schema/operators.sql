@@ -15,6 +15,8 @@ create table operators (
   key_created_at timestamptz not null,
   revoked_at timestamptz
 );
+-- Names must not be mistaken for one another in decisions and the audit log.
+create unique index operators_similar_name on operators (translate(name, '._-', ''));
 
 -- For which actions two persons are needed.
 create table policies (

@@ -13,8 +13,8 @@ export type BatchReading =
   | { readonly kind: 'not_understood'; readonly raw: string }
   | { readonly kind: 'unclear'; readonly reason: Reason; readonly retryAfterMs: number };
 
-/** More than one item is never ordered, and shows as such. */
-const pageSize = 2;
+/** PayPal's largest page, which is more than the items of any batch of ours. */
+const pageSize = 1000;
 
 export async function readBatch(
   { api, host }: { readonly api: Api; readonly host: RailHost },

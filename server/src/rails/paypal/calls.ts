@@ -1,23 +1,20 @@
 import type { CallContext, Instruction, RailAnswer } from '../contract/contract.ts';
-import type { Reason } from '../contract/reasons.ts';
 import { type ApiResult, describeResult, readError } from './api.ts';
+import { releaseBatch } from './batch-building.ts';
 import { describeFailure, readBatch } from './batches.ts';
-import { type ApiError, createdSchema, itemSchema, type PayoutBatch } from './messages.ts';
-import {
-  createOrder,
-  listReceivers,
-  matchesInstruction,
-  type Receiver,
-  readReceiver,
-} from './order.ts';
-import { describeBatch, findEchoFault, readReason } from './outcomes.ts';
+import { itemSchema } from './messages.ts';
+import { createOrder, listReceivers, matchesItems, type Receiver, readReceiver } from './order.ts';
+import { findNamedBatch, judgeFailure, readCreated } from './order-answers.ts';
+import { describeBatch, findEchoFault, lacksItem, pickItem, readReason } from './outcomes.ts';
 import type { RailParts } from './parts.ts';
 import {
   beginAttempt,
   describePayment,
   endAttempt,
   forgetBatch,
+  type Payment,
   type PaymentRecord,
+  type State,
   setBatch,
 } from './payments.ts';
 import { findReported } from './reports.ts';
@@ -29,21 +26,30 @@ export async function send(
   instruction: Instruction,
   context: CallContext,
 ): Promise<RailAnswer> {
-  const { payments } = parts;
-  const receiver = findReceiver(parts, instruction);
-  const first =
-    receiver === undefined
-      ? {
-          state: 'refused' as const,
-          value: {
-            ...describePayment(instruction, { receiver: '' }),
-            reason: 'invalid_details' as const,
-          },
-        }
-      : { state: 'unsent' as const, value: describePayment(instruction, receiver) };
-  const { answer } = await payments.enter(instruction, first);
+  const { payments, host } = parts;
+  const first = describeFirst(parts, instruction);
+  const { isNew, answer } = await payments.enter(instruction, first);
   if (answer.outcome === 'retry') return order(parts, instruction, context);
-  return answer.outcome === 'accepted' ? query(parts, instruction, context) : answer;
+  if (answer.outcome !== 'accepted') return answer;
+  if (!isNew) return query(parts, instruction, context);
+  // It waits for a batch, which the next pass builds and sends.
+  host.wake();
+  return { ...answer, checkAtMs: findCheckTime(parts) };
+}
+
+function describeFirst(
+  parts: RailParts,
+  instruction: Instruction,
+): { state: State; value: Payment } {
+  const { config, host } = parts;
+  const receiver = findReceiver(parts, instruction);
+  const value = describePayment(instruction, receiver);
+  if (receiver === undefined) {
+    return { state: 'refused', value: { ...value, reason: 'invalid_details' } };
+  }
+  return config.batchItemsMax === 1
+    ? { state: 'unsent', value }
+    : { state: 'waiting', value: { ...value, waitingSinceMs: host.nowMs() } };
 }
 
 function findReceiver(
@@ -95,36 +101,10 @@ async function writeOrder(parts: RailParts, instruction: Instruction): Promise<s
       ? findReceiver(parts, instruction)
       : listReceivers(instruction).find((one) => one.receiver === known);
   if (receiver === undefined) return undefined;
-  const body = createOrder(instruction, receiver, parts.config);
-  return matchesInstruction(body, instruction, receiver) ? body : undefined;
-}
-
-/** The batch that was created now. */
-function readCreated(
-  result: ApiResult,
-  reference: string,
-): PayoutBatch['batch_header'] | undefined {
-  if (result.kind !== 'answered' || result.status !== 201) return undefined;
-  const header = createdSchema.safeParse(result.json).data?.batch_header;
-  return header?.sender_batch_header.sender_batch_id === reference ? header : undefined;
-}
-
-/** The batch that has the `sender_batch_id` already. */
-function findNamedBatch(result: ApiResult): string | undefined {
-  if (result.kind !== 'answered' || result.status !== 400) return undefined;
-  const links =
-    readError(result)
-      ?.details.filter(isDuplicate)
-      .flatMap(({ link }) => link) ?? [];
-  for (const { href } of links) {
-    const [, batchId] = /\/v1\/payments\/payouts\/([0-9A-Za-z._-]{1,64})$/.exec(href) ?? [];
-    if (batchId !== undefined) return batchId;
-  }
-  return undefined;
-}
-
-function isDuplicate({ field }: ApiError['details'][number]): boolean {
-  return field.toUpperCase() === 'SENDER_BATCH_ID';
+  const { reference, currency, amountMinor } = instruction;
+  const items = [{ ...receiver, reference, currency, amountMinor }];
+  const body = createOrder(reference, items, parts.config);
+  return matchesItems(body, reference, items) ? body : undefined;
 }
 
 type FailedOrder = { readonly record: PaymentRecord; readonly result: ApiResult };
@@ -157,55 +137,6 @@ async function readFailedOrder(parts: RailParts, failed: FailedOrder): Promise<R
   return { ...about, outcome: isOver ? 'retry' : 'unknown' };
 }
 
-type Verdict =
-  | { readonly kind: 'not_booked' }
-  | { readonly kind: 'refused'; readonly code: string; readonly reason: Reason }
-  | { readonly kind: 'open' };
-
-/** Codes of requests that PayPal has refused before it processed anything. */
-const refusedCodes: ReadonlySet<string> = new Set([
-  'VALIDATION_ERROR',
-  'INVALID_REQUEST',
-  'MALFORMED_REQUEST',
-  'MALFORMED_REQUEST_JSON',
-  'UNPROCESSABLE_ENTITY',
-]);
-
-/**
- * Of client errors only those count as definite whose code is known to be so: USER_BUSINESS_ERROR, for
- * one, is also the answer for a batch that PayPal has. After a server error it may have booked it.
- */
-function judgeFailure(result: ApiResult): Verdict {
-  if (result.kind === 'not_sent') return { kind: 'not_booked' };
-  const error = readError(result);
-  if (result.kind !== 'answered' || error === undefined) return { kind: 'open' };
-  const { name: code } = error;
-  switch (result.status) {
-    case 400:
-    case 422:
-      if (code === 'INSUFFICIENT_FUNDS') return { kind: 'not_booked' };
-      return refusedCodes.has(code) && !error.details.some(isDuplicate)
-        ? { kind: 'refused', code, reason: readRefusal(error) }
-        : { kind: 'open' };
-    // Credentials, permissions or the state of our own account: an operator can repair them.
-    case 401:
-    case 403:
-    case 429:
-      return { kind: 'not_booked' };
-    default:
-      return { kind: 'open' };
-  }
-}
-
-/** A fault of the recipient, of the amount, or of our own request. */
-function readRefusal({ details }: ApiError): Reason {
-  const fields = details.map(({ field }) => field.toLowerCase()).join(' ');
-  if (fields.includes('receiver')) return 'invalid_details';
-  if (fields.includes('currency')) return 'currency_refused';
-  if (fields.includes('amount')) return 'amount_refused';
-  return 'payer_refused';
-}
-
 export async function query(
   parts: RailParts,
   instruction: Instruction,
@@ -218,35 +149,76 @@ export async function query(
   if (known === undefined) return { outcome: 'retry', reason: 'unreachable' };
   if (known.outcome !== 'accepted') return known;
   const record = await payments.find(reference);
+  if (record?.state === 'waiting') return { ...known, checkAtMs: findCheckTime(parts) };
+  if (record?.state === 'batched') return queryBatched(parts, { instruction, record }, context);
+  if (record?.state === 'reported') return findReported(parts, record, context);
   const batchId = record?.value.batchId ?? '';
   if (batchId !== '') return ask(parts, { instruction, batchId }, context);
   // The order may still be on its way: it is repeated with its key, so that one of them counts.
   return order(parts, instruction, context);
 }
 
-type Asking = { readonly instruction: Instruction; readonly batchId: string };
+const minuteMs = 60_000;
+
+/** When a batch that has not left should have been answered. */
+function findCheckTime({ host, config }: RailParts): number {
+  return host.nowMs() + config.batchWaitSeconds * 1000 + minuteMs;
+}
+
+type Batched = { readonly instruction: Instruction; readonly record: PaymentRecord };
+
+/** A payment in a batch of several items; passes send the batch. */
+async function queryBatched(
+  parts: RailParts,
+  { instruction, record }: Batched,
+  context: CallContext,
+): Promise<RailAnswer> {
+  const { batchKey } = record.value;
+  const batch = await parts.batches.find(batchKey);
+  const { batchId = '', attempts = 0, firstSentAtMs = 0, code = '' } = batch?.value ?? {};
+  if (batchId !== '') return ask(parts, { instruction, batchId, batchKey }, context);
+  if (batch?.state === 'expired') {
+    return findReported(parts, { ...record, value: { ...record.value, firstSentAtMs } }, context);
+  }
+  const about = code === '' ? {} : { code };
+  return attempts === 0
+    ? { ...about, outcome: 'accepted', checkAtMs: findCheckTime(parts) }
+    : { ...about, outcome: 'unknown', reason: readReason(code, 'no_answer') };
+}
+
+type Asking = {
+  readonly instruction: Instruction;
+  readonly batchId: string;
+  /** Of a batch of several items. */
+  readonly batchKey?: string;
+};
 
 async function ask(parts: RailParts, asking: Asking, context: CallContext): Promise<RailAnswer> {
   const { host, payments } = parts;
-  const { instruction, batchId } = asking;
+  const { instruction, batchId, batchKey } = asking;
   const { reference } = instruction;
   const reading = await readBatch(parts, batchId, context);
   if (reading.kind === 'batch') {
-    const fault = findEchoFault(reading.batch, instruction);
-    if (fault === undefined) {
-      const [item] = reading.batch.items;
+    const batch = batchKey === undefined ? reading.batch : pickItem(reading.batch, reference);
+    const fault = findEchoFault(batch, { ...instruction, batchKey: batchKey ?? reference });
+    const isLacking = batchKey !== undefined && lacksItem(reading.batch, reference);
+    if (fault === undefined && !isLacking) {
+      const [item] = batch.items;
       if (item?.currency_conversion?.from_amount !== undefined) {
         const { currency } = item.currency_conversion.from_amount;
         host.log('warn', 'PayPal paid from a balance of another currency', { reference, currency });
       }
-      return describeBatch(reading.batch, host.nowMs());
+      return describeBatch(batch, host.nowMs());
     }
-    host.log('error', 'a batch does not match its instruction', { reference, fault });
+    host.log('error', 'a batch does not match its instruction', {
+      reference,
+      fault: fault ?? 'no item of the payment',
+    });
     return { outcome: 'unknown', reason: 'not_understood' };
   }
   if (reading.kind === 'missing') {
     host.log('error', 'PayPal does not know a batch that it has named', { reference });
-    await forgetBatch(payments, reference, batchId);
+    if (batchKey === undefined) await forgetBatch(payments, reference, batchId);
     return { outcome: 'unknown', reason: 'not_understood' };
   }
   if (reading.kind === 'not_understood') return { outcome: 'unknown', reason: 'not_understood' };
@@ -263,12 +235,18 @@ export async function cancel(
 ): Promise<RailAnswer> {
   const { host, api, payments } = parts;
   const { reference } = instruction;
-  const receiver = findReceiver(parts, instruction) ?? { receiver: '' };
-  const known = await payments.cancel(instruction, {
-    tombstone: { state: 'cancelled', value: describePayment(instruction, receiver) },
-    withdraw: ({ state, value }) =>
-      state === 'unsent' ? { state: 'cancelled', value } : undefined,
-  });
+  const receiver = findReceiver(parts, instruction);
+  let known: RailAnswer;
+  for (let isReleased = true; ; ) {
+    known = await payments.cancel(instruction, {
+      tombstone: { state: 'cancelled', value: describePayment(instruction, receiver) },
+      withdraw: ({ state, value }) =>
+        state === 'unsent' || state === 'waiting' ? { state: 'cancelled', value } : undefined,
+    });
+    const record = known.outcome === 'accepted' ? await payments.find(reference) : undefined;
+    if (record?.state !== 'batched' || !isReleased) break;
+    isReleased = await releaseBatch(parts, record.value.batchKey);
+  }
   if (known.outcome !== 'accepted') return known;
   const current = await query(parts, instruction, context);
   if (current.outcome !== 'ready_for_pickup' || current.providerReference === undefined) {

@@ -33,6 +33,10 @@ export const configSchema = z.strictObject({
       { error: 'must be amounts by currency, such as {"USD": "20000"}' },
     )
     .default({ USD: '20000' }),
+  /** Payments of one payer and currency in one batch; 1: each is ordered at once, by itself. */
+  batchItemsMax: z.int().min(1).max(500).default(1),
+  /** How long a batch that is not full waits for more payments, by the environment's clock. */
+  batchWaitSeconds: z.number().min(0).max(3600).default(2),
   /** Time limit of one request. */
   timeoutSeconds: z.number().min(0.1).max(120).default(20),
   /** How often PayPal's list of events is read, for lost webhooks. */

@@ -13,6 +13,7 @@ import {
   newInstruction,
   openPaypalTest,
   type PaypalTest,
+  type PaypalTestOptions,
 } from '../../../testing/setups/paypal.ts';
 import { recordExchanges } from '../../../testing/setups/recorded-fetch.ts';
 import type { Instruction } from '../contract/contract.ts';
@@ -85,14 +86,15 @@ async function walk(subject: PaypalTest): Promise<void> {
   await subject.turn(2);
 }
 
-test('requests, answers and webhooks are as PayPal describes them', {
-  skip: existsSync(folder) ? false : `no descriptions in ${folder}`,
-}, async () => {
-  const description = readDescription();
-  const recorded = recordExchanges();
-  const subject = await openPaypalTest({
-    fetch: recorded.fetch,
-    config: { emailMessage: 'Thank you for your work.', eventsSeconds: 1 },
+const skip = existsSync(folder) ? false : `no descriptions in ${folder}`;
+
+async function openDescribedTest(
+  fetching: typeof fetch,
+  changes: PaypalTestOptions['config'] = {},
+): Promise<PaypalTest> {
+  return openPaypalTest({
+    fetch: fetching,
+    config: { emailMessage: 'Thank you for your work.', eventsSeconds: 1, ...changes },
     options: {
       balances: { USD: '1000000.00', EUR: '0.01', JPY: '100000' },
       failPattern: '^fail',
@@ -103,27 +105,42 @@ test('requests, answers and webhooks are as PayPal describes them', {
       refundPattern: '^refund',
     },
   });
+}
+
+/** Names of the calls that were made. */
+function assertDescribed(
+  { paypal }: PaypalTest,
+  exchanges: readonly DescribedExchange[],
+): ReadonlySet<string> {
+  const description = readDescription();
+  const faults = new Set<string>();
+  const seen = new Set<string>();
+  for (const exchange of exchanges.filter((one) => !isUndescribed(one))) {
+    const path = exchange.path.replace(/\?.*/, '').replace(/\/[0-9A-Z]{13,17}(?=\/|$)/, '/ID');
+    const name = `${exchange.method} ${path} ${exchange.status}`;
+    seen.add(name);
+    for (const fault of description.listFaults(exchange)) faults.add(`${name}: ${fault}`);
+  }
+  for (const { body } of paypal.books.events) {
+    const { resource, event_type: type } = body as { resource: object; event_type: string };
+    const schema = type.includes('PAYOUTS-ITEM') ? 'payout_item-2' : 'payout_batch';
+    for (const fault of [
+      ...description.listSchemaFaults('event', body),
+      ...description.listSchemaFaults(schema, resource),
+    ]) {
+      faults.add(`${type}: ${fault}`);
+    }
+  }
+  assert.deepEqual([...faults], []);
+  return seen;
+}
+
+test('requests, answers and webhooks are as PayPal describes them', { skip }, async () => {
+  const recorded = recordExchanges();
+  const subject = await openDescribedTest(recorded.fetch);
   try {
     await walk(subject);
-    const faults = new Set<string>();
-    const seen = new Set<string>();
-    for (const exchange of recorded.exchanges.filter((one) => !isUndescribed(one))) {
-      const path = exchange.path.replace(/\?.*/, '').replace(/\/[0-9A-Z]{13,17}(?=\/|$)/, '/ID');
-      const name = `${exchange.method} ${path} ${exchange.status}`;
-      seen.add(name);
-      for (const fault of description.listFaults(exchange)) faults.add(`${name}: ${fault}`);
-    }
-    for (const { body } of subject.paypal.books.events) {
-      const { resource, event_type: type } = body as { resource: object; event_type: string };
-      const schema = type.includes('PAYOUTS-ITEM') ? 'payout_item-2' : 'payout_batch';
-      for (const fault of [
-        ...description.listSchemaFaults('event', body),
-        ...description.listSchemaFaults(schema, resource),
-      ]) {
-        faults.add(`${type}: ${fault}`);
-      }
-    }
-    assert.deepEqual([...faults], []);
+    const seen = assertDescribed(subject, recorded.exchanges);
     for (const name of [
       'POST /v1/payments/payouts 201',
       'POST /v1/payments/payouts 400',
@@ -145,8 +162,29 @@ test('requests, answers and webhooks are as PayPal describes them', {
   }
 });
 
+test('batches of several items are as PayPal describes them', { skip }, async () => {
+  const recorded = recordExchanges();
+  const batching = { batchItemsMax: 20, batchWaitSeconds: 0 };
+  const subject = await openDescribedTest(recorded.fetch, batching);
+  try {
+    await walk(subject);
+    const seen = assertDescribed(subject, recorded.exchanges);
+    for (const name of [
+      'POST /v1/payments/payouts 201',
+      'POST /v1/payments/payouts 400',
+      'GET /v1/payments/payouts/ID 200',
+    ]) {
+      assert.ok(seen.has(name), `${name} was not seen, but ${[...seen].join(', ')}`);
+    }
+    const sizes = [...subject.paypal.books.batches.values()].map(({ items }) => items.length);
+    assert.ok(Math.max(...sizes) > 2, `batches of ${sizes.join(', ')} items`);
+  } finally {
+    await subject.close();
+  }
+});
+
 test('a request or an answer that is not as described is noticed', {
-  skip: existsSync(folder) ? false : `no descriptions in ${folder}`,
+  skip,
 }, () => {
   const { listFaults } = readDescription();
   const exchange: DescribedExchange = {

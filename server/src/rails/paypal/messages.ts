@@ -178,3 +178,8 @@ export function readEventText(text: string): PaypalEvent | undefined {
 export function isReference(text: string): boolean {
   return /^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.test(text);
 }
+
+/** As this service forms the `sender_batch_id` of a batch of several items. */
+export function isBatchKey(text: string): boolean {
+  return /^batch-[0-9a-f]{32}$/.test(text);
+}

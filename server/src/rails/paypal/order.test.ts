@@ -7,7 +7,7 @@ import {
   checkRecipient,
   createOrder,
   formatValue,
-  matchesInstruction,
+  matchesItems,
   readReceiver,
 } from './order.ts';
 
@@ -78,17 +78,31 @@ test('a payer that can never be paid is refused at the start', () => {
 });
 
 test('an order that is not what was instructed is noticed', () => {
-  const instruction = newInstruction();
-  const receiver = { type: 'EMAIL', receiver: instruction.beneficiary.email } as const;
-  const body = createOrder(instruction, receiver, { emailSubject: 'Hello' });
-  assert.equal(matchesInstruction(body, instruction, receiver), true);
+  const { reference, currency, amountMinor, beneficiary } = newInstruction();
+  const other = newInstruction({ amountMinor: 20_020n });
+  const items = [
+    { type: 'EMAIL', receiver: beneficiary.email, reference, currency, amountMinor },
+    {
+      type: 'EMAIL',
+      receiver: other.beneficiary.email,
+      reference: other.reference,
+      currency,
+      amountMinor: 20_020n,
+    },
+  ] as const;
+  const body = createOrder('batch-1', items, { emailSubject: 'Hello' });
+  assert.equal(matchesItems(body, 'batch-1', items), true);
+  assert.equal(matchesItems(body, 'batch-2', items), false);
+  assert.equal(matchesItems(body, 'batch-1', items.slice(0, 1)), false);
+  assert.equal(matchesItems(body, 'batch-1', items.toReversed()), false);
   for (const [from, to] of [
     ['100.10', '100.11'],
+    ['200.20', '200.21'],
     ['USD', 'EUR'],
     ['@example.com', '@example.org'],
-    [instruction.reference, 'another'],
+    [reference, 'another'],
   ] as const) {
-    assert.equal(matchesInstruction(body.replace(from, to), instruction, receiver), false, from);
+    assert.equal(matchesItems(body.replace(from, to), 'batch-1', items), false, from);
   }
 });
 

@@ -2,18 +2,13 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { z } from 'zod';
 import { getCurrency } from '../../core/currency.ts';
 import { formatScaled, parseAmount } from '../../core/money.ts';
-import type {
-  CollectedAttributes,
-  Instruction,
-  RecipientDraft,
-  RecipientFault,
-} from '../contract/contract.ts';
+import type { CollectedAttributes, RecipientDraft, RecipientFault } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { parseJson } from '../kit/answers.ts';
 import type { PaypalConfig } from './config.ts';
 import { moneySchema } from './messages.ts';
 
-/** What is ordered: a batch of one item, and which recipients and amounts PayPal accepts. */
+/** What is ordered, and which recipients and amounts PayPal accepts. */
 
 /** Payouts, supported currencies (PayPal's documentation), as far as the service knows them. */
 export const currencies: readonly string[] =
@@ -136,58 +131,60 @@ export function readMoney(money: z.output<typeof moneySchema>) {
   return amount.ok ? { currency: money.currency, amountMinor: amount.minor } : undefined;
 }
 
-/** `POST /v1/payments/payouts`: the reference is the key of the batch and of its only item. */
+/** One payment of an order. */
+export type OrderItem = Receiver & {
+  readonly reference: string;
+  readonly currency: string;
+  readonly amountMinor: bigint;
+};
+
+/** `POST /v1/payments/payouts`: each item has the reference of its payment. */
 export function createOrder(
-  instruction: Instruction,
-  { type, receiver }: Receiver,
+  batchKey: string,
+  items: readonly OrderItem[],
   { emailSubject, emailMessage }: Pick<PaypalConfig, 'emailSubject' | 'emailMessage'>,
 ): string {
-  const { reference, currency, amountMinor } = instruction;
   return JSON.stringify({
     sender_batch_header: {
-      sender_batch_id: reference,
+      sender_batch_id: batchKey,
       email_subject: emailSubject,
       ...(emailMessage === undefined ? {} : { email_message: emailMessage }),
     },
-    items: [
-      {
-        recipient_type: type,
-        amount: { value: formatValue(amountMinor, currency), currency },
-        receiver,
-        sender_item_id: reference,
-      },
-    ],
+    items: items.map(({ type, receiver, reference, currency, amountMinor }) => ({
+      recipient_type: type,
+      amount: { value: formatValue(amountMinor, currency), currency },
+      receiver,
+      sender_item_id: reference,
+    })),
   });
 }
 
 const orderSchema = z.object({
   sender_batch_header: z.object({ sender_batch_id: z.string() }),
-  items: z.tuple([
+  items: z.array(
     z.object({
       recipient_type: z.string(),
       amount: moneySchema,
       receiver: z.string(),
       sender_item_id: z.string(),
     }),
-  ]),
+  ),
 });
 
-/** Compares the text that leaves with the instruction once more. */
-export function matchesInstruction(
-  body: string,
-  { reference, currency, amountMinor }: Instruction,
-  { type, receiver }: Receiver,
-): boolean {
+/** Compares the text that leaves with what is to be paid once more. */
+export function matchesItems(body: string, batchKey: string, items: readonly OrderItem[]): boolean {
   const order = orderSchema.safeParse(parseJson(body)).data;
-  if (order === undefined) return false;
-  const [item] = order.items;
-  const amount = readMoney(item.amount);
-  return (
-    order.sender_batch_header.sender_batch_id === reference &&
-    item.sender_item_id === reference &&
-    item.recipient_type === type &&
-    item.receiver === receiver &&
-    amount?.amountMinor === amountMinor &&
-    amount.currency === currency
-  );
+  if (order === undefined || order.items.length !== items.length) return false;
+  if (order.sender_batch_header.sender_batch_id !== batchKey) return false;
+  return order.items.every((item, index) => {
+    const expected = items[index];
+    const amount = readMoney(item.amount);
+    return (
+      item.sender_item_id === expected?.reference &&
+      item.recipient_type === expected.type &&
+      item.receiver === expected.receiver &&
+      amount?.amountMinor === expected.amountMinor &&
+      amount.currency === expected.currency
+    );
+  });
 }

@@ -1,9 +1,9 @@
-import type { Charge, Instruction, RailAnswer } from '../contract/contract.ts';
+import type { Charge, Instruction, RailAnswer, RailObservation } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import type { PayoutBatch, PayoutItem } from './messages.ts';
+import { isBatchKey, type PayoutBatch, type PayoutItem, readTime } from './messages.ts';
 import { readMoney } from './order.ts';
 
-/** What a batch of one item means. */
+/** What a batch means for one payment. */
 
 /** PayPal's error codes of items and batches in our vocabulary; any other is `other`. */
 const reasons: Readonly<Record<string, Reason>> = {
@@ -40,12 +40,33 @@ export function readReason(code: string | undefined, otherwise: Reason = 'other'
   return (Object.hasOwn(reasons, code ?? '') ? reasons[code ?? ''] : undefined) ?? otherwise;
 }
 
+/** A batch of several items as one of its payments sees it: with the item of that payment only. */
+export function pickItem(batch: PayoutBatch, reference: string): PayoutBatch {
+  const items = batch.items.filter(
+    ({ payout_item: { sender_item_id: itemId } }) => itemId === reference,
+  );
+  return { ...batch, items };
+}
+
+const finalStatuses: readonly string[] = ['SUCCESS', 'DENIED', 'CANCELED'];
+
+/** A batch that has ended shows all of its items, or none where nothing of it was processed. */
+export function lacksItem(batch: PayoutBatch, reference: string): boolean {
+  const isShown = finalStatuses.includes(batch.batch_header.batch_status) && batch.items.length > 0;
+  return isShown && pickItem(batch, reference).items.length === 0;
+}
+
+export type ExpectedItem = Pick<Instruction, 'reference' | 'currency' | 'amountMinor'> & {
+  /** The `sender_batch_id`; absent: a batch of its own, under the reference. */
+  readonly batchKey?: string;
+};
+
 /** Why the batch cannot be the payment of the instruction; undefined where it can. */
 export function findEchoFault(
   { batch_header: header, items }: PayoutBatch,
-  { reference, currency, amountMinor }: Pick<Instruction, 'reference' | 'currency' | 'amountMinor'>,
+  { reference, currency, amountMinor, batchKey = reference }: ExpectedItem,
 ): string | undefined {
-  if (header.sender_batch_header.sender_batch_id !== reference) return 'another sender_batch_id';
+  if (header.sender_batch_header.sender_batch_id !== batchKey) return 'another sender_batch_id';
   if (items.length > 1) return 'more than one item';
   const [item] = items;
   if (item === undefined) return undefined;
@@ -125,4 +146,32 @@ function describeItem(item: PayoutItem, nowMs: number): RailAnswer {
 function listCharges({ payout_item_fee: fee }: PayoutItem): Charge[] {
   const money = fee === undefined ? undefined : readMoney(fee);
   return money === undefined ? [] : [{ id: 'fee', kind: 'partner', ...money }];
+}
+
+/**
+ * Undefined where nothing final is known. An outcome is reported once, whatever else of the batch has
+ * changed: a return that is reported again would count as another part.
+ */
+export function describeObservation(
+  batch: PayoutBatch,
+  { reference, nowMs }: { readonly reference: string; readonly nowMs: number },
+): RailObservation | undefined {
+  const { payout_batch_id: batchId, sender_batch_header: sender } = batch.batch_header;
+  const answer = describeBatch(batch, nowMs);
+  const { outcome, providerReference, charges, code } = answer;
+  if (outcome === 'retry' || outcome === 'unknown' || outcome === 'accepted') return undefined;
+  const part = isBatchKey(sender.sender_batch_id) ? `${reference}:` : '';
+  return {
+    id: `batch:${batchId}:${part}${outcome}`,
+    reference,
+    outcome,
+    atMs: readTime(batch.items[0]?.time_processed) ?? nowMs,
+    ...('reason' in answer ? { reason: answer.reason } : {}),
+    ...(outcome === 'paid' && answer.amountMinor !== undefined
+      ? { amountMinor: answer.amountMinor }
+      : {}),
+    ...(providerReference === undefined ? {} : { providerReference }),
+    ...(charges === undefined ? {} : { charges }),
+    ...(code === undefined ? {} : { code }),
+  };
 }

@@ -1,6 +1,7 @@
 import type { RailHost } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Api } from './api.ts';
+import type { Batches } from './batch-records.ts';
 import type { PaypalConfig } from './config.ts';
 import type { Payments } from './payments.ts';
 
@@ -9,5 +10,6 @@ export type RailParts = {
   readonly host: RailHost;
   readonly api: Api;
   readonly payments: Payments;
+  readonly batches: Batches;
   readonly payers: ReadonlyMap<string, PayerDeclaration>;
 };

@@ -6,10 +6,21 @@ import { listReceivers, type Receiver } from './order.ts';
 
 /**
  * What the rail remembers of a payment. `unsent`: nothing has left. `ordering`: an order may have left,
- * and its batch is not known. `ordered`: PayPal has named the batch. `refused` and `cancelled`: it was
- * and will never be ordered.
+ * and its batch is not known. `ordered`: PayPal has named the batch. `waiting`: for a batch of several
+ * items. `batched`: it is in the batch `batchKey` (batch-records.ts), which knows what became of it.
+ * `reported`: PayPal's report has shown it to a restored database; its batch is not known, so that it is
+ * never ordered. `refused` and `cancelled`: it was and will never be ordered.
  */
-export const states = ['unsent', 'ordering', 'ordered', 'refused', 'cancelled'] as const;
+export const states = [
+  'unsent',
+  'ordering',
+  'ordered',
+  'waiting',
+  'batched',
+  'reported',
+  'refused',
+  'cancelled',
+] as const;
 export type State = (typeof states)[number];
 
 const paymentSchema = z.object({
@@ -17,6 +28,12 @@ const paymentSchema = z.object({
   currency: z.string(),
   /** In PayPal's form; "": not known, because the payment was recovered from PayPal's report. */
   receiver: z.string(),
+  receiverType: z.enum(['', 'EMAIL', 'PHONE']),
+  payerKey: z.string(),
+  /** Since when it has waited for a batch, by the environment's clock; 0: it never has. */
+  waitingSinceMs: z.number(),
+  /** The `sender_batch_id` of the batch of several items that it is in, or "". */
+  batchKey: z.string(),
   /** Orders that may have left. */
   attempts: z.int(),
   /** When the first of them left, real milliseconds; 0: none has. */
@@ -65,6 +82,9 @@ function describeRecord({ state, value }: PaymentRecord): RailAnswer {
       return { outcome: 'retry', reason: 'unreachable' };
     case 'ordering':
     case 'ordered':
+    case 'waiting':
+    case 'batched':
+    case 'reported':
       return { outcome: 'accepted' };
     case 'refused': {
       const { reason, code } = value;
@@ -76,13 +96,17 @@ function describeRecord({ state, value }: PaymentRecord): RailAnswer {
 }
 
 export function describePayment(
-  { amountMinor, currency }: Pick<Instruction, 'amountMinor' | 'currency'>,
-  { receiver }: Pick<Receiver, 'receiver'>,
+  { amountMinor, currency, payerKey }: Pick<Instruction, 'amountMinor' | 'currency' | 'payerKey'>,
+  receiver?: Receiver,
 ): Payment {
   return {
     amountMinor,
     currency,
-    receiver,
+    receiver: receiver?.receiver ?? '',
+    receiverType: receiver?.type ?? '',
+    payerKey,
+    waitingSinceMs: 0,
+    batchKey: '',
     attempts: 0,
     firstSentAtMs: 0,
     batchId: '',

@@ -1,6 +1,9 @@
 import type { CallContext, RailCalls, RailHost, RailModule } from '../contract/contract.ts';
 import { guardCall } from '../kit/guarded-calls.ts';
 import { createApi } from './api.ts';
+import { buildBatches } from './batch-building.ts';
+import { openBatches } from './batch-records.ts';
+import { sendBatches } from './batch-sending.ts';
 import { cancel, query, send } from './calls.ts';
 import { check } from './check.ts';
 import { configSchema, type PaypalConfig } from './config.ts';
@@ -15,8 +18,8 @@ import { createCallbackReader } from './webhooks.ts';
 
 /**
  * PayPal Payouts (README.md): a payment is a batch of one item, whose `sender_batch_id` is the
- * reference. PayPal pays the recipient of an e-mail address or a telephone number, and returns what is
- * not claimed within 30 days.
+ * reference, or with `batchItemsMax` an item of a batch that a pass builds and sends. PayPal pays the
+ * recipient of an e-mail address or a telephone number, and returns what is not claimed within 30 days.
  */
 export const railModule: RailModule<PaypalConfig> = {
   kind: 'paypal',
@@ -36,6 +39,7 @@ function createPaypalRail(config: PaypalConfig, host: RailHost): RailCalls {
     host,
     api: createApi(config, host),
     payments: openPayments(host),
+    batches: openBatches(host),
     payers: new Map(host.payers.map((payer) => [payer.key, payer])),
   };
   const unread = openUnread(host);
@@ -60,10 +64,32 @@ const readMoreMs = 100;
 const reconcileAgainMs = 3_600_000;
 
 /**
- * Reads the list of events every `eventsSeconds`, what events have told of at once, and the report of
- * transactions every day.
+ * Builds and sends batches of several items, reads the list of events every `eventsSeconds`, what
+ * events have told of at once, and the report of transactions every day.
  */
 function createPass(parts: RailParts, unread: ReturnType<typeof openUnread>) {
+  const { host, config } = parts;
+  const passEvents = createEventPass(parts, unread);
+  let sendDueMs = -Infinity;
+  /** When the next batch is to be built or sent; Infinity: when there is another payment. */
+  const passBatches = async (context: CallContext): Promise<number> => {
+    const buildDueMs = await buildBatches(parts, context);
+    // A pass that something else asked for must not send what PayPal asked to wait for.
+    if (host.nowMs() < sendDueMs) return Math.min(buildDueMs, sendDueMs);
+    const { dueAtMs, isGeneral } = await sendBatches(parts, context);
+    sendDueMs = isGeneral ? dueAtMs : -Infinity;
+    return Math.min(buildDueMs, dueAtMs);
+  };
+  return async (context: CallContext): Promise<number | undefined> => {
+    const batchDueMs = await passBatches(context);
+    const eventDueMs = await passEvents(context);
+    if (batchDueMs === Infinity) return eventDueMs;
+    const idleMs = host.nowMs() + config.eventsSeconds * 1000;
+    return Math.min(batchDueMs, eventDueMs ?? idleMs);
+  };
+}
+
+function createEventPass(parts: RailParts, unread: ReturnType<typeof openUnread>) {
   const { host, config } = parts;
   let polledAtMs = -Infinity;
   let reconcileDueMs = -Infinity;

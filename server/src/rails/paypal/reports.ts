@@ -1,17 +1,22 @@
 import { formatScaled, readDecimal } from '../../core/money.ts';
 import type { CallContext, RailAnswer, RailFunds, RecoveredPayment } from '../contract/contract.ts';
 import { describeResult } from './api.ts';
+import { enterBatch } from './batch-outcomes.ts';
+import { readBatch } from './batches.ts';
 import { findCursor, formatTime, listEvents } from './events.ts';
 import {
   balancesSchema,
+  isBatchKey,
   isReference,
+  type PayoutBatch,
   type ReportedTransaction,
   readTime,
   transactionsSchema,
 } from './messages.ts';
 import { readMoney } from './order.ts';
 import type { RailParts } from './parts.ts';
-import { keyMs, type PaymentRecord } from './payments.ts';
+import { describePayment, keyMs, type PaymentRecord } from './payments.ts';
+import { findBatchId } from './unread.ts';
 
 /**
  * PayPal's report of transactions and balances. A payout is a transaction T0001 whose `custom_field` is
@@ -23,6 +28,8 @@ const dayMs = 24 * hourMs;
 export const reportLagMs = 3 * hourMs;
 /** PayPal accepts 31 days in one request, and reports three years. */
 const windowMs = 30 * dayMs;
+/** PayPal lists events of 30 days. */
+const eventsMs = 29 * dayMs;
 const historyMs = 3 * 365 * dayMs;
 const pageSize = 500;
 const pagesMax = 1_000;
@@ -100,8 +107,9 @@ export function readAmount({
 }
 
 /**
- * The payouts since `sinceMs` (the environment's time). Each one without a record gets one, with the
- * time of its order, so that it is ordered again only as long as PayPal knows its key.
+ * The payouts since `sinceMs` (the environment's time). Each one without a record gets one: from the
+ * batches of the last weeks, which the list of events names without delay, and else from the report.
+ * What only the report shows is never ordered again, because the key of its batch is not known.
  */
 export async function recover(
   parts: RailParts,
@@ -111,6 +119,7 @@ export async function recover(
   const { host } = parts;
   const toMs = host.realNowMs();
   const fromMs = Math.min(toMs - (host.nowMs() - sinceMs), sinceMs);
+  await recoverBatches(parts, { fromMs, toMs }, context);
   const payouts = await listPayouts(parts, { fromMs, toMs }, context);
   const recovered: RecoveredPayment[] = [];
   for (const payout of payouts) {
@@ -131,27 +140,52 @@ export async function recover(
   return recovered;
 }
 
+/** Enters the batches that events tell of, and the payments in them. */
+async function recoverBatches(
+  parts: RailParts,
+  { fromMs, toMs }: Span,
+  context: CallContext,
+): Promise<void> {
+  const { payments } = parts;
+  const span = { sinceMs: Math.max(fromMs, toMs - eventsMs), untilMs: toMs };
+  const events = await listEvents(parts, span, context.signal);
+  if (events === undefined) throw new Error("PayPal's list of events cannot be read");
+  const batchIds = new Set(events.flatMap((event) => findBatchId(event) ?? []));
+  for (const batchId of batchIds) {
+    const reading = await readBatch(parts, batchId, context);
+    if (reading.kind === 'missing') continue;
+    if (reading.kind !== 'batch') throw new Error(`the batch ${batchId} cannot be read`);
+    const { batch } = reading;
+    const key = batch.batch_header.sender_batch_header.sender_batch_id;
+    if (isBatchKey(key)) {
+      if (isUnread(batch) && (await parts.batches.find(key)) === undefined) {
+        throw new Error('PayPal still processes a batch: recover again in some minutes');
+      }
+      await enterBatch(parts, batch);
+    }
+    const [item] = batch.items;
+    const money = item === undefined ? undefined : readMoney(item.payout_item.amount);
+    if (!isReference(key) || money === undefined || (await payments.isKnown(key))) continue;
+    const value = { ...describePayment({ ...money, payerKey: '' }), batchId };
+    await payments.write({ key, revision: 0, reference: key }, { state: 'ordered', value });
+  }
+}
+
+/** What is in it shows only when PayPal has processed it. */
+function isUnread({ batch_header: { batch_status: status }, items }: PayoutBatch): boolean {
+  return items.length === 0 && status !== 'DENIED' && status !== 'CANCELED';
+}
+
 async function enterRecovered(
   { payments }: RailParts,
   payment: { reference: string; atMs: number; currency: string; amountMinor: bigint },
 ): Promise<void> {
-  const { reference, atMs, currency, amountMinor } = payment;
+  const { reference, atMs, ...money } = payment;
   if (await payments.isKnown(reference)) return;
+  const first = describePayment({ ...money, payerKey: '' });
   await payments.write(
     { key: reference, revision: 0, reference },
-    {
-      state: 'ordering',
-      value: {
-        amountMinor,
-        currency,
-        receiver: '',
-        attempts: 1,
-        firstSentAtMs: atMs,
-        batchId: '',
-        reason: null,
-        code: '',
-      },
-    },
+    { state: 'reported', value: { ...first, attempts: 1, firstSentAtMs: atMs } },
   );
 }
 
@@ -160,7 +194,7 @@ export async function findUnknownPayments(
   parts: RailParts,
   context: CallContext,
 ): Promise<string | undefined> {
-  const { host, payments } = parts;
+  const { host, payments, batches } = parts;
   const toMs = host.realNowMs();
   const readMs = await findCursor(host);
   const fromMs = readMs === undefined ? toMs - windowMs : readMs - reportLagMs - hourMs;
@@ -179,19 +213,23 @@ export async function findUnknownPayments(
   let unknown = 0;
   for (const reference of references) {
     if (isReference(reference) && !(await payments.isKnown(reference))) unknown += 1;
+    if (isBatchKey(reference) && (await batches.find(reference)) === undefined) unknown += 1;
   }
   return unknown === 0
     ? undefined
     : `PayPal shows ${unknown} payouts that this database has no record of`;
 }
 
-/** An order whose key PayPal may have forgotten is not repeated: the report shows what became of it. */
+/**
+ * An order whose key PayPal may have forgotten, or is not known, is not repeated: the report shows what
+ * became of it.
+ */
 export async function findReported(
   parts: RailParts,
-  { key: reference, value }: PaymentRecord,
+  { key: reference, state, value }: PaymentRecord,
   context: CallContext,
 ): Promise<RailAnswer> {
-  const about = { code: 'KEY_EXPIRED' } as const;
+  const about = state === 'reported' ? {} : ({ code: 'KEY_EXPIRED' } as const);
   const fromMs = value.firstSentAtMs - dayMs;
   const toMs = Math.min(parts.host.realNowMs(), value.firstSentAtMs + keyMs + dayMs);
   const payouts = await listPayouts(parts, { fromMs, toMs }, context);

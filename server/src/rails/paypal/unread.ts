@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { CallContext, RailHost, RailObservation } from '../contract/contract.ts';
+import type { CallContext, RailHost } from '../contract/contract.ts';
 import { openRecords, type Records, type TypedRecord } from '../kit/records.ts';
+import { receiveItems } from './batch-outcomes.ts';
 import { readBatch } from './batches.ts';
-import { isReference, type PayoutBatch, type PaypalEvent, readTime } from './messages.ts';
+import { isBatchKey, isReference, type PayoutBatch, type PaypalEvent } from './messages.ts';
 import { readMoney } from './order.ts';
-import { describeBatch, findEchoFault } from './outcomes.ts';
+import { describeObservation, findEchoFault } from './outcomes.ts';
 import type { RailParts } from './parts.ts';
 
 /**
@@ -86,11 +87,13 @@ async function readMarked(
 }
 
 async function receiveBatch(
-  { host, payments }: RailParts,
+  parts: RailParts,
   { batch, raw }: { readonly batch: PayoutBatch; readonly raw: string },
 ): Promise<void> {
+  const { host, payments } = parts;
   const { batch_header: header, items } = batch;
   const reference = header.sender_batch_header.sender_batch_id;
+  if (isBatchKey(reference)) return receiveItems(parts, { batch, raw });
   // A batch of another app or of PayPal's web site is not a payment of this service.
   if (!isReference(reference)) return;
   const [item] = items;
@@ -98,7 +101,9 @@ async function receiveBatch(
   const paid = item === undefined ? undefined : readMoney(item.payout_item.amount);
   const expected = record?.value ?? paid;
   const fault =
-    expected === undefined ? undefined : findEchoFault(batch, { ...expected, reference });
+    expected === undefined
+      ? undefined
+      : findEchoFault(batch, { ...expected, reference, batchKey: reference });
   if (fault !== undefined) {
     const detail = `batch ${header.payout_batch_id} of ${reference} has ${fault}`;
     host.log('error', 'a batch cannot be applied', { reference, fault });
@@ -108,33 +113,9 @@ async function receiveBatch(
     await host.receive({ ...message, observations: [], problems: [problem] });
     return;
   }
-  const observation = describeObservation(batch, host.realNowMs());
+  const observation = describeObservation(batch, { reference, nowMs: host.realNowMs() });
   if (observation !== undefined) {
     const message = { id: observation.id, channel: 'poll', raw: Buffer.from(raw) } as const;
     await host.receive({ ...message, observations: [observation] });
   }
-}
-
-/**
- * Undefined where nothing final is known. An outcome is reported once, whatever else of the batch has
- * changed: a return that is reported again would count as another part.
- */
-function describeObservation(batch: PayoutBatch, nowMs: number): RailObservation | undefined {
-  const { payout_batch_id: batchId, sender_batch_header: sender } = batch.batch_header;
-  const answer = describeBatch(batch, nowMs);
-  const { outcome, providerReference, charges, code } = answer;
-  if (outcome === 'retry' || outcome === 'unknown' || outcome === 'accepted') return undefined;
-  return {
-    id: `batch:${batchId}:${outcome}`,
-    reference: sender.sender_batch_id,
-    outcome,
-    atMs: readTime(batch.items[0]?.time_processed) ?? nowMs,
-    ...('reason' in answer ? { reason: answer.reason } : {}),
-    ...(outcome === 'paid' && answer.amountMinor !== undefined
-      ? { amountMinor: answer.amountMinor }
-      : {}),
-    ...(providerReference === undefined ? {} : { providerReference }),
-    ...(charges === undefined ? {} : { charges }),
-    ...(code === undefined ? {} : { code }),
-  };
 }

@@ -274,6 +274,11 @@ function payTo(what: {
       keep: (body) => ({ attr_set_token: readText(body, 'attr_set_token') }),
     },
     {
+      operationId: 'checkPayee',
+      summary: `For ${name}, whose payer cannot ask a bank`,
+      request: (known) => ({ params: params(known) }),
+    },
+    {
       operationId: 'getReadiness',
       summary: `To ${name}`,
       request: (known) => ({

@@ -192,6 +192,11 @@ export const settings = {
     'https://:token@travel-rule.example.com/messages',
   ),
   OUTLAY_LIVE_TRAVEL_RULE_PROVIDER: setting(text, 'The same for live', ''),
+  OUTLAY_PAYEE_CHECK: setting(
+    choice(['shown', 'refuse'], 'shown'),
+    'refuse: quotes and commits are refused where the bank said that the account belongs to another name (docs/guides/payee-check.md)',
+    'shown',
+  ),
   OUTLAY_BATCH_ROWS_MAX: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100_000 }),
     'Maximum of rows in one batch',

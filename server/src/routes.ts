@@ -11,6 +11,7 @@ import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { operatorRoutes } from './operator-api/operator.routes.ts';
 import { cancellationRoutes } from './payouts/cancellation.routes.ts';
+import { payeeCheckRoutes } from './payouts/payee-check.routes.ts';
 import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
 import { payoutProofRoutes } from './payouts/payout-proof.routes.ts';
 import { payoutReadRoutes } from './payouts/payout-reads.routes.ts';
@@ -49,6 +50,7 @@ export function listRoutes(): Route<Environment>[] {
     ...proposalRoutes(),
     ...confirmationRoutes(),
     ...readinessRoutes(),
+    ...payeeCheckRoutes(),
     ...receiptLinkRoutes(),
     ...receiptKeyRoutes(),
     ...brandRoutes(),

@@ -632,6 +632,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/attribute/{user_token}/{destination_token}/{currency}/payee-check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the bank whether the account belongs to the recipient
+         * @description Verification of Payee, about stored details alone. The answer is kept for a week, and asked for anew when the details or the user change, and after an hour unless it was `match`. It moves nothing. Where the operator refuses accounts of another name, quotes and commits answer `payee_no_match` after `no_match`.
+         */
+        post: operations["checkPayee"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/receipt/{token}": {
         parameters: {
             query?: never;
@@ -2600,7 +2620,7 @@ export interface components {
             detail: string;
         };
         /** @enum {string} */
-        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "sender_incomplete" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
+        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "sender_incomplete" | "payee_no_match" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
         PathLink: {
             /** @description The number of a link, or the sequence of its last event */
             place: string;
@@ -2608,6 +2628,20 @@ export interface components {
             row_count: number;
             /** @description SHA-256, hexadecimal */
             digest: string;
+        };
+        PayeeCheck: {
+            /**
+             * @description What the bank of the account says; `not_possible` where it cannot be asked or did not answer, which blocks nothing
+             * @enum {string}
+             */
+            outcome: "match" | "close_match" | "no_match" | "not_possible";
+            /** @description Of `close_match`: the holder of the account as the bank names it. Else "" */
+            suggested_name: string;
+            /**
+             * Format: date-time
+             * @description When the bank was asked
+             */
+            checked_at: string;
         };
         Payout: {
             /** @description The payout */
@@ -3148,7 +3182,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "sender_incomplete" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payee_no_match" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "sender_incomplete" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -3392,12 +3426,23 @@ export interface components {
             payable: boolean;
             /** @description Everything that stands in the way; empty if `payable` */
             obstacles: components["schemas"]["Obstacle"][];
+            /** @description What does not stand in the way, and a person should look at before the commit */
+            warnings: components["schemas"]["ReadinessWarning"][];
             /** @description The currency of the balance that pays */
             source_currency_code: string;
             /** @description Indicative, like fee: absent without an amount, or where there is no price */
             source_amount?: Decimal;
             /** @description In the source currency, on top of `source_amount` */
             fee?: Decimal;
+        };
+        ReadinessWarning: {
+            /**
+             * @description A stable code for programs; `/problems/{code}` explains it
+             * @enum {string}
+             */
+            code: "payee_no_match" | "payee_close_match";
+            /** @description What is wrong, in words, for a person */
+            detail: string;
         };
         /** @enum {string} */
         ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "needs_approval" | "decided_by_operator" | "not_approved" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "price_worse" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "travel_rule_incomplete" | "travel_rule_pending" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
@@ -4750,7 +4795,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20af5-4f35-74a6-9fdb-0e88b4b8757c
+                 * @example 01a20b9e-1179-7672-bbc8-93a7b8148df4
                  */
                 balance_token: string;
             };
@@ -4792,7 +4837,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20af5-4f35-74a6-9fdb-0e88b4b8757c
+                 * @example 01a20b9e-1179-7672-bbc8-93a7b8148df4
                  */
                 balance_token: string;
             };
@@ -4929,7 +4974,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -4959,7 +5004,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -4994,7 +5039,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-7ad2-7282-a5fd-628da66a286c
+                 * @example usr_01a20b9e-2053-7502-93b3-04e478e7f2cc
                  */
                 user_token: string;
             };
@@ -5027,7 +5072,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -5058,7 +5103,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -5115,7 +5160,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -5145,7 +5190,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -5302,7 +5347,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
@@ -5342,7 +5387,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
@@ -5384,7 +5429,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
@@ -5446,7 +5491,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -5479,7 +5524,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -5525,12 +5570,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
+                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
                  */
                 payout_token: string;
             };
@@ -5563,12 +5608,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
+                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
                  */
                 payout_token: string;
             };
@@ -5605,12 +5650,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
+                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
                  */
                 payout_token: string;
             };
@@ -5665,12 +5710,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
+                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
                  */
                 payout_token: string;
             };
@@ -5700,12 +5745,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20af5-5bba-764c-b22b-034fd40143b6
+                 * @example payout_01a20b9e-15d0-7442-b1f3-65bf76f45a98
                  */
                 payout_token: string;
             };
@@ -5823,7 +5868,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -5918,12 +5963,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20af5-75b3-7401-a239-880952834dfd
+                 * @example payout_01a20b9e-1e95-776c-abea-9bf033abe168
                  */
                 payout_token: string;
             };
@@ -5987,7 +6032,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20af5-7600-757f-a549-46edfad3dc10
+                 * @example proposal_01a20b9e-1ea4-7098-bb89-8708d2834c65
                  */
                 proposal_token: string;
             };
@@ -6017,7 +6062,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20af5-7600-757f-a549-46edfad3dc10
+                 * @example proposal_01a20b9e-1ea4-7098-bb89-8708d2834c65
                  */
                 proposal_token: string;
             };
@@ -6048,7 +6093,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20af5-7600-757f-a549-46edfad3dc10
+                 * @example proposal_01a20b9e-1ea4-7098-bb89-8708d2834c65
                  */
                 proposal_token: string;
             };
@@ -6095,7 +6140,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -6111,6 +6156,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    checkPayee: {
+        parameters: {
+            query?: {
+                /** @description The set to ask about. Without it, the one that a payout without it would use */
+                attr_set_token?: string;
+            };
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 */
+                user_token: string;
+                /**
+                 * @description The payer and delivery, from the country look-up
+                 * @example 80ef88c5-267f-5f31-8509-cae95aa857a9
+                 */
+                destination_token: string;
+                /**
+                 * @description An ISO 4217 code, or a ticker that the destination delivers
+                 * @example MXN
+                 */
+                currency: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayeeCheck"];
                 };
             };
         };
@@ -6222,7 +6311,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -6253,7 +6342,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };
@@ -6288,12 +6377,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a20af5-74a2-74ab-b888-11182f3e2dee
+                 * @example link_01a20b9e-1df7-7438-9dc2-b516c0fe4afd
                  */
                 link_token: string;
             };
@@ -6321,12 +6410,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
+                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
                  */
                 payout_token: string;
             };
@@ -6460,7 +6549,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
+                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
                  */
                 batch_token: string;
             };
@@ -6492,7 +6581,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
+                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
                  */
                 batch_token: string;
             };
@@ -6539,7 +6628,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
+                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
                  */
                 batch_token: string;
             };
@@ -6567,7 +6656,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
+                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
                  */
                 batch_token: string;
             };
@@ -6598,7 +6687,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20af5-78d2-761c-a976-f8b0f2f221ff
+                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
                  */
                 batch_token: string;
             };
@@ -6629,7 +6718,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20af5-79ba-74ff-a803-e5deb312670a
+                 * @example batch_01a20b9e-200b-70ee-8737-9127b4af03e1
                  */
                 batch_token: string;
             };
@@ -6767,7 +6856,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -6797,7 +6886,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -6832,7 +6921,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -6867,7 +6956,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -6898,7 +6987,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -6929,7 +7018,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -6960,7 +7049,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -6991,7 +7080,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -7037,7 +7126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
             };
@@ -7065,12 +7154,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20af5-76a7-7522-9679-906485599de9
+                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20af5-76cd-7583-95a1-c7d559ccb9c6
+                 * @example delivery_01a20b9e-1ed9-7118-82dc-9d22202649f4
                  */
                 delivery_token: string;
             };
@@ -7208,7 +7297,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20af5-5ade-75cb-afc7-478cc9c03156
+                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
                  */
                 payout_token: string;
             };
@@ -7243,7 +7332,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20af5-5903-76dd-bfb5-345bc62c0d43
+                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
                  */
                 user_token: string;
             };

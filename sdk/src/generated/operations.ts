@@ -259,6 +259,13 @@ export const operationTable = {
     isPaged: false,
     takesWait: false,
   },
+  checkPayee: {
+    method: 'POST',
+    path: '/attribute/{user_token}/{destination_token}/{currency}/payee-check',
+    isVersioned: true,
+    isPaged: false,
+    takesWait: false,
+  },
   getLinkedReceipt: {
     method: 'GET',
     path: '/receipt/{token}',

@@ -81,7 +81,7 @@ function writeStored({ setId, missing, values }: StoredSet): z.infer<typeof stor
   return { attr_set_token: token, missing: [...missing], values: [...values] };
 }
 
-const attributeParams = z.object({
+export const attributeParams = z.object({
   user_token: z.string(),
   destination_token: z.string(),
   currency: z.string().meta({ jsonSchema: { type: 'string', pattern: currencyPattern.source } }),

@@ -102,6 +102,7 @@ export const faultCatalogue = {
   not_served: 'The payer does not serve this',
   parameters_exclusive: 'Two parameters exclude each other',
   pattern_mismatch: 'The value does not match the pattern of the attribute',
+  payee_no_match: 'The account belongs to another name',
   period_open: 'The period has not ended',
   pix_key_mismatch: 'The Pix key is not that of the recipient',
   read_only: 'The attribute is read-only',

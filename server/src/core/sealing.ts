@@ -122,7 +122,12 @@ export function openVersioned(
   versioned: Buffer,
   contextOf: (version: number) => string,
 ): Buffer {
-  return openBytes(key, versioned.subarray(4), contextOf(versioned.readInt32BE(0)));
+  return openBytes(key, versioned.subarray(4), contextOf(readVersion(versioned)));
+}
+
+/** The version in what `with_version` of the database answers. */
+export function readVersion(versioned: Buffer): number {
+  return versioned.readInt32BE(0);
 }
 
 const keyBytes = 32;

@@ -13,6 +13,7 @@ export const schemaSubjects = [
   'trace-contexts',
   'users',
   'attributes',
+  'payee-checks',
   'events',
   'http',
   'fx',

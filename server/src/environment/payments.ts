@@ -9,6 +9,7 @@ import { createDispatcher, dispatchTimes } from '../dispatch/dispatch.ts';
 import { createSendMarker } from '../dispatch/send-marker.ts';
 import { createMeasurements, type Measurements } from '../dispatch/standings.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { refusePayees } from '../payouts/payee-result.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import type { PayerDeclaration } from '../rails/contract/declarations.ts';
 import { createFundsReadings } from '../rails/host/funds.ts';
@@ -47,8 +48,10 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
   await using parts = new AsyncDisposableStack();
   const configured = parts.adopt(await openRails(base, options), (opened) => opened.close());
   const travelRules = openTravelRules(base, { rates, onError });
-  const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails].map(
-    travelRules.guard,
+  const guardPayees = (rail: Rail): Rail =>
+    config.OUTLAY_PAYEE_CHECK === 'refuse' ? refusePayees(rail) : rail;
+  const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails].map((rail) =>
+    guardPayees(travelRules.guard(rail)),
   );
   const prices = await openQuotedPrices({
     db,

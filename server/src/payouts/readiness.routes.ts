@@ -38,12 +38,21 @@ const readinessQuery = z.object({
     .describe('The balance that pays. Default USD'),
 });
 
+const warningCodes = ['payee_no_match', 'payee_close_match'] as const;
+
 const readinessAnswer = z
   .object({
     payable: z.boolean().describe('Whether nothing stands in the way now; it reserves nothing'),
     obstacles: z.array(
       z.object({ ...obstacleFields, detail: z.string() }).meta({ id: 'Obstacle' }),
     ),
+    warnings: z
+      .array(
+        z
+          .object({ code: z.enum(warningCodes), detail: z.string() })
+          .meta({ id: 'ReadinessWarning' }),
+      )
+      .describe('What does not stand in the way, and a person should look at before the commit'),
     source_currency_code: z.string(),
     source_amount: amountAnswer
       .optional()
@@ -120,7 +129,7 @@ function isRailDown(env: PayoutServices, destination: Destination): boolean {
   return listRails(env, destination).every((rail) => env.dispatcher.healthOf(rail) === 'down');
 }
 
-function writeReadiness({ obstacles, quote }: Readiness, sourceCurrency: string) {
+function writeReadiness({ obstacles, warnings, quote }: Readiness, sourceCurrency: string) {
   const source = getCurrency(sourceCurrency);
   const amount = (minor: bigint | undefined) =>
     minor === undefined ? undefined : new JsonNumber(formatAmount(minor, source));
@@ -130,6 +139,7 @@ function writeReadiness({ obstacles, quote }: Readiness, sourceCurrency: string)
       ...writeObstacle(obstacle),
       detail: obstacle.detail,
     })),
+    warnings,
     source_currency_code: sourceCurrency,
     source_amount: amount(quote?.sourceMinor),
     fee: amount(quote?.feeMinor),

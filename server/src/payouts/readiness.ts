@@ -21,11 +21,13 @@ import {
   type Obstacle,
   stopTexts,
 } from './obstacles.ts';
+import { payeeTexts } from './payee-result.ts';
 import { findQuoteContexts, type QuoteContextRow } from './quotes.sql.ts';
 import { findRecipientOfQuote, type QuotedRecipientRow } from './recipient-check.sql.ts';
 import {
   checkQuotedRecipient,
   describeRefusedRecipient,
+  openRecipient,
   type RecipientServices,
 } from './recipient-check.ts';
 
@@ -54,8 +56,13 @@ export type ReadinessQuery = {
   amountMinor: bigint | undefined;
 };
 
+/** What a person should look at before the commit. */
+export type Warning = { code: keyof typeof payeeTexts; detail: string };
+
 export type Readiness = {
   obstacles: Obstacle[];
+  /** What does not stand in the way. */
+  warnings: Warning[];
   /** Undefined without an amount, and where there is no price. */
   quote: Quote | undefined;
 };
@@ -92,7 +99,21 @@ export async function findReadiness(
     ...(await listRecipientObstacles(services, { session, accountId }, { ...query, ...facts })),
     ...(await listBalanceObstacles({ session, accountId }, query, facts)),
   ];
-  return { obstacles, quote };
+  return { obstacles, warnings: listWarnings(services, recipient, obstacles), quote };
+}
+
+function listWarnings(
+  { keys }: ReadinessServices,
+  recipient: QuotedRecipientRow,
+  obstacles: readonly Obstacle[],
+): Warning[] {
+  // After an erasure nothing can be opened, and the state of the user stands in the way.
+  if (recipient.payee === null || recipient.data_key.length === 0) return [];
+  const outcome = openRecipient(keys, recipient).payee?.outcome;
+  if (outcome !== 'no_match' && outcome !== 'close_match') return [];
+  const code = `payee_${outcome}` as const;
+  const isRefused = obstacles.some((obstacle) => obstacle.code === code);
+  return isRefused ? [] : [{ code, detail: payeeTexts[code] }];
 }
 
 function price(services: ReadinessServices, { destination, ...query }: ReadinessQuery) {

@@ -14,12 +14,14 @@ const recipientColumns = {
   set_id: nullable(column.uuid),
   attributes: nullable(column.bytes),
   sender: nullable(column.json(senderRow)),
+  payee: nullable(column.bytes),
 } as const;
 
 const selection = `u.account_id, u.id as user_id, u.country as user_country, u.data_key,
   with_version(u.version, u.sealed) as person, v.set_id,
   with_version(v.version, v.sealed) as attributes,
-  (select to_jsonb(a) from account_senders a where a.account_id = u.account_id) as sender`;
+  (select to_jsonb(a) from account_senders a where a.account_id = u.account_id) as sender,
+  find_payee_check(u.account_id, v.set_id, v.version, u.version) as payee`;
 
 /** The user, and the attribute values that a quote would pin. */
 const recipientOfQuote = defineQuery({

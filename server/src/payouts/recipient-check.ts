@@ -5,7 +5,7 @@ import {
 } from '../attributes/attributes.ts';
 import { type Corridor, getProfile } from '../attributes/requirements.ts';
 import type { Fault, FaultCode } from '../core/errors.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { type KeyRing, readVersion } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
 import type {
@@ -16,6 +16,7 @@ import type {
 } from '../rails/contract/contract.ts';
 import { openPerson, type Person } from '../users/users.ts';
 import { describeRecipientFaults, type Obstacle } from './obstacles.ts';
+import { openPayee, type PayeeResult, type PayeeVersions } from './payee-result.ts';
 import {
   findRecipientOfPayout,
   findRecipientOfScheduled,
@@ -65,14 +66,23 @@ export async function checkQuotedRecipient(
   const { destinationToken } = payer;
   const row = await find(accountId, { userId, destinationToken, currency, attrSetId });
   if (row === undefined) return [];
-  return rail.checkRecipient({
+  return rail.checkRecipient(draftRecipient(services.keys, row, { payer, currency, amountMinor }));
+}
+
+/** A payment through a payer to a recipient. */
+export function draftRecipient(
+  keys: KeyRing,
+  row: RecipientRow,
+  { payer, currency, amountMinor }: Pick<QuotedRecipient, 'payer' | 'currency' | 'amountMinor'>,
+): RecipientDraft & OpenedRecipient {
+  return {
     payerKey: payer.key,
     countryCode: payer.country.code,
     deliveryType: payer.deliveryType,
     currency,
     amountMinor,
-    ...openRecipient(services.keys, row),
-  });
+    ...openRecipient(keys, row),
+  };
 }
 
 export type PricedRow = RecipientOfRow & { payer: Payer; currency: string; amountMinor: bigint };
@@ -91,15 +101,7 @@ export async function listRowFaults(
   for (const [index, row] of checked.entries()) {
     const recipient = recipients[index];
     if (recipient === undefined) continue;
-    const { payer, currency, amountMinor } = row;
-    const found = checks.get(payer.railName)?.({
-      payerKey: payer.key,
-      countryCode: payer.country.code,
-      deliveryType: payer.deliveryType,
-      currency,
-      amountMinor,
-      ...openRecipient(keys, recipient),
-    });
+    const found = checks.get(row.payer.railName)?.(draftRecipient(keys, recipient, row));
     faults.set(row, found ?? []);
   }
   return rows.map((row) => faults.get(row) ?? []);
@@ -164,10 +166,23 @@ export function describeRefusedRecipient({ faults, corridor }: RefusedRecipient)
   });
 }
 
-function openRecipient(
-  keys: KeyRing,
-  row: RecipientRow,
-): Pick<RecipientDraft, 'beneficiary' | 'attributes' | 'sender'> {
+type OpenedRecipient = Pick<RecipientDraft, 'beneficiary' | 'attributes' | 'sender'> & {
+  readonly payee: PayeeResult | undefined;
+};
+
+/** The versions of the details in a row; undefined without attribute values. */
+export function versionsOf(row: RecipientRow): PayeeVersions | undefined {
+  if (row.attributes === null || row.set_id === null) return undefined;
+  return {
+    accountId: row.account_id,
+    userId: row.user_id,
+    setId: row.set_id,
+    attrVersion: readVersion(row.attributes),
+    userVersion: readVersion(row.person),
+  };
+}
+
+export function openRecipient(keys: KeyRing, row: RecipientRow): OpenedRecipient {
   const owner = { accountId: row.account_id, userId: row.user_id };
   const userKey = keys.unwrap(row.data_key, owner);
   const attributes: AttributeValues | undefined =
@@ -176,7 +191,12 @@ function openRecipient(
       : openValues(userKey, row.attributes, { ...owner, setId: row.set_id });
   const person = openPerson(userKey, { ...owner, sealed: row.person });
   const beneficiary = describeBeneficiary(person, row.user_country);
-  return { attributes, beneficiary, sender: row.sender ?? undefined };
+  const versions = versionsOf(row);
+  const payee =
+    row.payee === null || versions === undefined
+      ? undefined
+      : openPayee(userKey, row.payee, versions);
+  return { attributes, beneficiary, sender: row.sender ?? undefined, payee };
 }
 
 export function describeBeneficiary(person: Person, countryCode: string): Beneficiary {

@@ -199,6 +199,15 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalogue, CodeText>>
     remedy: 'Ask for a period that ends yesterday or earlier.',
     example: { parameter: 'to', detail: 'the day 2026-03-31 (UTC) has not ended' },
   },
+  payee_no_match: {
+    cause: 'The bank says that the account belongs to another name than that of the recipient.',
+    remedy:
+      'Ask the recipient for name and account, store what is right, and ask the bank again by `POST .../payee-check`.',
+    example: {
+      pointer: '/destination_token',
+      detail: 'BankAccountNumber: the bank says that the account belongs to another name',
+    },
+  },
   pix_key_mismatch: {
     cause:
       'The account number has 14 digits, the form of a CNPJ used as a Pix key, and differs from `IdentificationNumber`.',

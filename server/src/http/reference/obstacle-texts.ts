@@ -68,6 +68,11 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     cause: 'A rule asks for data of the sender that the operator has not stored.',
     remedy: 'Ask the operator to complete the data of your account, then commit again.',
   },
+  payee_no_match: {
+    cause: 'The bank says that the account belongs to another name than that of the recipient.',
+    remedy:
+      'Ask the recipient for name and account, store what is right, and ask the bank again by `POST .../payee-check`.',
+  },
   no_balance_in_currency: {
     cause: 'The account has no balance in the source currency.',
     remedy: 'Name the currency of a balance, or ask the operator to open one.',

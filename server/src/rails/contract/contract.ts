@@ -2,7 +2,13 @@ import type { z } from 'zod';
 import type { CompanyDeclaration, CorridorDeclaration, PayerDeclaration } from './declarations.ts';
 import type { RailHost } from './host.ts';
 import type { CallbackMessage, CallbackReading } from './inbound.ts';
-import type { Instruction, RecipientDraft, RecipientFault, ReferenceRule } from './instruction.ts';
+import type {
+  Instruction,
+  PayeeAnswer,
+  RecipientDraft,
+  RecipientFault,
+  ReferenceRule,
+} from './instruction.ts';
 import type { RailAnswer, RecoveredPayment } from './outcomes.ts';
 import type { PriceRules } from './price-rules.ts';
 
@@ -84,6 +90,12 @@ export type RailCalls = {
    * is refused here first.
    */
   checkRecipient?(draft: RecipientDraft): readonly RecipientFault[];
+  /**
+   * Asks the counterparty whether the account belongs to the name (Verification of Payee). It moves
+   * nothing and never throws: without an answer in a few seconds it is `not_possible`. Absent: the
+   * counterparty cannot be asked.
+   */
+  checkPayee?(draft: RecipientDraft, context: CallContext): Promise<PayeeAnswer>;
   /** The state of the payment; of a reference never sent: `retry`, if that is certain. */
   query(instruction: Instruction, context: CallContext): Promise<RailAnswer>;
   /**

@@ -93,12 +93,29 @@ export type RecipientDraft = Pick<
   readonly attributes: Instruction['attributes'] | undefined;
   /** Undefined where the operator has stored none. */
   readonly sender?: Sender | undefined;
+  /** What `checkPayee` answered for these very details, where that is not too old. */
+  readonly payee?: PayeeAnswer | undefined;
+};
+
+export const payeeOutcomes = ['match', 'close_match', 'no_match', 'not_possible'] as const;
+
+/** Whether an account belongs to the name that a payment would carry. */
+export type PayeeAnswer = {
+  readonly outcome: (typeof payeeOutcomes)[number];
+  /** Of `close_match`: the name of the account's holder as the bank gives it. */
+  readonly name?: string | undefined;
 };
 
 export type RecipientFault = {
   /** The attribute type (`SWIFT`), the member of the user (`city`), or `amount`. */
   readonly field: string;
-  readonly code: 'missing' | 'invalid' | 'amount_refused' | 'not_served' | 'sender_incomplete';
+  readonly code:
+    | 'missing'
+    | 'invalid'
+    | 'amount_refused'
+    | 'not_served'
+    | 'sender_incomplete'
+    | 'payee_no_match';
   /** For the client; never repeats the value. */
   readonly detail: string;
 };

@@ -167,6 +167,7 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.workIdleMs !== undefined && { workIdleMs: calls.workIdleMs }),
     ...(calls.usesScreening !== undefined && { usesScreening: calls.usesScreening }),
     ...(calls.checkRecipient && { checkRecipient: calls.checkRecipient.bind(calls) }),
+    ...(calls.checkPayee && { checkPayee: calls.checkPayee.bind(calls) }),
     ...(calls.check && { check: calls.check.bind(calls) }),
     ...(calls.readFunds && { readFunds: calls.readFunds.bind(calls) }),
     ...(calls.readPrices && { readPrices: calls.readPrices.bind(calls) }),

@@ -1,4 +1,11 @@
-import type { Instruction, RailAnswer, RailCalls, RailHost } from '../contract/contract.ts';
+import type {
+  CallContext,
+  Instruction,
+  RailAnswer,
+  RailCalls,
+  RailHost,
+  RecipientDraft,
+} from '../contract/contract.ts';
 import { readFunds } from './balances.ts';
 import { openBankReferences } from './bank-references.ts';
 import { findCutOff } from './calendar.ts';
@@ -8,6 +15,7 @@ import { checkExchange } from './exchange-check.ts';
 import { type Files, openFiles } from './files.ts';
 import { type InboxContext, processFiles } from './inbox.ts';
 import { createExchangeOpener } from './open-exchange.ts';
+import { checkPayee } from './payee.ts';
 import { openPaymentBook, type PaymentBook, startPayment, withdraw } from './payments.ts';
 import { checkRecipient } from './recipient-check.ts';
 import { recoverPayments } from './recovery.ts';
@@ -29,7 +37,12 @@ export function createCalls(config: Config, host: RailHost): RailCalls {
   const bankReferences = openBankReferences(host);
   const inbox: InboxContext = { host, config, book, files, bankReferences, unreadable: new Map() };
   const guard = openSentFileGuard({ host, config, files });
+  const { verificationOfPayee } = config;
   return {
+    ...(verificationOfPayee !== undefined && {
+      checkPayee: (draft: RecipientDraft, context: CallContext) =>
+        checkPayee(draft, context, { host, service: verificationOfPayee }),
+    }),
     send: (instruction) => answerSafely(host, () => send(instruction, { config, host, book })),
     checkRecipient: (draft) => checkRecipient(draft, { config, payers: host.payers }),
     query: (instruction) =>

@@ -1,5 +1,6 @@
 import { isValidBIC, isValidIBAN } from 'ibantools';
 import { z } from 'zod';
+import { providerAddress } from '../kit/provider-address.ts';
 
 /** The configuration of one bank connection. */
 
@@ -150,6 +151,14 @@ const schemeSchema = z.strictObject({
     .default(''),
 });
 
+/** The bank's service, or an adapter of it, that compares the name with the holder of the account. */
+const verificationOfPayeeSchema = z.strictObject({
+  url: providerAddress,
+  /** The bearer token. */
+  token: z.string().min(1).max(10_000),
+});
+export type VerificationOfPayee = z.infer<typeof verificationOfPayeeSchema>;
+
 /** The version with which a bank is a door to a scheme. */
 export const schemeVersion = 'pacs.008.001.09';
 
@@ -178,6 +187,8 @@ export const configSchema = z
     corridors: z.array(corridorSchema).max(250).default([]),
     /** Of payers with the option `service: "instant"`. */
     instant: instantSchema.prefault({}),
+    /** Absent: names are not compared. */
+    verificationOfPayee: verificationOfPayeeSchema.optional(),
     /** The remittance text; {reference} and {originator} are replaced. */
     remittanceText: z.string().max(140).default('{reference}'),
     exchange: exchangeSchema,

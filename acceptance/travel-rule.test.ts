@@ -191,6 +191,26 @@ test('a payout on a chain needs the sender, and leaves when the provider has acc
   const words = ['payout', 'explain', '--payout', token];
   const { travel_rule: told } = (await runCommand(service, words)) as Row;
   assert.equal((told as Row)['state'], 'accepted');
+  assert.equal('message' in (told as Row), false);
+});
+
+test('data that were corrected while the provider thought are another message', async () => {
+  const person = { city: 'Puebla' };
+  const recipient = await createRecipient(account.api, deliveryCases.crypto, { person });
+  status = 'pending';
+  messages.length = 0;
+  const { token } = await commit(recipient);
+  for (const endMs = performance.now() + 10_000; messages.length === 0; await sleep(20)) {
+    assert.ok(performance.now() < endMs, 'the provider is asked');
+  }
+  ok(await account.api.put(`/user/${recipient.userToken}`, { city: 'Oaxaca' }));
+  status = 'accepted';
+  await advance(account.api, 2 * 86_400);
+  await waitFor(recipient, token, 'COMPLETED');
+  const [first, last] = [messages[0], messages.at(-1)];
+  assert.equal(last?.['id'], first?.['id'], 'the same payout');
+  assert.notEqual(last?.['key'], first?.['key']);
+  assert.match(JSON.stringify(last), /Oaxaca/);
 });
 
 test('a message that is refused sends the money back, and one without an answer waits', async () => {

@@ -20,12 +20,28 @@ const findMessageQuery = defineQuery({
   columns: messageColumns,
 });
 
-/** What was passed on about a payout; undefined: nothing. */
+/** What was passed on about a payout, last; undefined: nothing. */
 export async function findMessage(
   session: Session,
   payout: { accountId: string; payoutId: string },
 ): Promise<TravelRuleMessageRow | undefined> {
   return maybeOne(session, findMessageQuery, [payout.accountId, payout.payoutId]);
+}
+
+const findAcceptedQuery = defineQuery({
+  name: 'find_accepted_travel_rule_message',
+  text: `
+    select rules, message from travel_rule_messages
+    where account_id = $1 and payout_id = $2 and state = 'accepted'`,
+  columns: { rules: column.texts, message: column.bytes },
+});
+
+/** The sealed message that the provider has accepted about a payout, and the rules that asked for it. */
+export async function findAccepted(
+  session: Session,
+  payout: { accountId: string; payoutId: string },
+): Promise<{ rules: readonly string[]; message: Buffer } | undefined> {
+  return maybeOne(session, findAcceptedQuery, [payout.accountId, payout.payoutId]);
 }
 
 const storeMessageText: Statement = {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Ivms101 } from './ivms101.ts';
 
@@ -8,7 +9,7 @@ import type { Ivms101 } from './ivms101.ts';
  */
 
 export type TravelMessage = {
-  /** The payment, the same for every try. */
+  /** The payment, the same for every try and every message about it. */
   readonly id: string;
   readonly deliveryType: string;
   readonly currency: string;
@@ -54,6 +55,7 @@ export function createTravelRuleProvider(options: {
   return {
     name,
     passOn: async (message) => {
+      const body = JSON.stringify(writeMessage(message));
       let text: string;
       try {
         const response = await options.fetch(options.url, {
@@ -62,9 +64,9 @@ export function createTravelRuleProvider(options: {
             authorization: `Bearer ${options.token}`,
             accept: 'application/json',
             'content-type': 'application/json',
-            'idempotency-key': message.id,
+            'idempotency-key': formKey(message.id, body),
           },
-          body: JSON.stringify(writeMessage(message)),
+          body,
           redirect: 'error',
           signal: AbortSignal.timeout(callMsMax),
         });
@@ -82,6 +84,11 @@ export function createTravelRuleProvider(options: {
       return { state: read.status, reference: read.reference };
     },
   };
+}
+
+/** The same for the same message alone: corrected data are another message about the payment. */
+function formKey(id: string, body: string): string {
+  return `${id}-${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;
 }
 
 function writeMessage({ deliveryType, ...message }: TravelMessage) {

@@ -1,12 +1,12 @@
 import { getCurrency } from '../core/currency.ts';
 import { formatAmount } from '../core/money.ts';
-import { rowContext, sealBytes } from '../core/sealing.ts';
+import { openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { findUsdWorth } from '../fx/usd-worth.ts';
 import type { Instruction, Rail, RailAnswer, RecipientDraft } from '../rails/contract/contract.ts';
 import { buildIvms101 } from './ivms101.ts';
-import { findMessage, storeMessage } from './messages.sql.ts';
+import { findAccepted, storeMessage } from './messages.sql.ts';
 import type { TravelRuleProvider } from './provider.ts';
 import { listLacking, selectRules, type TravelRule } from './rules.ts';
 import { findSender } from './sender.ts';
@@ -101,21 +101,20 @@ type Passing = {
   rules: readonly TravelRule[];
 };
 
-/** Undefined: accepted. What was accepted once is not asked again. */
+/** Undefined: accepted. What was accepted is not asked again, as long as the same would be passed on. */
 async function passMessage(
   services: TravelRuleServices & { nowMs: () => number },
   { rail, instruction, payout, rules }: Passing,
 ): Promise<RailAnswer | undefined> {
   const { session, provider, onError, nowMs } = services;
-  const known = await findMessage(session, payout);
-  if (known?.state === 'accepted') return undefined;
   const { sender } = instruction.originator;
-  if (provider === undefined || sender === undefined) {
-    return { outcome: 'retry', reason: 'travel_rule_pending' };
-  }
-  const { currency, amountMinor, deliveryType } = instruction;
+  if (sender === undefined) return { outcome: 'retry', reason: 'travel_rule_pending' };
   const ivms101 = buildIvms101(instruction, sender);
   const names = rules.map(({ name }) => name);
+  const text = JSON.stringify(ivms101);
+  if (await isAccepted(session, payout, { names, text })) return undefined;
+  if (provider === undefined) return { outcome: 'retry', reason: 'travel_rule_pending' };
+  const { currency, amountMinor, deliveryType } = instruction;
   try {
     const { state, reference } = await provider.passOn({
       id: payout.payoutId,
@@ -127,7 +126,7 @@ async function passMessage(
       ivms101,
     });
     const context = messageContext(payout);
-    const sealed = sealBytes(payout.userKey, Buffer.from(JSON.stringify(ivms101)), context);
+    const sealed = sealBytes(payout.userKey, Buffer.from(text), context);
     const { accountId, payoutId, userId } = payout;
     const stored = { accountId, payoutId, userId, rules: names, provider: provider.name };
     await storeMessage(session, { ...stored, sealed, state, reference });
@@ -138,6 +137,18 @@ async function passMessage(
   }
   const checkAtMs = nowMs() + pendingCheckMs;
   return { outcome: 'retry', reason: 'travel_rule_pending', checkAtMs };
+}
+
+/** Data and rules may have changed since the provider accepted, while the payout waited for its rail. */
+async function isAccepted(
+  session: Session,
+  payout: SendingPayout,
+  { names, text }: { names: readonly string[]; text: string },
+): Promise<boolean> {
+  const known = await findAccepted(session, payout);
+  if (known === undefined || !names.every((name) => known.rules.includes(name))) return false;
+  const accepted = openBytes(payout.userKey, known.message, messageContext(payout));
+  return accepted.toString() === text;
 }
 
 export function messageContext({

@@ -1,4 +1,4 @@
-import { countryList, setting, text, wholeNumber } from './config-values.ts';
+import { choice, countryList, setting, text, wholeNumber } from './config-values.ts';
 
 /** Settings of sanctions lists and of countries that are not paid (docs/guides/screening.md). */
 export const screeningSettings = {
@@ -36,6 +36,17 @@ export const screeningSettings = {
     countryList,
     'Countries to which payouts are held, as alpha-3 codes with spaces (docs/guides/screening.md)',
     'CUB IRN PRK SYR',
+  ),
+  OUTLAY_SCREENING_SERVICE: setting(
+    text,
+    'Staging: a service that gives a second opinion on payouts, with the bearer token as its password; none when empty (docs/guides/screening.md)',
+    'https://:token@screening.example.com/screenings',
+  ),
+  OUTLAY_LIVE_SCREENING_SERVICE: setting(text, 'The same for live', ''),
+  OUTLAY_SCREENING_SERVICE_MODE: setting(
+    choice(['hold', 'record'], 'hold'),
+    'hold: a payout waits for its answer, and its hit or its silence holds the payout; record: its answer is for the person who decides',
+    'hold',
   ),
   OUTLAY_SCREENING_THRESHOLD: setting(
     wholeNumber({ min: 500, max: 1000, otherwise: 870 }),

@@ -11,6 +11,7 @@ import { decideScreenedPayout } from '../rules/screening-decisions.ts';
 import { listEvidence } from '../screening/evidence.ts';
 import { listPayoutScreenings } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
+import { listOpinions } from '../screening/service/opinions.ts';
 import { clearanceCommands } from './clearance.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
@@ -65,6 +66,17 @@ export const screeningCommands = [
       }
       return listEvidence(services, await getPayoutKey(context, payoutId));
     },
+  }),
+  defineCommand({
+    name: 'screening opinions',
+    permission: 'comply',
+    about: 'show what the screening service answered about a payout',
+    options: { payout },
+    run: async (context, { payout: payoutId }) =>
+      listOpinions(
+        { session: context.db.system, keys: context.keys },
+        await getPayoutKey(context, payoutId),
+      ),
   }),
   defineCommand({
     name: 'screening decide',

@@ -15,7 +15,13 @@ import {
 import { type ApprovalHold, holdForApproval } from '../payouts/approval-hold.ts';
 import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
 import type { TravelRules } from '../travel-rule/travel-rule.ts';
-import { type DispatchRow, listTriedPayers, passChecks, postponeDispatch } from './dispatch.sql.ts';
+import {
+  awaitOpinion,
+  type DispatchRow,
+  listTriedPayers,
+  passChecks,
+  postponeDispatch,
+} from './dispatch.sql.ts';
 import { traceRailCall } from './dispatch-traces.ts';
 import { describeTerms, failOver } from './failover.ts';
 import { formatReason, getBackOffMs, type NextStep, park, planNext } from './next-step.ts';
@@ -77,9 +83,11 @@ export type CheckedRow = Pick<
 export type Rules = {
   /** Only payouts of accounts with limits or approval rules of their own are checked. */
   readonly onlyOfAccounts?: boolean;
-  /** In the order of the rows: the exception that holds the payout; undefined lets it pass. */
-  check(rows: readonly CheckedRow[]): Promise<readonly (RuleHit | undefined)[]>;
+  /** In the order of the rows: what stops the payout; undefined lets it pass. */
+  check(rows: readonly CheckedRow[]): Promise<readonly (RuleHit | Waiting | undefined)[]>;
 };
+/** The payout is checked again when a screening service has answered, which is waited for. */
+export type Waiting = { exception: 'none'; wait: 'opinion' };
 /** What a check has found, as an exception. */
 export type CheckHit = { exception: 'screening' | 'velocity'; detail: string };
 export type RuleHit =
@@ -143,6 +151,10 @@ export async function checkAll(parts: Parts, rows: readonly DispatchRow[]): Prom
     for (const [index, row] of rows.entries()) {
       const hit = hits[index];
       if (hit === undefined) continue;
+      if (hit.exception === 'none') {
+        await awaitOpinion(parts.db.system, { ...row, waitMs: getOpinionWaitMs(row.tries) });
+        continue;
+      }
       if (hit.exception === 'approval') {
         const { account_id: accountId, payout_id: payoutId, fence } = row;
         await holdForApproval(parts.db.system, { accountId, payoutId, fence }, hit.hold);
@@ -155,6 +167,11 @@ export async function checkAll(parts: Parts, rows: readonly DispatchRow[]): Prom
     parts.onError(error);
     await Promise.all(rows.map((row) => putOff(parts, row, error)));
   }
+}
+
+/** An answer makes the payout due at once; this is for answers that came during the check. */
+function getOpinionWaitMs(tries: number): number {
+  return Math.min(2_000 * 2 ** Math.min(Math.max(tries, 1) - 1, 10), 30_000);
 }
 
 export async function work(parts: Parts, row: DispatchRow): Promise<void> {

@@ -78,6 +78,8 @@ const claim = defineQuery({
 
 const pass = { name: 'pass_checks', text: `select pass_checks($1, $2, $3)` };
 
+const awaitOpinionText = { name: 'await_opinion', text: `select await_opinion($1, $2, $3, $4)` };
+
 const postpone = defineQuery({
   name: 'postpone_dispatch',
   text: `select postpone_dispatch($1, $2, $3, $4) as faults`,
@@ -150,6 +152,15 @@ export async function passChecks(session: Session, claims: readonly Claim[]): Pr
     plainArray(claims.map(({ payout_id: payoutId }) => payoutId)),
     plainArray(claims.map(({ fence }) => fence)),
   ]);
+}
+
+/** The payout waits for the opinion of a screening service, and is checked again. */
+export async function awaitOpinion(
+  session: Session,
+  claimed: Claim & { waitMs: number },
+): Promise<void> {
+  const { account_id: accountId, payout_id: payoutId, fence, waitMs } = claimed;
+  await exec(session, awaitOpinionText, [accountId, payoutId, fence, waitMs]);
 }
 
 /**

@@ -31,6 +31,7 @@ export {
   dispatchTimes,
   type RuleHit,
   type Rules,
+  type Waiting,
 } from './dispatch-work.ts';
 export { applyObservation } from './observations.sql.ts';
 

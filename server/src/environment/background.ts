@@ -56,6 +56,8 @@ const scheduleIdleMs = 500;
 const notificationIdleMs = 500;
 /** The longest wait of an uploaded document, without a backlog. */
 const documentsIdleMs = 1_000;
+/** The longest wait of a question to the screening service, without a backlog. */
+const opinionsIdleMs = 250;
 /** Between passes over a rail that does not state an interval. */
 const passIdleMs = 1_000;
 /** The longest wait of an event for its webhooks, without a backlog. */
@@ -194,6 +196,10 @@ function startChores(
   repeat('documents', documentsIdleMs, () => readNext(signal));
   repeat('faces', documentsIdleMs, () => compareNext(signal));
   if (askNext !== undefined) repeat('identity provider', documentsIdleMs, () => askNext(signal));
+  const { opinions } = payments;
+  if (opinions !== undefined) {
+    repeat('screening service', opinionsIdleMs, () => opinions.askNext(signal));
+  }
   const chain = openChain(base);
   repeat('checkpoints', config.OUTLAY_CHECKPOINT_SECONDS * 1000, () => signCheckpoints(chain));
   repeat('recovery', recoveryIdleMs, () => runRecovery(payments.recovery));

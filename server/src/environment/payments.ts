@@ -23,6 +23,7 @@ import { createRescreening } from '../rules/rescreening.ts';
 import { createRules } from '../rules/rules.ts';
 import { findScript } from '../sandbox/sandbox.ts';
 import type { Foundation } from './foundation.ts';
+import { openScreeningService, type SecondOpinion } from './screening-service.ts';
 import { openLimitsFile, readScreening } from './settings.ts';
 import { openTravelRules } from './travel-rule.ts';
 
@@ -43,7 +44,7 @@ export type Payments = Awaited<ReturnType<typeof openPayments>>;
 
 /** @throws ConfigError where the operator's files are wrong. */
 export async function openPayments(base: Foundation, options: PaymentOptions) {
-  const { config, name, db, keys, clock, log, realNowMs } = base;
+  const { config, name, db, keys, clock, log } = base;
   const { rates, onError, toleratesFaults } = options;
   await using parts = new AsyncDisposableStack();
   const configured = parts.adopt(await openRails(base, options), (opened) => opened.close());
@@ -63,18 +64,8 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
   parts.defer(() => measurements.exchange().catch(onError));
   const limits = openLimitsFile({ config, toleratesFaults }, log);
   const marker = openSendMarker(base);
-  const rules = {
-    db,
-    keys,
-    rates: rates.rates,
-    // Read at every check, because the file may have changed.
-    get limits() {
-      return limits.current();
-    },
-    mayGainLimits: config.OUTLAY_VELOCITY_LIMITS !== undefined,
-    screening: readScreening(config),
-    realNowMs,
-  };
+  const opinions = openScreeningService(base, onError);
+  const rules = describeRules(base, { limits, rates, opinions });
   const dispatcher = createDispatcher({
     db,
     keys,
@@ -104,6 +95,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     measurements,
     dispatcher,
     limits,
+    opinions,
     funds,
     prices,
     preview,
@@ -111,6 +103,30 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     rescreen,
     rescreenRecipients,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+function describeRules(
+  { config, db, keys, realNowMs }: Foundation,
+  parts: {
+    limits: ReturnType<typeof openLimitsFile>;
+    rates: PaymentOptions['rates'];
+    opinions: SecondOpinion | undefined;
+  },
+) {
+  const { limits, rates, opinions } = parts;
+  return {
+    db,
+    keys,
+    rates: rates.rates,
+    // Read at every check, because the file may have changed.
+    get limits() {
+      return limits.current();
+    },
+    mayGainLimits: config.OUTLAY_VELOCITY_LIMITS !== undefined,
+    screening: readScreening(config),
+    opinions,
+    realNowMs,
   };
 }
 

@@ -1,11 +1,12 @@
 import { judgeApprovals } from '../approvals/approvals.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
-import type { CheckedRow, CheckHit, RuleHit, Rules } from '../dispatch/dispatch.ts';
+import type { CheckedRow, CheckHit, RuleHit, Rules, Waiting } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import { type PayoutScreening, screenPayouts } from '../screening/payout-screenings.ts';
 import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
+import { requestOpinions } from '../screening/service/opinions.ts';
 import { findLimitedAccounts } from './account-limits.ts';
 import { describeScreening, readScreenedPayout } from './screened-payout.ts';
 import { checkVelocity, type VelocityLimit } from './velocity.ts';
@@ -24,6 +25,8 @@ export type RulesOptions = {
   mayGainLimits?: boolean;
   /** Undefined: no list is configured, so there is no screening. */
   screening: ScreeningSettings | undefined;
+  /** Asked for a second opinion; undefined: nobody is. */
+  opinions?: OpinionSettings | undefined;
   /** Real time, by which lists age, whatever the sandbox's clock shows. */
   realNowMs: () => number;
 };
@@ -37,9 +40,17 @@ export type ScreeningSettings = {
   ageMsMax: number;
 };
 
+export type OpinionSettings = {
+  /** The name of the service. */
+  readonly name: string;
+  /** Whether its hit, or no answer, holds a payout. */
+  readonly holds: boolean;
+};
+
 export function createRules(options: RulesOptions): Rules {
-  const { screening, mayGainLimits = false, db } = options;
-  const onlyOfAccounts = !mayGainLimits && options.limits.length === 0 && screening === undefined;
+  const { screening, opinions, mayGainLimits = false, db } = options;
+  const isUnscreened = screening === undefined && opinions === undefined;
+  const onlyOfAccounts = !mayGainLimits && options.limits.length === 0 && isUnscreened;
   const cache = createSpellingCache();
   return {
     onlyOfAccounts,
@@ -47,15 +58,45 @@ export function createRules(options: RulesOptions): Rules {
       const approving = { session: db.system, keys: options.keys, rates: options.rates() };
       const holds = await judgeApprovals(approving, rows.map(nameOf));
       const others = rows.filter((_, index) => holds[index] === undefined);
-      const hits = await checkRows({ ...options, session: db.system, cache }, others);
+      const own = await checkRows({ ...options, session: db.system, cache }, others);
+      const hits = await addOpinions(options, others, own);
       const found = new Map(others.map((row, index) => [row, hits[index]]));
-      return rows.map((row, index): RuleHit | undefined => {
+      return rows.map((row, index): RuleHit | Waiting | undefined => {
         const hold = holds[index];
         return hold === undefined ? found.get(row) : { exception: 'approval', hold };
       });
     },
   };
 }
+
+/**
+ * The service is asked about every payout. It can only add to what our own checks found: a hit of a list
+ * holds the payout at once, whatever the service answers later.
+ */
+async function addOpinions(
+  { db, keys, opinions }: RulesOptions,
+  rows: readonly CheckedRow[],
+  own: readonly (CheckHit | undefined)[],
+): Promise<readonly (CheckHit | Waiting | undefined)[]> {
+  if (opinions === undefined) return own;
+  const asked = rows.map((row) => ({
+    ...readScreenedPayout(keys, row),
+    isToWallet: row.delivery_type === 'CRYPTOCURRENCY',
+  }));
+  const states = await requestOpinions({ session: db.system, keys }, opinions, asked);
+  if (!opinions.holds) return own;
+  return own.map((hit, index) => {
+    if (hit?.exception === 'screening') return hit;
+    const state = states[index];
+    if (state === 'clear') return hit;
+    // Before a velocity limit, because the release of a held payout ends its checks.
+    if (state === 'hit') return hold(`${opinions.name} reports a hit`);
+    if (state === 'unanswered') return hold(`${opinions.name} gave no answer`);
+    return { exception: 'none', wait: 'opinion' };
+  });
+}
+
+const hold = (detail: string): CheckHit => ({ exception: 'screening', detail });
 
 const nameOf = (row: CheckedRow): PayoutName => ({
   accountId: row.account_id,

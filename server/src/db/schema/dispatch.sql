@@ -362,6 +362,17 @@ create function postpone_dispatch(
   returning faults;
 $$;
 
+-- Lets a payout wait for the opinion of a screening service, which is no error.
+create function await_opinion(
+  p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint
+) returns void
+  language sql as $$
+  update payout_dispatches
+  set due_at = environment_now() + p_wait_ms * interval '1 millisecond', lease_until = null,
+    frozen_by = null
+  where account_id = p_account and payout_id = p_payout and fence = p_fence;
+$$;
+
 -- Marks payouts as checked and makes them due at once. The result of a check holds even if its
 -- claim has expired.
 create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void

@@ -277,3 +277,36 @@ create policy own_account on payout_screenings using (account_id = current_accou
 
 create trigger append_only before update or delete or truncate on payout_screenings
   for each statement execute function refuse_change('screening results are immutable');
+
+-- What an external service was asked about payouts, and what it answered; the last row of a payout
+-- applies. Times are real: the service does not follow the sandbox's clock.
+create table screening_opinions (
+  account_id uuid not null,
+  payout_id uuid not null,
+  sequence integer not null check (sequence > 0),
+  user_id uuid not null,
+  -- The key of the request: every try has the same one and the same body.
+  id uuid not null unique,
+  service text not null,
+  -- Keyed hash of what was asked: other data are a new question.
+  subject_index bytea not null check (length(subject_index) = 32),
+  state text not null check (state in ('asked', 'clear', 'hit', 'unanswered')),
+  -- Under the recipient's key, as is the answer.
+  request bytea not null,
+  answer bytea,
+  tries integer not null default 0,
+  -- While a process asks: when another one may.
+  due_at timestamptz not null,
+  asked_at timestamptz not null,
+  answered_at timestamptz,
+  primary key (account_id, payout_id, sequence),
+  foreign key (account_id, user_id) references users (account_id, id),
+  constraint answered_with_answer check ((state in ('clear', 'hit')) = (answer is not null)),
+  constraint answered_at_a_time check ((state = 'asked') = (answered_at is null))
+);
+create index screening_opinions_due on screening_opinions (due_at) where state = 'asked';
+alter table screening_opinions enable row level security;
+create policy own_account on screening_opinions using (account_id = current_account());
+
+create trigger never_removed before delete or truncate on screening_opinions
+  for each statement execute function refuse_change('opinions on payouts must not be deleted');

@@ -72,7 +72,7 @@ export type WiseRail = {
   again(
     changes?: object,
     payer?: Partial<PayerDeclaration>,
-    parts?: Partial<Pick<TestHost, 'fetch'>>,
+    parts?: Partial<Pick<TestHost, 'fetch' | 'realNowMs'>>,
   ): Promise<WiseRail['rail']>;
   close(): Promise<void>;
 };

@@ -67,6 +67,16 @@ export const configSchema = z.strictObject({
   pollSeconds: z.number().min(0.1).max(86_400).default(300),
   /** How long a funding request without an answer may be on its way before it is repeated. */
   fundingSeconds: z.number().min(0).max(3600).default(60),
+  /**
+   * Payments that are due at once are funded together, as batch groups of Wise: how long a payment
+   * waits for others, and how many are in one group. Absent: each is funded by itself.
+   */
+  batchGroups: z
+    .strictObject({
+      waitSeconds: z.number().min(0).max(600).default(5),
+      transfersMax: z.int().min(2).max(200).default(50),
+    })
+    .optional(),
   /** How long the account requirements of a route are kept before they are read again. */
   requirementsSeconds: z.number().min(1).max(86_400).default(3600),
   /** Amounts of the source currency for which prices are quoted, ascending. */

@@ -103,9 +103,11 @@ const operations = [
   'GET /v1/transfers',
   'GET /v1/transfers/{transferId}',
   'GET /v1/transfers/{transferId}/payments',
+  'GET /v3/profiles/{profileId}/batch-groups/{batchGroupId}',
   'GET /v3/profiles/{profileId}/quotes/{quoteId}',
   'GET /v3/profiles/{profileId}/subscriptions',
   'GET /v4/profiles/{profileId}/balances',
+  'PATCH /v3/profiles/{profileId}/batch-groups/{batchGroupId}',
   'PATCH /v3/profiles/{profileId}/quotes/{quoteId}',
   'POST /oauth/token',
   'POST /v1/accounts',
@@ -114,6 +116,9 @@ const operations = [
   'POST /v1/transfer-requirements',
   'POST /v1/transfers',
   'POST /v2/accounts/{accountId}/quotes/{quoteId}/compatibility',
+  'POST /v3/profiles/{profileId}/batch-groups',
+  'POST /v3/profiles/{profileId}/batch-groups/{batchGroupId}/transfers',
+  'POST /v3/profiles/{profileId}/batch-payments/{batchGroupId}/payments',
   'POST /v3/profiles/{profileId}/quotes',
   'POST /v3/profiles/{profileId}/subscriptions',
   'POST /v3/profiles/{profileId}/transfers/{transferId}/payments',
@@ -161,6 +166,7 @@ async function walk(subject: WiseRail): Promise<void> {
   assert.equal((await rail.send(toGermany(), context)).outcome, 'accepted');
   assert.equal((await rail.send(toGermany('Mismatch'), context)).outcome, 'rejected');
   await repeatFunding(subject);
+  await payGroups(subject);
   const subscription = {
     name: 'Outlay',
     trigger_on: 'transfers#state-change',
@@ -201,6 +207,24 @@ async function repeatFunding({ rail, wise, again }: WiseRail): Promise<void> {
   assert.equal((await rail.send(twice, context)).outcome, 'retry');
   const other = await again({ fundingSeconds: 60 });
   assert.equal((await other.send(twice, context)).outcome, 'accepted');
+}
+
+/** A group that is funded after a break, and one that Wise cancels. */
+async function payGroups({ wise, again }: WiseRail): Promise<void> {
+  const rail = await again({ batchGroups: { waitSeconds: 0 } });
+  const all = [newInstruction(), toAmerica()];
+  for (const one of all) assert.equal((await rail.send(one, context)).outcome, 'accepted');
+  wise.setFaults([{ on: /batch-payments/, kind: 'reset_before', count: 1 }]);
+  await rail.work?.(context);
+  await rail.work?.(context);
+  for (const { reference } of all) assert.equal(wise.find(reference)?.fundings, 1);
+  const unpaid = newInstruction({ amountMinor: 9_000_000n });
+  await rail.send(unpaid, context);
+  await rail.work?.(context);
+  assert.equal(wise.find(unpaid.reference)?.fundings, 0);
+  const stopped = await again({ batchGroups: {} }, {}, { realNowMs: () => Date.now() + 3_600_000 });
+  await stopped.work?.(context);
+  assert.equal((await stopped.query(unpaid, context)).outcome, 'rejected');
 }
 
 /** Another database finds a transfer that was never funded, and pays it at the price of its quote. */

@@ -220,8 +220,8 @@ async function resumeFunding(
 ): Promise<RailAnswer> {
   const { config, host } = setup;
   const transferId = transfer.id;
-  // Its status follows the funding with a delay.
-  if (record.state === 'funded')
+  // Its status follows the funding with a delay; a batch group is funded again by passes.
+  if (record.state === 'funded' || record.value.groupKey !== undefined)
     return acceptTransfer(setup, { instruction, record, transferId }, context);
   const agedMs = host.realNowMs() - record.value.fundedAtMs;
   if (agedMs < config.fundingSeconds * 1000 || !isTransferOf(transfer, instruction)) {
@@ -234,7 +234,7 @@ async function resumeFunding(
 }
 
 /** Whether Wise lists a completed payment for the transfer; undefined without a definite answer. */
-async function isFunded(
+export async function isFunded(
   { api }: Setup,
   transferId: string,
   context: CallContext,

@@ -104,32 +104,60 @@ function readQuote(
  * for each `customerTransactionId`, which is the reference.
  */
 export async function createTransfer(
-  { api, host }: Setup,
+  setup: Setup,
   { instruction, order }: { readonly instruction: Instruction; readonly order: Order },
   context: CallContext,
 ): Promise<Step<Transfer>> {
-  const { reference, payerKey } = instruction;
-  const { options } = readRecipient(host, { ...instruction, payerKey }).payer;
-  const body = {
+  const described = await describeTransfer(setup, { instruction, order }, context);
+  if (described.kind === 'stopped') return described;
+  const { reference } = instruction;
+  const body = writeTransfer({ reference, order, details: described.value });
+  const created = await setup.api(
+    { method: 'POST', path: '/v1/transfers', body },
+    transferSchema,
+    context,
+  );
+  return created.kind === 'answered' ? done(created.value) : readStop(created, 'payer_refused');
+}
+
+type Details = Readonly<Record<string, string>>;
+
+/** The request for the transfer, by itself or within a batch group. */
+export function writeTransfer({
+  reference,
+  order,
+  details,
+}: {
+  readonly reference: string;
+  readonly order: Pick<Order, 'recipientId' | 'quoteId'>;
+  readonly details: Details;
+}) {
+  return {
     targetAccount: new JsonNumber(order.recipientId),
     quoteUuid: order.quoteId,
     customerTransactionId: reference,
-    details: readDetails(options),
+    details,
   };
+}
+
+/** The details of the transfer, where they are all that Wise asks for. */
+export async function describeTransfer(
+  { api, host }: Setup,
+  { instruction, order }: { readonly instruction: Instruction; readonly order: Order },
+  context: CallContext,
+): Promise<Step<Details>> {
+  const { reference } = instruction;
+  const details = readDetails(readRecipient(host, instruction).payer.options);
+  const body = writeTransfer({ reference, order, details });
   const required = await api(
     { method: 'POST', path: '/v1/transfer-requirements', body },
     requirementFormsSchema,
     context,
   );
   if (required.kind !== 'answered') return readStop(required, 'payer_unavailable');
-  const unfilled = findUnfilledTransferField(required.value, body.details);
+  const unfilled = findUnfilledTransferField(required.value, details);
   if (unfilled !== undefined) return refuse('payer_unavailable', `requirement:${unfilled}`);
-  const created = await api(
-    { method: 'POST', path: '/v1/transfers', body },
-    transferSchema,
-    context,
-  );
-  return created.kind === 'answered' ? done(created.value) : readStop(created, 'payer_refused');
+  return done(details);
 }
 
 const detailPrefix = 'detail.';

@@ -1,6 +1,6 @@
 import type { CallContext, Instruction, RailAnswer } from '../contract/contract.ts';
 import { cancelAtWise, followTransfer, fundTransfer, readTransfer } from './funding.ts';
-import { adoptTransfer, createTransfer, prepareOrder } from './order.ts';
+import { adoptTransfer, createTransfer, describeTransfer, prepareOrder } from './order.ts';
 import { describeFirst, type Payment } from './payments.ts';
 import type { Transfer } from './protocol.ts';
 import { type Setup, type Stop, unknown } from './setup.ts';
@@ -19,7 +19,7 @@ export async function send(
   if (answer.outcome !== 'accepted') return answer;
   const record = await payments.find(instruction.reference);
   if (record === undefined) return unknown('no_answer');
-  if (record.state !== 'open') return followTransfer(setup, { instruction, record }, context);
+  if (record.state !== 'open') return followPayment(setup, { instruction, record }, context);
   return orderPayment(setup, { instruction, record }, context);
 }
 
@@ -35,7 +35,7 @@ export async function query(
   if (known.outcome !== 'accepted') return known;
   const record = await payments.find(instruction.reference);
   if (record === undefined) return unknown('no_answer');
-  if (record.state !== 'open') return followTransfer(setup, { instruction, record }, context);
+  if (record.state !== 'open') return followPayment(setup, { instruction, record }, context);
   // No funding has left; a send that is still under way finds another revision and does not fund.
   return stopPayment(setup, record, { kind: 'later', reason: 'unreachable' });
 }
@@ -53,7 +53,7 @@ export async function cancel(
   const answer = await payments.cancel(instruction, {
     tombstone,
     withdraw: ({ state, value }) =>
-      state === 'open'
+      state === 'open' || state === 'waiting'
         ? { state: 'cancelled', value: { ...value, reason: 'cancelled' } }
         : undefined,
   });
@@ -65,6 +65,9 @@ export async function cancel(
     return answer;
   }
   if (answer.outcome !== 'accepted') return answer;
+  // A batch group is funded as it was completed.
+  const isGroupUnfunded = record.value.groupKey !== undefined && record.state !== 'funded';
+  if (isGroupUnfunded) return query(setup, instruction, context);
   const isCancelled = await cancelAtWise(setup, record.value.transferId, context);
   if (!isCancelled) return query(setup, instruction, context);
   await payments.update(instruction.reference, (now) =>
@@ -77,6 +80,42 @@ export async function cancel(
 
 type Known = { readonly instruction: Instruction; readonly record: Payment };
 
+function followPayment(setup: Setup, known: Known, context: CallContext): Promise<RailAnswer> {
+  const { state } = known.record;
+  return state === 'waiting' || state === 'grouped'
+    ? Promise.resolve(acceptWaiting(setup))
+    : followTransfer(setup, known, context);
+}
+
+/** Passes take it from here (`batches.ts`), so that it is refused or paid. */
+function acceptWaiting({ config, host }: Setup): RailAnswer {
+  const waitSeconds = config.batchGroups?.waitSeconds ?? 0;
+  return { outcome: 'accepted', checkAtMs: host.nowMs() + waitSeconds * 1000 + groupMs };
+}
+
+/** For the calls of a batch group, before a payment in it is asked for. */
+const groupMs = 10_000;
+
+/** Orders the payment up to the transfer, which a batch group gets in a pass. */
+async function queuePayment(
+  setup: Setup,
+  { instruction, record }: Known,
+  context: CallContext,
+): Promise<RailAnswer> {
+  const { host, payments } = setup;
+  const prepared = await prepareOrder(setup, instruction, context);
+  if (prepared.kind === 'stopped') return stopPayment(setup, record, prepared.stop);
+  const order = prepared.value;
+  const described = await describeTransfer(setup, { instruction, order }, context);
+  if (described.kind === 'stopped') return stopPayment(setup, record, described.stop);
+  const details = { ...described.value };
+  const value = { ...record.value, order, details, waitingSinceMs: host.realNowMs() };
+  // Another send was faster; a query finds out what became of it.
+  if (!(await payments.write(record, { state: 'waiting', value }))) return unknown('busy');
+  host.wake();
+  return acceptWaiting(setup);
+}
+
 /** From the quote to the funding, continuing where an earlier send has stopped. */
 async function orderPayment(setup: Setup, known: Known, context: CallContext): Promise<RailAnswer> {
   const { instruction, record } = known;
@@ -86,6 +125,9 @@ async function orderPayment(setup: Setup, known: Known, context: CallContext): P
     if (found.kind !== 'done') return stopPayment(setup, record, found.stop);
     return useTransfer(setup, { ...known, transfer: found.value, isNew: false }, context);
   }
+  // With an order, an earlier send may have made a transfer outside of all groups.
+  const isForGroup = setup.config.batchGroups !== undefined && record.value.order === undefined;
+  if (isForGroup) return queuePayment(setup, known, context);
   const ordered = await findOrder(setup, known, context);
   if ('outcome' in ordered) return ordered;
   const { order } = ordered.value;

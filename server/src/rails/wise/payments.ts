@@ -9,11 +9,21 @@ import { minorUnits, openRecords, reasonSchema, type TypedRecord } from '../kit/
  * funding request can have left:
  *
  * - `open`: none has left, or every one was refused. A recipient, a quote or a transfer may exist.
+ * - `waiting`: none has left; it is ordered, and waits for a batch group. There is no transfer.
+ * - `grouped`: none has left; it is in the batch group `groupKey`, which may have its transfer.
  * - `funding`: one may have left for `transferId`. No other transfer is ever funded for this reference.
  * - `funded`: Wise has confirmed one, and no other leaves.
  * - `refused`, `cancelled`: never paid, for ever.
  */
-export const states = ['open', 'funding', 'funded', 'refused', 'cancelled'] as const;
+export const states = [
+  'open',
+  'waiting',
+  'grouped',
+  'funding',
+  'funded',
+  'refused',
+  'cancelled',
+] as const;
 export type PaymentState = (typeof states)[number];
 
 const identifier = z.string().regex(/^\d{1,19}$/);
@@ -34,6 +44,10 @@ export const paymentSchema = z.object({
     })
     .optional(),
   transferId: identifier.optional(),
+  /** What its transfer says, the real time since when it waits, and its batch group (`groups.ts`). */
+  details: z.record(z.string(), z.string()).optional(),
+  waitingSinceMs: z.int().optional(),
+  groupKey: z.string().optional(),
   /** Funding requests without a definite answer, and the real time when the last one began. */
   fundingCount: z.int().default(0),
   fundedAtMs: z.int().default(0),

@@ -136,6 +136,26 @@ export const transferSchema = z.object({
 });
 export type Transfer = z.output<typeof transferSchema>;
 
+const groupStatus = z.enum([
+  'NEW',
+  'COMPLETED',
+  'MARKED_FOR_CANCELLATION',
+  'PROCESSING_CANCEL',
+  'CANCELLED',
+]);
+
+export const batchGroupSchema = z.object({
+  id: uuid,
+  /** Of no order, and perhaps negative: it goes back as it came. */
+  version: numberText.refine((text) => /^-?\d{1,19}$/.test(text), { error: 'must be an integer' }),
+  status: groupStatus,
+  transferIds: z.array(identifier).max(1000),
+});
+export type BatchGroup = z.output<typeof batchGroupSchema>;
+
+/** The answer to the funding of a batch group. */
+export const groupFundingSchema = z.object({ id: uuid, status: groupStatus });
+
 /** Read one by one, so that one that makes no sense does not hide the others. */
 export const transferListSchema = z.array(z.unknown()).max(1000);
 

@@ -9,9 +9,11 @@ import type {
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { guardCall } from '../kit/guarded-calls.ts';
 import { createApi } from './api.ts';
+import { workGroups } from './batches.ts';
 import { readCallback } from './callbacks.ts';
 import { check, readFunds } from './check.ts';
 import { configSchema, readPublicKey, type WiseConfig } from './config.ts';
+import { openGroups } from './groups.ts';
 import { cancel, query, send } from './pay.ts';
 import { openPayments } from './payments.ts';
 import { readPrices } from './prices.ts';
@@ -40,9 +42,11 @@ function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
   const api = createApi(config, host);
   const payments = openPayments(host);
   const requirements = createRequirements({ api, host }, config.requirementsSeconds * 1000);
-  const setup: Setup = { config, host, api, payments, requirements };
+  const groups = openGroups(host.store);
+  const setup: Setup = { config, host, api, payments, groups, requirements };
   const webhookKeys = config.webhookKeys.map(readPublicKey);
   const { profileId } = config;
+  let nextPollMs = 0;
   return {
     send: guardCall(setup, send),
     query: guardCall(setup, query),
@@ -50,8 +54,14 @@ function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
     checkRecipient: (draft) => checkRecipient(setup, draft),
     readCallback: (message) => readCallback(message, { host, payments, webhookKeys, profileId }),
     work: async (context) => {
-      await pollRefunds(setup, context);
-      return undefined;
+      // Payments that wait, and groups, are continued even where batchGroups was taken out meanwhile.
+      const nextAtMs = await workGroups(setup, context);
+      // Batch groups need passes more often than the list needs to be read.
+      if (config.batchGroups === undefined || host.realNowMs() >= nextPollMs) {
+        nextPollMs = host.realNowMs() + config.pollSeconds * 1000;
+        await pollRefunds(setup, context);
+      }
+      return nextAtMs;
     },
     workIdleMs: config.pollSeconds * 1000,
     readFunds: (context) => readFunds(setup, context),

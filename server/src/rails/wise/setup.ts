@@ -4,6 +4,7 @@ import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Reason } from '../contract/reasons.ts';
 import type { Api, ApiResult } from './api.ts';
 import type { WiseConfig } from './config.ts';
+import type { Groups } from './groups.ts';
 import type { Payments } from './payments.ts';
 import type { Recipient } from './recipient-fields.ts';
 import type { Requirements } from './requirements.ts';
@@ -14,6 +15,7 @@ export type Setup = {
   readonly host: RailHost;
   readonly api: Api;
   readonly payments: Payments;
+  readonly groups: Groups;
   readonly requirements: Requirements;
 };
 

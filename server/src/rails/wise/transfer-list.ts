@@ -1,7 +1,7 @@
 import type { CallContext, RailHost, RecoveredPayment } from '../contract/contract.ts';
 import type { Api } from './api.ts';
 import type { WiseConfig } from './config.ts';
-import { openTransfers, type Payments } from './payments.ts';
+import { openTransfers, type PaymentState, type Payments } from './payments.ts';
 import { readMinor, type Transfer, transferListSchema, transferSchema } from './protocol.ts';
 import { nameStatus, observe, readStanding } from './states.ts';
 
@@ -145,6 +145,11 @@ export async function recoverTransfers(
   return found;
 }
 
+/** Whether the record says that no funding can have left. */
+function isUnfunded(state: PaymentState): boolean {
+  return state === 'open' || state === 'waiting' || state === 'grouped';
+}
+
 async function keepRecovered(
   { payments }: ListSetup,
   found: { reference: string; id: string; currency: string; amountMinor: bigint },
@@ -155,7 +160,7 @@ async function keepRecovered(
       const value = { amountMinor, currency, digest: '', transferId };
       return { state: 'funded', value: { ...value, fundingCount: 0, fundedAtMs: 0, fence: 0 } };
     }
-    return known.state === 'open'
+    return isUnfunded(known.state)
       ? { state: 'funded', value: { ...known.value, transferId } }
       : undefined;
   });
@@ -179,7 +184,7 @@ export async function findUnknownTransfers(
     if ((await openTransfers(host.store).find(transfer.id)) !== undefined) continue;
     // A transfer is recorded before it is funded.
     const payment = await payments.find(reference);
-    if (payment === undefined || payment.state === 'open') count += 1;
+    if (payment === undefined || isUnfunded(payment.state)) count += 1;
   }
   return count === 0
     ? undefined

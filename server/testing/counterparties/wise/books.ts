@@ -35,6 +35,8 @@ export type Transfer = {
   readonly quote: Quote;
   readonly details: Readonly<Record<string, unknown>>;
   readonly createdAtMs: number;
+  /** The batch group that it was created in, which alone funds it. */
+  readonly groupId?: string;
   status: string;
   /** Cancelled before it was paid out. */
   wasStopped: boolean;
@@ -43,7 +45,17 @@ export type Transfer = {
   fundedAtMs: number;
 };
 
+export type BatchGroup = {
+  readonly id: string;
+  readonly name: string;
+  readonly sourceCurrency: string;
+  readonly transfers: Transfer[];
+  version: number;
+  status: 'NEW' | 'COMPLETED' | 'CANCELLED';
+};
+
 export type Books = {
+  readonly groups: Map<string, BatchGroup>;
   readonly balances: Map<string, bigint>;
   readonly quotes: Map<string, Quote>;
   readonly recipients: Map<string, Recipient>;
@@ -59,6 +71,7 @@ export function openBooks(balances: Readonly<Record<string, string>>): Books {
   const read = (text: string, code: string): bigint => toMinor(Number(text), code) ?? 0n;
   return {
     balances: new Map(Object.entries(balances).map(([code, text]) => [code, read(text, code)])),
+    groups: new Map(),
     quotes: new Map(),
     recipients: new Map(),
     transfers: new Map(),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { JsonNumber } from '../../../src/core/exact-json.ts';
 import {
+  type BatchGroup,
   type Books,
   describeQuote,
   describeTransfer,
@@ -43,15 +44,15 @@ export type Call = {
   readonly body: unknown;
 };
 
-type Handler = (call: Call) => Answer;
+export type Handler = (call: Call) => Answer;
 
-const ok = (body: unknown, status = 200): Answer => ({ status, body });
-const missing: Answer = {
+export const ok = (body: unknown, status = 200): Answer => ({ status, body });
+export const missing: Answer = {
   status: 404,
   body: { errors: [{ code: 'NOT_FOUND', message: 'Not found' }] },
 };
 
-function refuse(status: number, code: string, path?: string): Answer {
+export function refuse(status: number, code: string, path?: string): Answer {
   const error = { code, message: code, ...(path === undefined ? {} : { path, arguments: [path] }) };
   return { status, body: { timestamp: new Date().toISOString(), errors: [error] } };
 }
@@ -175,7 +176,10 @@ const transferBody = z.object({
   details: z.record(z.string(), z.unknown()).default({}),
 });
 
-const createTransfer: Handler = ({ desk, body }) => {
+const createTransfer: Handler = ({ desk, body }) => orderTransfer(desk, body);
+
+/** By itself, or in a batch group, which gets what is new. */
+export function orderTransfer(desk: Desk, body: unknown, group?: BatchGroup): Answer {
   const { books, profileId } = desk;
   const asked = transferBody.safeParse(body);
   if (!asked.success) return refuse(422, 'NOT_VALID');
@@ -204,15 +208,17 @@ const createTransfer: Handler = ({ desk, body }) => {
     details,
     createdAtMs: desk.nowMs(),
     status: '',
+    ...(group === undefined ? {} : { groupId: group.id }),
     wasStopped: false,
     fundings: 0,
     fundedAtMs: 0,
   };
   books.transfers.set(id, transfer);
   books.byReference.set(reference, transfer);
+  group?.transfers.push(transfer);
   desk.move(transfer, 'incoming_payment_waiting');
   return ok(describeTransfer(transfer, profileId));
-};
+}
 
 const readTransfer: Handler = ({ desk, params }) => {
   const transfer = desk.books.transfers.get(params[0] ?? '');
@@ -254,7 +260,7 @@ const fundTransfer: Handler = ({ desk, params, body }) => {
   if (!asked.success) return refuse(422, 'NOT_VALID', 'type');
   const answer = (status: string, errorCode: string | null): Answer =>
     ok({ type: 'BALANCE', status, errorCode });
-  if (transfer.status !== 'incoming_payment_waiting') {
+  if (transfer.status !== 'incoming_payment_waiting' || transfer.groupId !== undefined) {
     return answer('REJECTED', 'transfer.not.payable');
   }
   const { sourceCurrency, sourceMinor } = transfer.quote;

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { parseJson, readText } from '../read-request.ts';
 import { type Approvals, openApprovals } from './approvals.ts';
-import { openBooks, type Pricing, type Transfer } from './books.ts';
+import { groupOperations } from './batch-groups.ts';
+import { type BatchGroup, openBooks, type Pricing, type Quote, type Transfer } from './books.ts';
 import { isBouncing } from './forms.ts';
 import { type Answer, type Desk, operations } from './operations.ts';
 import {
@@ -67,6 +68,8 @@ export type WiseSimulator = {
   readonly profileId: string;
   readonly webhookKey: string;
   readonly transfers: readonly Transfer[];
+  readonly groups: readonly BatchGroup[];
+  readonly quotes: readonly Quote[];
   readonly recipientCount: number;
   readonly pendingWebhooks: number;
   /** No transfer will change by itself. */
@@ -175,6 +178,12 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     webhookKey: getSigningKeys().publicPem,
     get transfers() {
       return [...books.transfers.values()];
+    },
+    get quotes() {
+      return [...books.quotes.values()];
+    },
+    get groups() {
+      return [...books.groups.values()];
     },
     get recipientCount() {
       return books.recipients.size;
@@ -311,7 +320,7 @@ type Request = {
   readonly body: string;
 };
 
-const funding = /^\/v3\/profiles\/[^/]+\/transfers\/[^/]+\/payments$/;
+const funding = /^\/v3\/profiles\/[^/]+\/(?:transfers|batch-payments)\/[^/]+\/payments$/;
 
 function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): Answer {
   const { method, headers, body } = request;
@@ -330,7 +339,7 @@ function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): A
     const challenge = state.approvals?.challenge(headers);
     if (challenge !== undefined) return { status: 403, body: undefined, headers: challenge };
   }
-  for (const [verb, path, handler] of operations) {
+  for (const [verb, path, handler] of [...operations, ...groupOperations]) {
     const match = verb === method ? path.exec(pathname) : null;
     if (match === null) continue;
     return handler({ desk, params: match.slice(1), query, body: parseJson(body) });

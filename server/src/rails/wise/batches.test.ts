@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Fault } from '../../../testing/counterparties/wise/wise-simulator.ts';
+import { type HostGround, openHostGround } from '../../../testing/setups/rail.ts';
+import {
+  context,
+  newInstruction,
+  openWiseRail,
+  toAmerica,
+  toGermany,
+  type WiseRail,
+} from '../../../testing/setups/wise.ts';
+import type { Instruction } from '../contract/contract.ts';
+
+let ground: HostGround;
+before(async () => {
+  ground = await openHostGround();
+});
+after(() => ground.close());
+
+const batchGroups = { waitSeconds: 0 };
+
+async function withGroups(
+  run: (parts: WiseRail) => Promise<void>,
+  options: Parameters<typeof openWiseRail>[1] = {},
+  changes: object = {},
+): Promise<void> {
+  const opened = await openWiseRail(ground, options);
+  try {
+    await run({ ...opened, rail: await opened.again({ batchGroups, ...changes }) });
+  } finally {
+    await opened.close();
+  }
+}
+
+async function sendAll(
+  { rail }: Pick<WiseRail, 'rail'>,
+  instructions: readonly Instruction[],
+): Promise<void> {
+  for (const instruction of instructions) {
+    assert.equal((await rail.send(instruction, context)).outcome, 'accepted');
+  }
+}
+
+function assertPaidOnce({ wise }: Pick<WiseRail, 'wise'>, all: readonly Instruction[]): void {
+  for (const { reference } of all) {
+    const made = wise.transfers.filter((transfer) => transfer.reference === reference);
+    assert.deepEqual(
+      made.map(({ fundings, status }) => [fundings, status]),
+      [[1, 'processing']],
+    );
+    const inGroups = wise.groups.filter(({ transfers }) =>
+      transfers.some((transfer) => transfer.reference === reference),
+    );
+    assert.equal(inGroups.length, 1);
+  }
+}
+
+async function topUp({ wise }: Pick<WiseRail, 'wise'>, amount: number): Promise<void> {
+  await fetch(`${wise.url}/v1/simulation/balance/topup`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${wise.token}` },
+    body: JSON.stringify({ profileId: 30_000_001, balanceId: 200_001, currency: 'EUR', amount }),
+  });
+}
+
+const poor = { wise: { balances: { EUR: '10' } } };
+
+test('payments that wait are funded as one group, whatever their currencies', () =>
+  withGroups(async ({ rail, wise }) => {
+    const all = [newInstruction(), newInstruction(), toAmerica(), toGermany()];
+    await sendAll({ rail }, all);
+    assert.equal(wise.transfers.length, 0);
+    const before = wise.balance('EUR');
+    await rail.work?.(context);
+    assertPaidOnce({ wise }, all);
+    assert.deepEqual(
+      wise.groups.map(({ status, transfers }) => [status, transfers.length]),
+      [['COMPLETED', 4]],
+    );
+    const cost = wise.transfers.reduce((sum, { quote }) => sum + quote.sourceMinor, 0n);
+    assert.equal(before - wise.balance('EUR'), cost);
+    await rail.work?.(context);
+    await wise.advance();
+    await wise.advance();
+    for (const instruction of all) {
+      const answer = await rail.query(instruction, context);
+      assert.equal(answer.outcome, 'paid');
+      assert.equal(answer.charges?.length, 1);
+      assert.equal((await rail.send(instruction, context)).outcome, 'paid');
+    }
+  }));
+
+const calls: readonly (readonly [string, RegExp])[] = [
+  ['creation', /^POST \/v3\/profiles\/\d+\/batch-groups$/],
+  ['reading', /^GET \/v3\/profiles\/\d+\/batch-groups\//],
+  ['transfer', /^POST \/v3\/profiles\/\d+\/batch-groups\/[^/]+\/transfers$/],
+  ['transfer that is read', /^GET \/v1\/transfers\/\d+$/],
+  ['completion', /^PATCH \/v3\/profiles\/\d+\/batch-groups\//],
+  ['funding', /^POST \/v3\/profiles\/\d+\/batch-payments\//],
+];
+const breaks: readonly Fault['kind'][] = ['reset_before', 'reset_after', 'silent_after', 'garbage'];
+
+for (const [name, on] of calls) {
+  test(`a break before or after the ${name} pays each payment once`, async () => {
+    for (const kind of breaks) {
+      await withGroups(
+        async ({ rail, wise, again }) => {
+          const all = [newInstruction(), newInstruction(), newInstruction()];
+          await sendAll({ rail }, all);
+          wise.setFaults([{ on, kind, count: 1 }]);
+          await rail.work?.(context);
+          for (const instruction of all) {
+            assert.equal((await rail.query(instruction, context)).outcome, 'accepted');
+            assert.equal((await rail.cancel?.(instruction, context))?.outcome ?? '', 'accepted');
+          }
+          // Another process has nothing but the records.
+          const next = await again({ batchGroups });
+          for (let pass = 0; pass < 3; pass += 1) await next.work?.(context);
+          assertPaidOnce({ wise }, all);
+        },
+        {},
+        { fundingSeconds: 0 },
+      );
+    }
+  });
+}
+
+/** The process ends at its n-th exchange: before the request leaves, or after it was carried out. */
+function dieAt(exchange: number, when: 'before' | 'after'): typeof fetch {
+  let count = 0;
+  return async (...request) => {
+    count += 1;
+    if (count > exchange || (count === exchange && when === 'before')) throw new Error('killed');
+    const response = await fetch(...request);
+    if (count < exchange) return response;
+    await response.arrayBuffer();
+    throw new Error('killed');
+  };
+}
+
+for (const when of ['before', 'after'] as const) {
+  test(`killed ${when} each of its calls, a pass is continued by the next process`, async () => {
+    for (let exchange = 1; exchange <= 10; exchange += 1) {
+      await withGroups(async ({ rail, wise, again }) => {
+        const all = [newInstruction(), newInstruction()];
+        await sendAll({ rail }, all);
+        const mortal = await again({ batchGroups }, {}, { fetch: dieAt(exchange, when) });
+        await mortal.work?.(context);
+        const next = await again({ batchGroups });
+        for (let pass = 0; pass < 3; pass += 1) await next.work?.(context);
+        assertPaidOnce({ wise }, all);
+      });
+    }
+  });
+}
+
+test('two processes at once fund a group once', () =>
+  withGroups(
+    async ({ rail, wise, again }) => {
+      const all = Array.from({ length: 5 }, () => newInstruction());
+      await sendAll({ rail }, all);
+      const other = await again({ batchGroups, fundingSeconds: 60 });
+      await Promise.all([rail.work?.(context), other.work?.(context)]);
+      for (let pass = 0; pass < 3; pass += 1) await other.work?.(context);
+      assertPaidOnce({ wise }, all);
+    },
+    {},
+    { fundingSeconds: 60 },
+  ));
+
+test('a payment is cancelled while it waits, and not once it is in a group', () =>
+  withGroups(async ({ rail, wise }) => {
+    const [stopped, kept] = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, [stopped, kept]);
+    assert.equal((await rail.cancel?.(stopped, context))?.outcome, 'rejected');
+    wise.setFaults([{ on: /batch-payments/, kind: 'reset_before', count: 1 }]);
+    await rail.work?.(context);
+    assert.equal((await rail.cancel?.(kept, context))?.outcome, 'accepted');
+    await rail.work?.(context);
+    assertPaidOnce({ wise }, [kept]);
+    assert.equal(wise.find(stopped.reference), undefined);
+    // A funded transfer is cancelled by itself, until Wise has converted it.
+    assert.equal((await rail.cancel?.(kept, context))?.outcome, 'rejected');
+  }));
+
+test('what waits is paid after batch groups were switched off', () =>
+  withGroups(async ({ rail, wise, again }) => {
+    const all = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, all);
+    const off = await again();
+    await off.work?.(context);
+    assertPaidOnce({ wise }, all);
+  }));
+
+test('a group without enough money waits for it', () =>
+  withGroups(async ({ rail, wise }) => {
+    const all = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, all);
+    await rail.work?.(context);
+    assert.deepEqual(
+      wise.transfers.map(({ fundings }) => fundings),
+      [0, 0],
+    );
+    assert.equal((await rail.query(all[0] ?? newInstruction(), context)).outcome, 'accepted');
+    await topUp({ wise }, 500);
+    await rail.work?.(context);
+    assertPaidOnce({ wise }, all);
+  }, poor));
+
+test('a group whose rates are over before it is funded is cancelled and refused', async () => {
+  let realMs = Date.now();
+  const times = { nowMs: () => realMs, realNowMs: () => realMs };
+  const options = { wise: { balances: { EUR: '10' }, ...times }, host: times };
+  await withGroups(async ({ rail, wise }) => {
+    const all = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, all);
+    await rail.work?.(context);
+    realMs += 31 * 60_000;
+    await rail.work?.(context);
+    assert.deepEqual(
+      wise.groups.map(({ status }) => status),
+      ['CANCELLED'],
+    );
+    for (const instruction of all) {
+      assert.deepEqual(await rail.query(instruction, context), {
+        outcome: 'rejected',
+        reason: 'price_worse',
+        code: 'rate.expired',
+      });
+    }
+    // One that waited too long is refused by itself.
+    const late = newInstruction();
+    await sendAll({ rail }, [late]);
+    realMs += 31 * 60_000;
+    await rail.work?.(context);
+    assert.equal((await rail.query(late, context)).outcome, 'rejected');
+    assert.equal(wise.groups.length, 1);
+  }, options);
+});
+
+test('a transfer that Wise refuses leaves the others in the group', () =>
+  withGroups(async ({ rail, wise }) => {
+    const all = [newInstruction(), newInstruction(), newInstruction()];
+    await sendAll({ rail }, all);
+    // Used up: the quote has another transfer.
+    const [spent] = [...wise.quotes].slice(-1);
+    assert.ok(spent !== undefined);
+    spent.transferId = '1';
+    await rail.work?.(context);
+    const answers = await Promise.all(all.map((one) => rail.query(one, context)));
+    const refused = all.filter((_, at) => answers[at]?.outcome === 'rejected');
+    assert.equal(refused.length, 1);
+    const answer = answers.find(({ outcome }) => outcome === 'rejected');
+    assert.equal(answer?.code, 'error.quote.already.used');
+    assertPaidOnce(
+      { wise },
+      all.filter((one) => !refused.includes(one)),
+    );
+  }));
+
+test('a group with a transfer of somebody else is not funded', () =>
+  withGroups(async ({ rail, wise, again }) => {
+    const all = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, all);
+    wise.setFaults([{ on: /^PATCH .*batch-groups/, kind: 'reset_before', count: 1 }]);
+    await rail.work?.(context);
+    const single = await again();
+    const other = newInstruction();
+    wise.setFaults([{ on: /\/payments$/, kind: 'forbidden', count: 1 }]);
+    await single.send(other, context);
+    const foreign = wise.find(other.reference);
+    const [group] = wise.groups;
+    assert.ok(foreign !== undefined && group !== undefined);
+    group.transfers.push(foreign);
+    group.version += 1;
+    await rail.work?.(context);
+    assert.equal(group.status, 'NEW');
+    assert.ok(wise.transfers.every(({ fundings }) => fundings === 0));
+    // Without it the group goes on.
+    group.transfers.pop();
+    group.version += 1;
+    await rail.work?.(context);
+    assertPaidOnce({ wise }, all);
+  }));
+
+test('a transfer that is cancelled at Wise before its group is funded is refused by itself', () =>
+  withGroups(async ({ rail, wise }) => {
+    const [stopped, kept] = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, [stopped, kept]);
+    await rail.work?.(context);
+    await fetch(`${wise.url}/v1/transfers/${wise.find(stopped.reference)?.id}/cancel`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${wise.token}` },
+    });
+    await topUp({ wise }, 500);
+    for (let pass = 0; pass < 2; pass += 1) await rail.work?.(context);
+    assertPaidOnce({ wise }, [kept]);
+    assert.equal(wise.find(stopped.reference)?.fundings, 0);
+    assert.deepEqual(await rail.query(stopped, context), {
+      outcome: 'rejected',
+      reason: 'payer_refused',
+      code: 'cancelled',
+    });
+    assert.equal((await rail.query(kept, context)).outcome, 'accepted');
+  }, poor));
+
+test('a group of which Wise has funded a part is not funded again', () =>
+  withGroups(async ({ rail, wise, host }) => {
+    const all = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, all);
+    await rail.work?.(context);
+    const [paid, left] = wise.transfers;
+    assert.ok(paid !== undefined && left !== undefined);
+    paid.fundings = 1;
+    paid.status = 'processing';
+    await topUp({ wise }, 500);
+    await rail.work?.(context);
+    assert.deepEqual([paid.fundings, left.fundings], [1, 0]);
+    assert.ok(host.lines.some(({ message }) => /funded a part/.test(message)));
+  }, poor));
+
+test('a group within the currency of the balance ends with its quotes, too', async () => {
+  let realMs = Date.now();
+  const times = { nowMs: () => realMs, realNowMs: () => realMs };
+  const options = { wise: { balances: { EUR: '10' }, ...times }, host: times };
+  await withGroups(async ({ rail, wise }) => {
+    const one = toGermany();
+    await sendAll({ rail }, [one]);
+    await rail.work?.(context);
+    realMs += 31 * 60_000;
+    await rail.work?.(context);
+    assert.equal((await rail.query(one, context)).outcome, 'rejected');
+    assert.equal(wise.find(one.reference)?.status, 'cancelled');
+  }, options);
+});
+
+test('a group that waits for its money is left alone between its fundings', async () => {
+  let realMs = Date.now();
+  const times = { nowMs: () => realMs, realNowMs: () => realMs };
+  let exchanges = 0;
+  const wise = { balances: { EUR: '10' }, ...times, onExchange: () => (exchanges += 1) };
+  const run = async ({ rail, ...parts }: WiseRail): Promise<void> => {
+    const one = newInstruction();
+    await sendAll({ rail }, [one]);
+    await rail.work?.(context);
+    exchanges = 0;
+    assert.equal(await rail.work?.(context), realMs + 60_000);
+    assert.equal(exchanges, 0);
+    await topUp(parts, 500);
+    realMs += 60_000;
+    await rail.work?.(context);
+    assertPaidOnce(parts, [one]);
+  };
+  await withGroups(run, { wise, host: times }, { fundingSeconds: 60 });
+});
+
+test('a group that changes after it was read is read again before it is completed', () =>
+  withGroups(async ({ rail, wise, again }) => {
+    const all = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, all);
+    let conflicts = 0;
+    const late: typeof fetch = (...request) => {
+      const [group] = wise.groups;
+      if (request[1]?.method === 'PATCH' && conflicts === 0 && group !== undefined) {
+        conflicts += 1;
+        group.version += 1;
+      }
+      return fetch(...request);
+    };
+    const other = await again({ batchGroups }, {}, { fetch: late });
+    await other.work?.(context);
+    assert.deepEqual([conflicts, wise.groups[0]?.status], [1, 'NEW']);
+    await other.work?.(context);
+    assertPaidOnce({ wise }, all);
+  }));
+
+test('a group that is cancelled at Wise ends its payments, through a lost answer', () =>
+  withGroups(async ({ rail, wise }) => {
+    const all = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, all);
+    await rail.work?.(context);
+    const [group] = wise.groups;
+    assert.ok(group !== undefined);
+    const changed = await fetch(
+      `${wise.url}/v3/profiles/${wise.profileId}/batch-groups/${group.id}`,
+      {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${wise.token}` },
+        body: JSON.stringify({ status: 'CANCELLED', version: group.version }),
+      },
+    );
+    assert.equal(changed.status, 200);
+    await topUp({ wise }, 500);
+    wise.setFaults([{ on: /^GET \/v1\/transfers\/\d+$/, kind: 'reset_after', count: 1 }]);
+    for (let pass = 0; pass < 2; pass += 1) await rail.work?.(context);
+    for (const one of all) {
+      assert.equal((await rail.query(one, context)).outcome, 'rejected');
+      assert.equal(wise.find(one.reference)?.fundings, 0);
+    }
+  }, poor));

@@ -111,6 +111,9 @@ const cases: Step[] = [
     isHidden: true,
     request: (known) => ({ params: payoutOf(known, scheduled) }),
   },
+  change('viewScreeningOpinions', 'Where no service is asked', (known) => ({
+    body: { payout: known[scheduled] ?? '', reason: 'Complaint 12' },
+  })),
   {
     ...change('placeLegalHold', 'A case in court', (known) => ({
       params: user(known),

@@ -4795,7 +4795,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20b9e-1179-7672-bbc8-93a7b8148df4
+                 * @example 01a20bc3-fbd2-767e-8ed8-6a46834799e0
                  */
                 balance_token: string;
             };
@@ -4837,7 +4837,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20b9e-1179-7672-bbc8-93a7b8148df4
+                 * @example 01a20bc3-fbd2-767e-8ed8-6a46834799e0
                  */
                 balance_token: string;
             };
@@ -4974,7 +4974,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5004,7 +5004,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5039,7 +5039,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-2053-7502-93b3-04e478e7f2cc
+                 * @example usr_01a20bc4-83c5-71d0-aac8-e64bf907e020
                  */
                 user_token: string;
             };
@@ -5072,7 +5072,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5103,7 +5103,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5160,7 +5160,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5190,7 +5190,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5347,7 +5347,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
@@ -5387,7 +5387,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
@@ -5429,7 +5429,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
@@ -5491,7 +5491,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5524,7 +5524,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5570,12 +5570,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
+                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
                  */
                 payout_token: string;
             };
@@ -5608,12 +5608,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
+                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
                  */
                 payout_token: string;
             };
@@ -5650,12 +5650,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
+                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
                  */
                 payout_token: string;
             };
@@ -5710,12 +5710,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
+                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
                  */
                 payout_token: string;
             };
@@ -5745,12 +5745,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20b9e-15d0-7442-b1f3-65bf76f45a98
+                 * @example payout_01a20bc4-29f2-70cf-acaf-c5452a528def
                  */
                 payout_token: string;
             };
@@ -5868,7 +5868,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -5963,12 +5963,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20b9e-1e95-776c-abea-9bf033abe168
+                 * @example payout_01a20bc4-7417-72c3-ab67-b6fa2b37d3e1
                  */
                 payout_token: string;
             };
@@ -6032,7 +6032,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20b9e-1ea4-7098-bb89-8708d2834c65
+                 * @example proposal_01a20bc4-744d-7313-b791-7f7c07a1ccf7
                  */
                 proposal_token: string;
             };
@@ -6062,7 +6062,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20b9e-1ea4-7098-bb89-8708d2834c65
+                 * @example proposal_01a20bc4-744d-7313-b791-7f7c07a1ccf7
                  */
                 proposal_token: string;
             };
@@ -6093,7 +6093,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20b9e-1ea4-7098-bb89-8708d2834c65
+                 * @example proposal_01a20bc4-744d-7313-b791-7f7c07a1ccf7
                  */
                 proposal_token: string;
             };
@@ -6140,7 +6140,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -6173,7 +6173,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
@@ -6311,7 +6311,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -6342,7 +6342,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };
@@ -6377,12 +6377,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a20b9e-1df7-7438-9dc2-b516c0fe4afd
+                 * @example link_01a20bc4-6abb-7250-a31b-85bb521247b8
                  */
                 link_token: string;
             };
@@ -6410,12 +6410,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
+                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
                  */
                 payout_token: string;
             };
@@ -6549,7 +6549,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
+                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
                  */
                 batch_token: string;
             };
@@ -6581,7 +6581,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
+                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
                  */
                 batch_token: string;
             };
@@ -6628,7 +6628,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
+                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
                  */
                 batch_token: string;
             };
@@ -6656,7 +6656,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
+                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
                  */
                 batch_token: string;
             };
@@ -6687,7 +6687,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20b9e-1fd9-7223-badf-f23efd2c0f8e
+                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
                  */
                 batch_token: string;
             };
@@ -6718,7 +6718,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20b9e-200b-70ee-8737-9127b4af03e1
+                 * @example batch_01a20bc4-8149-70bf-a728-7bc11fd2618e
                  */
                 batch_token: string;
             };
@@ -6856,7 +6856,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -6886,7 +6886,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -6921,7 +6921,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -6956,7 +6956,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -6987,7 +6987,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -7018,7 +7018,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -7049,7 +7049,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -7080,7 +7080,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -7126,7 +7126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
             };
@@ -7154,12 +7154,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20b9e-1ecd-723a-a8b5-a7bf3d8122f6
+                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20b9e-1ed9-7118-82dc-9d22202649f4
+                 * @example delivery_01a20bc4-786c-7172-829e-b9ecd2f39530
                  */
                 delivery_token: string;
             };
@@ -7297,7 +7297,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20b9e-1576-73e6-b4fb-63eb5d4d18c4
+                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
                  */
                 payout_token: string;
             };
@@ -7332,7 +7332,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20b9e-1495-7035-a500-6d4b7e48e157
+                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
                  */
                 user_token: string;
             };

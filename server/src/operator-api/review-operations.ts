@@ -176,6 +176,23 @@ const screeningOperations = () => [
     refusals: [404, 410],
   }),
   defineOperation({
+    command: 'screening opinions',
+    method: 'POST',
+    path: '/operator/screenings/opinions',
+    operationId: 'viewScreeningOpinions',
+    summary: 'See what the screening service answered about a payout',
+    description: 'Who saw the answers is in the audit log.',
+    result: z
+      .object({
+        opinions: z
+          .array(objectAnswer)
+          .describe('Newest first; empty where the service was not asked'),
+      })
+      .meta({ id: 'OperatorScreeningOpinions' }),
+    shape: (found) => ({ opinions: found }),
+    refusals: [404],
+  }),
+  defineOperation({
     command: 'screening decide',
     method: 'POST',
     path: '/operator/screenings/decision',

@@ -166,7 +166,9 @@ async function sendTwice(
       const send = (actor: typeof first) => testRun.driver.call('send', payment, actor);
       if (how.areTogether) {
         // The answers are lost: the outcome counts as unknown, and is queried.
-        await Promise.all([send(first), send(second), send(first)]);
+        await testRun.interleaving.readBeforeWrites(3, () =>
+          Promise.all([send(first), send(second), send(first)]),
+        );
         if (how.areTwoInstances) await Promise.all([pass(first), pass(second)]);
       } else {
         await send(first);

@@ -9,6 +9,7 @@ import { type HostGround, openHostGround, openTestHost, type TestHost } from '..
 import { type Checks, watchHost } from './checks.ts';
 import { type CallbackServer, createFileCourier, type FileCourier } from './delivery.ts';
 import { type Caller, createDriver, type Driver, type Payment } from './driver.ts';
+import { createInterleaving, type Interleaving } from './interleaving.ts';
 import { type CrashPoint, createProcessRun, runOn } from './process-run.ts';
 import {
   drive,
@@ -45,6 +46,7 @@ export type TestRun = {
   readonly host: TestHost;
   /** Whether exceptions about inbound messages are closed as they are opened. */
   readonly operator: { isPresent: boolean };
+  readonly interleaving: Interleaving;
   nowMs(): number;
   /** Adds a payment, without sending it. */
   instruct(expectedOutcome?: ExpectedOutcome): Promise<Payment>;
@@ -87,6 +89,7 @@ export async function openTestRun<Config>(options: TestRunOptions<Config>): Prom
     fileCourier,
     host,
     operator,
+    interleaving: world.interleaving,
     nowMs,
     open,
     openActor: async () => {
@@ -131,6 +134,7 @@ type World<Config> = {
   readonly runContext: RunContext<Config> & Pick<TestRun, 'host' | 'operator'>;
   /** The host of an instance without a crash point. */
   readonly base: RailHost;
+  readonly interleaving: Interleaving;
   readonly folder: string;
 };
 
@@ -152,8 +156,10 @@ async function openWorld<Config>(options: TestRunOptions<Config>): Promise<World
   });
   const operator = { isPresent: false };
   const watched = watchHost(host, checks);
+  const interleaving = createInterleaving();
   const base: RailHost = {
     ...watched,
+    store: interleaving.watch(watched.store),
     receive: async (message) => {
       const answer = await watched.receive(message);
       if (answer === 'new') driver.observe(message.observations);
@@ -178,7 +184,7 @@ async function openWorld<Config>(options: TestRunOptions<Config>): Promise<World
     host,
     operator,
   };
-  return { runContext, base, folder };
+  return { runContext, base, interleaving, folder };
 }
 
 async function openInstance<Config>(

@@ -24,7 +24,7 @@ import { findPaymentRecord } from './records.ts';
 const announcementSchema = z.object({
   state: z.enum(paymentStates),
   returnId: z.string().default(''),
-  sinceS: z.int(),
+  sinceMs: z.int(),
 });
 
 const openAnnouncements = (host: RailHost) =>
@@ -79,8 +79,8 @@ export async function announce(host: RailHost, event: PaymentEvent): Promise<voi
     host.log('warn', 'an event is of a payment that was not ordered here', { reference: key });
     return;
   }
-  const sinceS = Math.floor(host.realNowMs() / 1000);
-  const next = { state: payment.state, returnId: entry?.id ?? '', sinceS };
+  const sinceMs = Math.floor(host.realNowMs());
+  const next = { state: payment.state, returnId: entry?.id ?? '', sinceMs };
   await openAnnouncements(host).update(key, (earlier) => {
     const isNews =
       earlier === undefined ||
@@ -135,9 +135,9 @@ function isStated({ state, returnId }: Announcement, payment: Payment | undefine
 async function reportUnstated(
   { host, light }: LightSetup,
   reference: string,
-  { state, returnId, sinceS }: Announcement,
+  { state, returnId, sinceMs }: Announcement,
 ): Promise<boolean> {
-  if (host.realNowMs() / 1000 - sinceS < light.confirmSeconds) return false;
+  if (host.realNowMs() - sinceMs < light.confirmSeconds * 1000) return false;
   const announced = returnId === '' ? state : `the return ${returnId}`;
   const detail = `an event announced ${announced}, which no query has stated`;
   const id = `unstated:${reference}:${returnId === '' ? state : returnId}`;

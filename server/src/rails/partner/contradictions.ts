@@ -45,10 +45,10 @@ export async function reportContradiction(
   found: { readonly detail: string; readonly raw: Uint8Array },
 ): Promise<void> {
   const { reference } = money;
-  const nowS = Math.floor(host.realNowMs() / 1000);
-  const sinceS = await markDoubt(host.store, money, nowS);
+  const nowMs = Math.floor(host.realNowMs());
+  const sinceMs = await markDoubt(host.store, money, nowMs);
   host.log('warn', 'the partner contradicts itself', { reference, detail: found.detail });
-  if (nowS - sinceS < light.confirmSeconds) return;
+  if (nowMs - sinceMs < light.confirmSeconds * 1000) return;
   await host.receive(describeProblem(`contradiction:${reference}`, reference, found));
 }
 

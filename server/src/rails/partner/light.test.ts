@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import type { Fault } from '../../../testing/counterparties/partner/simulator-options.ts';
 import { createAuthority } from '../../../testing/setups/certificates.ts';
 import {
@@ -22,6 +22,9 @@ const authentication = { kind: 'hmac', key } as const;
 let partner: Awaited<ReturnType<typeof openWithSecrets>>;
 let subject: PartnerRail;
 let aheadMs = 0;
+/** Set where a test counts the milliseconds. */
+let fixedNowMs: number | undefined;
+const realNowMs = (): number => (fixedNowMs ?? Date.now()) + aheadMs;
 
 before(async () => {
   const secrets = { light: { outlayKeys: [key], callbackKey } };
@@ -33,10 +36,17 @@ after(async () => {
   await partner.close();
 });
 
+afterEach(() => {
+  aheadMs = 0;
+  fixedNowMs = undefined;
+  partner.state.options.rejectPattern = '';
+  setFaults();
+});
+
 function open(light: object = {}): Promise<PartnerRail> {
   return openPartnerRail({
     url: `http://127.0.0.1:${partner.port}`,
-    realNowMs: () => Date.now() + aheadMs,
+    realNowMs,
     config: {
       orderSeconds: 600,
       light: {
@@ -110,18 +120,18 @@ for (const claim of [
 test('a contradiction that lasts becomes an exception, once', async () => {
   const instruction = newInstruction();
   const { reference } = instruction;
+  fixedNowMs = Math.ceil(Date.now() / 1000) * 1000 - 1;
   setFaults({ on: 'put', kind: 'claims_rejected' });
   assert.deepEqual(await subject.rail.send(instruction, context), unknown);
   setFaults();
   const problems = () => subject.host.problems.filter(({ id }) => id.endsWith(reference));
-  aheadMs = 59_000;
+  aheadMs = 59_999;
   assert.deepEqual(await subject.rail.query(instruction, context), unknown);
   assert.deepEqual(problems(), []);
-  aheadMs = 61_000;
+  aheadMs = 60_000;
   for (let repeat = 0; repeat < 2; repeat += 1) {
     assert.deepEqual(await subject.rail.query(instruction, context), unknown);
   }
-  aheadMs = 0;
   assert.equal(problems().length, 1);
   assert.match(problems()[0]?.detail ?? '', /answer stated rejected.*Ask the partner/s);
 });
@@ -169,22 +179,22 @@ test('an unknown reference is final only after the lag of queries', async () => 
   const instruction = newInstruction();
   const slow = await openPartnerRail({
     url: `http://127.0.0.1:${partner.port}`,
-    realNowMs: () => Date.now() + aheadMs,
+    realNowMs,
     config: { orderSeconds: 1, light: { authentication, queryLagSeconds: 5 } },
   });
+  const { nowMs } = partner.state;
+  fixedNowMs = Date.now();
+  Object.assign(partner.state, { nowMs: realNowMs });
   try {
     setFaults({ on: 'put', kind: 'reset_before' });
     assert.equal((await slow.rail.send(instruction, context)).outcome, 'unknown');
     setFaults();
-    const { nowMs } = partner.state;
-    Object.assign(partner.state, { nowMs: () => nowMs() + aheadMs });
     aheadMs = 5000;
     assert.equal((await slow.rail.query(instruction, context)).outcome, 'unknown');
     aheadMs = 9000;
     assert.equal((await slow.rail.query(instruction, context)).outcome, 'retry');
-    aheadMs = 0;
-    Object.assign(partner.state, { nowMs });
   } finally {
+    Object.assign(partner.state, { nowMs });
     await slow.close();
   }
 });
@@ -200,6 +210,7 @@ test('an answer without the time of the partner is unknown', async () => {
 test('an announced state that no query ever states becomes an exception', async () => {
   const instruction = newInstruction();
   const { reference } = instruction;
+  fixedNowMs = Math.ceil(Date.now() / 1000) * 1000 - 1;
   await subject.rail.send(instruction, context);
   setFaults({ on: 'get', kind: 'claims_accepted' });
   const { length } = subject.readings;
@@ -208,12 +219,13 @@ test('an announced state that no query ever states becomes an exception', async 
   await subject.rail.work?.(context);
   const outcomes = observationsOf(reference).map(({ outcome }) => outcome);
   assert.deepEqual(outcomes, ['accepted']);
-  aheadMs = 61_000;
+  const problems = () => subject.host.problems.filter(({ id }) => id.includes(reference));
+  aheadMs = 59_999;
   await subject.rail.work?.(context);
-  aheadMs = 0;
-  setFaults();
-  const problems = subject.host.problems.filter(({ id }) => id.includes(reference));
-  assert.equal(problems.length, 1);
+  assert.deepEqual(problems(), []);
+  aheadMs = 60_000;
+  await subject.rail.work?.(context);
+  assert.equal(problems().length, 1);
   assert.equal(await subject.host.store.get('announcements', reference), undefined);
 });
 

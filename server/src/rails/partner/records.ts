@@ -19,8 +19,8 @@ const valueSchema = z.object({
   wasPaid: z.literal(true).optional(),
   /** Of the light level: an answer has stated that it was rejected; a query is to confirm it. */
   wasRejected: z.literal(true).optional(),
-  /** Of the light level: since this second the partner's statements contradict each other. */
-  doubtSinceS: z.int().optional(),
+  /** Of the light level: since this moment the partner's statements contradict each other. */
+  doubtSinceMs: z.int().optional(),
 });
 
 const openPayments = (store: RailStore) =>
@@ -98,7 +98,7 @@ export async function markKnown(
 ): Promise<void> {
   await openPayments(store).update(money.reference, (record) => {
     const earlier = record?.state === 'known' ? record.value : undefined;
-    const { doubtSinceS, ...known } = earlier ?? {
+    const { doubtSinceMs, ...known } = earlier ?? {
       ...describeMoney(money),
       body: '',
       inFlightUntilS: 0,
@@ -106,23 +106,23 @@ export async function markKnown(
     const isNews =
       (fact.wasPaid === true && known.wasPaid === undefined) ||
       (fact.wasRejected === true && known.wasRejected === undefined);
-    if (earlier !== undefined && doubtSinceS === undefined && !isNews) return undefined;
+    if (earlier !== undefined && doubtSinceMs === undefined && !isNews) return undefined;
     return { state: 'known', value: { ...known, ...fact } };
   });
 }
 
-/** Returns the second since which the partner contradicts itself: `nowS` when it is new. */
+/** Returns the moment since which the partner contradicts itself: `nowMs` when it is new. */
 export async function markDoubt(
   store: RailStore,
   money: OrderedMoney,
-  nowS: number,
+  nowMs: number,
 ): Promise<number> {
   const { record } = await openPayments(store).update(money.reference, (earlier) => {
-    if (earlier?.value.doubtSinceS !== undefined) return undefined;
+    if (earlier?.value.doubtSinceMs !== undefined) return undefined;
     const value = earlier?.value ?? { ...describeMoney(money), body: '', inFlightUntilS: 0 };
-    return { state: earlier?.state ?? 'known', value: { ...value, doubtSinceS: nowS } };
+    return { state: earlier?.state ?? 'known', value: { ...value, doubtSinceMs: nowMs } };
   });
-  return record?.value.doubtSinceS ?? nowS;
+  return record?.value.doubtSinceMs ?? nowMs;
 }
 
 /** How far the partner's events have been read. */

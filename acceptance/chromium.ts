@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import packedChromium from '@sparticuz/chromium';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -61,6 +62,21 @@ function readVersion(): string {
   const version = /"version": "([\d.]+)"/.exec(text)?.[1];
   if (version === undefined) throw new Error('the package of Chromium has no version');
   return version;
+}
+
+const patienceMs = 15_000;
+
+/**
+ * Waits until an expression holds in the page. `waitForFunction` evaluates the expression in the page itself
+ * from the second time on, which our content security policy forbids; this asks by the browser's own protocol
+ * each time. @throws Error after 15 seconds.
+ */
+export async function waitUntilTrue(page: Page, expression: string): Promise<void> {
+  const untilMs = performance.now() + patienceMs;
+  while (!(await page.evaluate<boolean>(expression))) {
+    if (performance.now() > untilMs) throw new Error(`never true: ${expression}`);
+    await sleep(50);
+  }
 }
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');

@@ -129,6 +129,9 @@ test('the view of the list is in its address', async () => {
   await page.goto(`${service.baseUrl}/console/payouts`);
   await page.getByRole('link', { name: 'Completed' }).first().click();
   await page.waitForURL(/status=COMPLETED/);
+  // The rows of the earlier view stay until those of the new one have come.
+  const others = page.getByRole('row').filter({ hasText: 'Processing' });
+  await others.first().waitFor({ state: 'detached' });
   await settle(page);
   const [, ...rows] = await page.getByRole('row').allInnerTexts();
   assert.ok(rows.length > 0 && rows.every((row) => row.includes('Completed')), rows.join());

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import readCode from 'jsqr';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
+import { waitUntilTrue } from '../chromium.ts';
 import { runCommand } from '../commands.ts';
 import {
   chooseValues,
@@ -270,11 +271,12 @@ test('a camera that opens after the recipient went back is switched off at once'
     };
   }`);
   await page.getByRole('button', { name: 'Open the camera' }).click();
-  await page.waitForFunction('window.answerQuestion !== undefined');
+  await waitUntilTrue(page, 'window.answerQuestion !== undefined');
   await page.goBack();
   await page.evaluate('window.answerQuestion()');
-  await page.waitForFunction(
-    "window.opened?.getTracks().every(({ readyState }) => readyState === 'ended')",
+  await waitUntilTrue(
+    page,
+    "window.opened?.getTracks().every(({ readyState }) => readyState === 'ended') === true",
   );
   assert.equal(await page.locator('video').count(), 0);
   await heading.waitFor();
@@ -293,7 +295,8 @@ test('the camera is switched off while the page is not seen', async () => {
     Object.defineProperty(document, 'visibilityState', { value: 'hidden' });
     document.dispatchEvent(new Event('visibilitychange'));
   }`);
-  await page.waitForFunction(
+  await waitUntilTrue(
+    page,
     "window.opened.getTracks().every(({ readyState }) => readyState === 'ended')",
   );
   await page.getByRole('button', { name: 'Open the camera' }).waitFor();

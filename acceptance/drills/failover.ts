@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { explainViolations } from '../rails-trial/books.ts';
 import { openClock } from '../rails-trial/clock.ts';
 import { checkBooks, gatherEvidence } from '../rails-trial/evidence.ts';
 import { judge } from '../rails-trial/judge.ts';
@@ -71,12 +72,13 @@ async function assertPaidOnce({ service, client, load, url }: Scene): Promise<vo
     funded: fundedUsd,
   });
   const { scores, violations } = judge(evidence);
-  const others = await checkBooks({ books, evidence, api });
+  const all = [...violations, ...(await checkBooks({ books, evidence, api }))];
+  process.stdout.write(await explainViolations(books, all));
   await books.close();
   for (const { committed, paid, held } of scores) {
     say(`${committed} committed, ${paid} paid by the partner's books, ${held} held`);
   }
-  assert.deepEqual([...violations, ...others], []);
+  assert.deepEqual(all, []);
 }
 
 async function main(): Promise<void> {

@@ -85,6 +85,23 @@ export async function countOpen(
   return new Map(rows.map(({ rail, count }) => [rail, count]));
 }
 
+/** By the environment's clock; 0 where a payout is due, or none will be. */
+export async function findSecondsUntilDue(
+  books: Books,
+  accountId: string,
+  leftOut: readonly string[],
+): Promise<number> {
+  const [row] = await books.rows<{ seconds: number | null }>(
+    `select extract(epoch from min(d.due_at) - environment_now())::double precision as seconds
+     from payout_dispatches d
+     join payouts p on p.account_id = d.account_id and p.id = d.payout_id
+     where d.account_id = $1 and d.rail <> all ($2) and d.due_at < 'infinity'
+       and p.status in ('PROCESSING', 'READY_FOR_PICKUP')`,
+    [accountId, leftOut],
+  );
+  return Math.max(row?.seconds ?? 0, 0);
+}
+
 /** Whether something was heard that has not had its effect yet. */
 export async function hasUnheard(books: Books): Promise<boolean> {
   const rows = await books.rows(`select 1 from rail_observations where state = 'waiting' limit 1`);
@@ -101,8 +118,24 @@ export async function endPassLeases(books: Books): Promise<void> {
   );
 }
 
+const explainedMax = 5;
+const payoutPattern = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+
+/** What the service knows of the first payouts that something is wrong with. */
+export async function explainViolations(
+  books: Books,
+  violations: readonly string[],
+): Promise<string> {
+  const ids = new Set(violations.flatMap((text) => payoutPattern.exec(text)?.[0] ?? []));
+  const parts: string[] = [];
+  for (const id of [...ids].slice(0, explainedMax)) {
+    parts.push(`\n${id}: ${await describePayout(books, id)}\n`);
+  }
+  return parts.join('');
+}
+
 /** Everything that the service wrote down about a payout, for a person who looks into it. */
-export async function describePayout(books: Books, payoutId: string): Promise<string> {
+async function describePayout(books: Books, payoutId: string): Promise<string> {
   const [row] = await books.rows<{ text: string }>(
     `select jsonb_pretty(jsonb_build_object(
        'now', environment_now(),

@@ -8,7 +8,7 @@ import { type Books, createRandom, openBooks } from '../reliability-kit.ts';
 import { Api, createAccount, fund } from '../service.ts';
 import { openAdyen } from './adyen.ts';
 import { openAch, openBank } from './bank-files.ts';
-import { describePayout, endPassLeases } from './books.ts';
+import { endPassLeases, explainViolations } from './books.ts';
 import { isLitecoindInstalled, openEthereum, openLitecoin } from './chains.ts';
 import { createCounts, createTargets, type Load, type LoadCounts, runClient } from './client.ts';
 import { openClock } from './clock.ts';
@@ -160,7 +160,7 @@ async function run(setup: Setup): Promise<boolean> {
   const report = { verdict, kills, load: counts, seed, leftOut, seconds, startsMs };
   process.stdout.write(`\n${formatReport(report)}`);
   printLogs(slots);
-  await printEvidence(books, verdict.violations);
+  process.stdout.write(await explainViolations(books, verdict.violations));
   return verdict.violations.length === 0;
 }
 
@@ -193,17 +193,6 @@ function killAll(
       if (service % 10 === 0) say(`${service} kills, ${counts.acknowledged} acknowledged`);
     },
   });
-}
-
-const explainedMax = 5;
-const payoutPattern = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
-
-/** What the service knows of the first payouts that something is wrong with. */
-async function printEvidence(books: Books, violations: readonly string[]): Promise<void> {
-  const ids = violations.flatMap((text) => payoutPattern.exec(text)?.[0] ?? []);
-  for (const id of [...new Set(ids)].slice(0, explainedMax)) {
-    process.stdout.write(`\n${id}: ${await describePayout(books, id)}\n`);
-  }
 }
 
 /** What the service complained about, by message. */

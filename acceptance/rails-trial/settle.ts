@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Books } from '../reliability-kit.ts';
 import { daySeconds } from '../service.ts';
-import { countOpen, hasUnheard } from './books.ts';
+import { countOpen, findSecondsUntilDue, hasUnheard } from './books.ts';
 import type { TrialClock } from './clock.ts';
 import type { Counterpart } from './counterpart.ts';
 
@@ -19,6 +19,8 @@ export type Settling = {
 const slowRails: ReadonlySet<string> = new Set(['bank_us', 'sandbox']);
 /** A minute, by which what is not clear is asked again. */
 const stepSeconds = 61;
+/** The longest step towards the next try of a payout: waits double with each try in vain. */
+const stepSecondsMax = 3_600;
 const roundMs = 1500;
 /** So many rounds without a change, and nothing will change in minutes any more. */
 const stillRoundsMax = 40;
@@ -30,7 +32,6 @@ const clockPatienceMs = 120_000;
 
 export async function settle(settling: Settling): Promise<void> {
   const { counterparts, say } = settling;
-  for (const counterpart of counterparts) await counterpart.holdBack?.();
   await settleMinutes(settling);
   say(`settling: days (open: ${await describeOpen(settling)})`);
   await moveDays(settling, { isShort: false });
@@ -41,9 +42,13 @@ export async function settle(settling: Settling): Promise<void> {
   await waitUntilStill(settling);
 }
 
-/** Ends when no payout of a fast rail is open. The clock moves only when nothing happens without it, so that no quote runs out for its haste. */
+/**
+ * Ends when no payout of a fast rail is open, without faults of the counterparts from now on. The clock
+ * moves only when nothing happens without it, so that no quote runs out for its haste.
+ */
 export async function settleMinutes(settling: Settling): Promise<void> {
-  const { books, accountId, clock } = settling;
+  const { books, accountId, clock, counterparts } = settling;
+  for (const counterpart of counterparts) await counterpart.holdBack?.();
   let before = '';
   let stillRounds = 0;
   for (let round = 0; round < roundsMax && stillRounds < stillRoundsMax; round += 1) {
@@ -55,9 +60,15 @@ export async function settleMinutes(settling: Settling): Promise<void> {
     const now = JSON.stringify(moving);
     stillRounds = now === before ? stillRounds + 1 : 0;
     before = now;
-    if (stillRounds % 2 === 1) await clock.advance(stepSeconds, clockPatienceMs);
+    if (stillRounds % 2 === 1) await clock.advance(await findStep(settling), clockPatienceMs);
     if (round % 10 === 9) settling.say(`settling: minutes (open: ${await describeOpen(settling)})`);
   }
+}
+
+/** Seconds to the next try of a payout of a fast rail, within bounds. */
+async function findStep({ books, accountId }: Settling): Promise<number> {
+  const seconds = await findSecondsUntilDue(books, accountId, [...slowRails]);
+  return Math.min(Math.max(Math.ceil(seconds) + 1, stepSeconds), stepSecondsMax);
 }
 
 /** `isShort`: only as many as it takes until nothing is on its way. */

@@ -46,9 +46,12 @@ async function findFreePort(): Promise<number> {
   return address.port;
 }
 
+/** Lighthouse did not get its figures, as when the browser began the recording too late. */
+export class VisitFault extends Error {}
+
 type Wanted = { url: string; port: number; cookie: string; isPhone: boolean };
 
-/** One cold visit, with Lighthouse's own slow-down of processor and network. @throws Error */
+/** One cold visit, with Lighthouse's own slow-down of processor and network. @throws VisitFault */
 export async function visitPage({ url, port, cookie, isPhone }: Wanted): Promise<Visit> {
   const result = await lighthouse(
     url,
@@ -62,8 +65,10 @@ export async function visitPage({ url, port, cookie, isPhone }: Wanted): Promise
     isPhone ? undefined : desktop,
   );
   const report = result?.lhr;
-  if (report === undefined) throw new Error(`${url}: no report`);
-  if (report.runtimeError !== undefined) throw new Error(`${url}: ${report.runtimeError.message}`);
+  if (report === undefined) throw new VisitFault(`${url}: no report`);
+  if (report.runtimeError !== undefined) {
+    throw new VisitFault(`${url}: ${report.runtimeError.message}`);
+  }
   const read = (id: string): number => report.audits[id]?.numericValue ?? Number.NaN;
   const score = (category: Category): number =>
     Math.round((report.categories[category]?.score ?? 0) * 100);

@@ -115,6 +115,7 @@ test('payouts are listed by user, delivery type, country, time and metadata', as
   assert.deepEqual(await find(`from=${today}T00:00:00Z&country=MEX`), [first]);
   for (const [query, names] of [
     ['from=yesterday&to=2026-02-30', ['from', 'to']],
+    ['from=2026-01-01T24:00:00&to=2026-01-01T23:60:00', ['from', 'to']],
     ['from=2026-01-02&to=2026-01-01', ['to']],
     ['status=HELD&delivery_type=PIGEON&country=XX', ['status', 'delivery_type', 'country']],
     ['client_transfer_id=', ['client_transfer_id']],

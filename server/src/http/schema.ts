@@ -145,15 +145,15 @@ export const dateQuery = z
   .optional()
   .meta({ jsonSchema: { type: 'string', format: 'date' } });
 
-const momentPattern = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}:\d{2}Z?)?$/;
+/** Hour 24, which `Date.parse` takes for the next day's midnight, is none. */
+const momentPattern = /^(\d{4}-\d{2}-\d{2})(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ?)?$/;
 
 /** A date or a time to the second in the query, UTC. */
 export const momentQuery = z
   .string()
-  .refine(
-    (text) => isRealDate(momentPattern.exec(text)?.[1] ?? '') && !Number.isNaN(readMoment(text)),
-    { error: 'must be a date YYYY-MM-DD or a time YYYY-MM-DDThh:mm:ss in UTC' },
-  )
+  .refine((text) => isRealDate(momentPattern.exec(text)?.[1] ?? ''), {
+    error: 'must be a date YYYY-MM-DD or a time YYYY-MM-DDThh:mm:ss in UTC',
+  })
   .optional()
   .meta({ jsonSchema: { type: 'string', pattern: momentPattern.source } });
 

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Database } from '../db/postgres/pool.ts';
 import { type Checkpoint, type LinkRecord, readPublicKey } from './chain.ts';
@@ -16,7 +16,7 @@ type ExportLine =
   | { type: 'link'; link: LinkRecord }
   | { type: 'end'; links: number };
 
-/** @throws Error where the file exists. */
+/** Leaves no file behind when it fails. @throws Error where the file exists. */
 export function exportChains(db: Database, path: string): Promise<{ links: number }> {
   return readChains(db, async ({ checkpoints, links }) => {
     const file = await open(path, 'wx', 0o600);
@@ -31,6 +31,9 @@ export function exportChains(db: Database, path: string): Promise<{ links: numbe
       await write({ type: 'end', links: count });
       await file.sync();
       return { links: count };
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
     } finally {
       await file.close();
     }

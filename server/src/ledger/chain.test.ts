@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { readPublicKey } from './chain.ts';
 import { exportChains, verifyExport } from './chain-export.ts';
 import { verifyChains } from './chain-source.ts';
@@ -187,6 +188,27 @@ describe('an export of the chains', () => {
     );
     writeFileSync(changed, text.split('\n').slice(0, -3).join('\n'));
     await assert.rejects(verifyExport(changed, trust), /cut off/);
+  });
+
+  it('leaves no file behind when it fails half-way', async () => {
+    const path = join(folder, 'export.jsonl');
+    const failing: Database = {
+      ...money.db,
+      systemTransaction: (work) =>
+        money.db.systemTransaction((session) =>
+          work({
+            query: (statement, values) =>
+              statement.text.includes('ledger_links')
+                ? Promise.reject(new Error('the connection is gone'))
+                : session.query(statement, values),
+          }),
+        ),
+    };
+    await assert.rejects(exportChains(failing, path), /the connection is gone/);
+    assert.equal(existsSync(path), false);
+    await exportChains(money.db, path);
+    await assert.rejects(exportChains(money.db, path), { code: 'EEXIST' });
+    assert.ok(existsSync(path), 'an earlier export is kept');
   });
 });
 

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { readBounded } from '../core/bounded-body.ts';
 
 export type SourceText = { ok: true; text: string } | { ok: false; fault: string };
 
@@ -82,7 +83,9 @@ async function readAddress(
       await answer.body?.cancel();
       throw new Error(`HTTP status ${answer.status}`);
     }
-    return await readBody(answer, options.bytesMax);
+    const body = await readBounded(answer, options.bytesMax);
+    if (body === undefined) throw new Error(`larger than ${options.bytesMax} bytes`);
+    return body;
   }
   throw new Error(`more than ${redirectsMax} redirects`);
 }
@@ -110,17 +113,4 @@ function resolveRedirect(from: URL, target: string, rule: ReadOptions['redirects
   }
   if (rule === 'any_https') return next;
   throw new Error(`redirect to another host (${next.host}): configure that address instead`);
-}
-
-/** Counts the bytes, because the declared length may be wrong. */
-async function readBody(answer: Response, bytesMax: number): Promise<Uint8Array> {
-  if (answer.body === null) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of answer.body as ReadableStream<Uint8Array>) {
-    length += chunk.byteLength;
-    if (length > bytesMax) throw new Error(`larger than ${bytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

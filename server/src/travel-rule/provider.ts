@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { readBounded } from '../core/bounded-body.ts';
 import type { Ivms101 } from './ivms101.ts';
 
 /**
@@ -70,8 +71,10 @@ export function createTravelRuleProvider(options: {
           redirect: 'error',
           signal: AbortSignal.timeout(callMsMax),
         });
-        text = await readBounded(response);
+        const raw = await readBounded(response, answerBytesMax);
+        if (raw === undefined) throw new TravelRuleProviderError('the answer is too long');
         if (!response.ok) throw new TravelRuleProviderError(`${name} answered ${response.status}`);
+        text = raw.toString();
       } catch (cause) {
         if (cause instanceof TravelRuleProviderError) throw cause;
         throw new TravelRuleProviderError(`${name} gave no answer`, { cause });
@@ -101,16 +104,4 @@ function parseAnswer(text: string): z.output<typeof answerSchema> | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const body: AsyncIterable<Uint8Array> | null = response.body;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > answerBytesMax) throw new TravelRuleProviderError('the answer is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }

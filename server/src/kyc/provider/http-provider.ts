@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readBounded } from '../../core/bounded-body.ts';
 import {
   type IdentityCase,
   type IdentityProvider,
@@ -40,9 +41,10 @@ export function createHttpProvider({ url, token, fetch }: HttpProviderOptions): 
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(callMsMax)]),
       });
-      const text = await readBounded(response);
+      const raw = await readBounded(response, answerBytesMax);
+      if (raw === undefined) throw new ProviderError('the answer is too long');
       if (!response.ok) throw new ProviderError(`${name} answered ${response.status}`);
-      return JSON.parse(text);
+      return JSON.parse(raw.toString());
     } catch (cause) {
       if (cause instanceof ProviderError) throw cause;
       throw new ProviderError(`${name} gave no answer`, { cause });
@@ -75,18 +77,6 @@ function parseAnswer<Schema extends z.ZodType>(
   // The fault would quote the answer, which is about a person.
   if (!success) throw new ProviderError(`${name} gave an answer of another form`);
   return data;
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const body: AsyncIterable<Uint8Array> | null = response.body;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > answerBytesMax) throw new ProviderError('the answer is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function writeCase(identity: IdentityCase) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readBounded } from '../../core/bounded-body.ts';
 import { findCountry } from '../../core/country.ts';
 import type { CallContext, PayeeAnswer, RailHost, RecipientDraft } from '../contract/contract.ts';
 import { readAccount } from './account.ts';
@@ -73,19 +74,8 @@ async function ask(
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(callMsMax)]),
   });
-  const text = await readBounded(response);
+  const raw = await readBounded(response, answerBytesMax);
+  if (raw === undefined) throw new Error('the answer is too long');
   if (!response.ok) throw new Error(`status ${response.status}`);
-  return answerSchema.parse(JSON.parse(text));
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const body: AsyncIterable<Uint8Array> | null = response.body;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > answerBytesMax) throw new Error('the answer is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  return answerSchema.parse(JSON.parse(raw.toString()));
 }

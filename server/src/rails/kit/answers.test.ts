@@ -46,12 +46,12 @@ test('only failures to connect to every address are certain to have sent nothing
   assert.ok(!isBeforeConnection('ECONNREFUSED'));
 });
 
-test('a body without end is cut off, and is no JSON then', async () => {
+test('a body without end is given up, and is no JSON then', async () => {
   const endless = new ReadableStream({
     pull: (controller) => controller.enqueue(new TextEncoder().encode('[1,')),
   });
   const text = await readText(new Response(endless), 10);
-  assert.equal(text, '[1,[1,[1,');
+  assert.equal(text, '');
   assert.equal(parseJson(text), undefined);
   assert.equal(await readText(new Response(null), 10), '');
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readBounded } from '../../core/bounded-body.ts';
 import { type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { isBeforeConnection, readRetryAfter } from '../kit/answers.ts';
@@ -58,7 +59,7 @@ export type ExchangeResult =
 export type Exchange = (partnerRequest: PartnerRequest) => Promise<ExchangeResult>;
 
 /** A page of events is the longest. */
-const answerBytesMax = 4 * 1024 * 1024;
+export const answerBytesMax = 4 * 1024 * 1024;
 
 export function createExchange(options: ExchangeOptions): Exchange {
   return async (partnerRequest) => {
@@ -74,7 +75,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
         signal,
         ...(partnerRequest.body === '' ? {} : { body: partnerRequest.body }),
       });
-      raw = await readBytes(response);
+      raw = await readBounded(response, answerBytesMax);
     } catch (error) {
       if (isBeforeConnection(error)) return { kind: 'not_sent' };
       return { kind: 'unclear', reason: 'no_answer', detail: 'no complete answer came' };
@@ -109,18 +110,6 @@ async function signRequest(
     { createdS, expiresS, nonce },
   );
   return { method, url, headers: signed, nonce };
-}
-
-export async function readBytes(response: Response): Promise<Buffer | undefined> {
-  if (response.body === null) return Buffer.alloc(0);
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of response.body as ReadableStream<Uint8Array>) {
-    length += part.length;
-    if (length > answerBytesMax) return undefined;
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
 
 function readAnswer(

@@ -1,6 +1,7 @@
+import { readBounded } from '../../core/bounded-body.ts';
 import { parseExactBytes } from '../../core/exact-json.ts';
 import { isBeforeConnection, readRetryAfter } from '../kit/answers.ts';
-import { type Exchange, type ExchangeOptions, notUnderstood, readBytes } from './exchange.ts';
+import { answerBytesMax, type Exchange, type ExchangeOptions, notUnderstood } from './exchange.ts';
 import { authorize, expiresHeader, type LightKey, timeHeader } from './light-authentication.ts';
 
 /** One request of the light level and its unsigned answer. */
@@ -36,7 +37,7 @@ export function createLightExchange(options: LightExchangeOptions): Exchange {
     let raw: Buffer | undefined;
     try {
       response = await options.fetch(url, { ...sent, ...(body === '' ? {} : { body }) });
-      raw = await readBytes(response);
+      raw = await readBounded(response, answerBytesMax);
     } catch (error) {
       if (isBeforeConnection(error)) return { kind: 'not_sent' };
       return { kind: 'unclear', reason: 'no_answer', detail: 'no complete answer came' };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readBounded } from '../../core/bounded-body.ts';
 
 /**
  * The port for a screening service that gives a second opinion. JSON over HTTP
@@ -73,7 +74,11 @@ export function createScreeningService(options: {
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit;
     try {
       const response = await options.fetch(url, { ...init, redirect: 'error', signal });
-      return { status: response.status, text: await readText(response, name) };
+      const raw = await readBounded(response, answerBytesMax);
+      if (raw === undefined) {
+        throw new ScreeningServiceError(`${name} gave an answer over ${answerBytesMax} bytes`);
+      }
+      return { status: response.status, text: raw.toString() };
     } catch (cause) {
       if (cause instanceof ScreeningServiceError) throw cause;
       throw new ScreeningServiceError(`${name} gave no answer`, { cause });
@@ -106,18 +111,4 @@ function parseAnswer(text: string): OpinionAnswer | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function readText(response: Response, name: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const body: AsyncIterable<Uint8Array> | null = response.body;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > answerBytesMax) {
-      throw new ScreeningServiceError(`${name} gave an answer over ${answerBytesMax} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }

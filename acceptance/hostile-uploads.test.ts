@@ -172,11 +172,16 @@ test('disconnected uploads free their slots', async () => {
     await sleep(round % 4);
     for (const { socket } of idles) socket.destroy();
   }
-  // The service hears of the end of a connection after its client.
-  await waitUntil(async () => (await api.post(`/user/${userToken}/kyc/id`, [])).status !== 503);
-  await waitUntil(async () => (await api.post(link, [])).status !== 503);
-  await assertTakesImages(api);
-  assertProblem(await api.post(link, []), 400);
+  for (const path of [`/user/${userToken}/kyc/id`, link]) {
+    // The service may read a request long after its client has gone, and takes its slot once more.
+    let admitted = 0;
+    await waitUntil(async () => {
+      const { status } = await api.post(path, []);
+      admitted = status === 400 ? admitted + 1 : 0;
+      return admitted === 20;
+    });
+    assert.equal(admitted, 20, path);
+  }
 });
 
 test('idle uploads of one tenant do not block other tenants or kinds of upload', async () => {

@@ -82,6 +82,7 @@ test('under random failures every payment is made once', async () => {
       const height = await node.call<number>('getblockcount');
       await node.call('invalidateblock', [await node.call('getblockhash', [height - depth + 1])]);
       await node.mineEmpty(depth + 1);
+      await node.resendFunds();
     },
     () => (chance(3) === 0 ? spendElsewhere() : node.mine(1)),
     async () => {

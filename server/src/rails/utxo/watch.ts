@@ -183,7 +183,11 @@ async function handleDisplaced(
   const spender = await findConflictingSpender(context, set, anchors);
   const fields = { set: set.key, txid: getNewest(set).txid };
   if (spender === undefined) {
-    context.note('error', 'the coins of a transaction are spent by an unknown transaction', fields);
+    context.note(
+      'error',
+      'the coins of a transaction are missing, and nothing known spends them',
+      fields,
+    );
     return;
   }
   const { txid, depth, paysTheSame } = spender;

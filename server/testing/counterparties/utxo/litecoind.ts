@@ -28,6 +28,11 @@ export type TestNode = {
   call<T = string>(method: string, params?: readonly unknown[], wallet?: string): Promise<T>;
   /** Sends one output for each amount (decimal text) to an address; not mined. */
   fund(address: string, amounts: readonly string[]): Promise<string>;
+  /**
+   * Sends again what the miner has sent and a reorganization has removed, as wallets do. The node
+   * drops it if the reward that it spends is immature at the lower height.
+   */
+  resendFunds(): Promise<void>;
   /** Mines blocks with all transactions of the mempool. */
   mine(count: number): Promise<void>;
   /** Mines blocks without transactions. */
@@ -52,6 +57,8 @@ process.once('exit', () => {
 });
 
 const minerWallet = 'miner';
+
+type Funding = { txid: string; confirmations: number; category: string; time: number };
 
 export async function startLitecoind(options: { isReplacing?: boolean } = {}): Promise<TestNode> {
   const folder = await mkdtemp(join(tmpdir(), 'outlay-litecoind-'));
@@ -94,6 +101,20 @@ export async function startLitecoind(options: { isReplacing?: boolean } = {}): P
       for (const amount of amounts)
         txid = await call('sendtoaddress', [address, amount], minerWallet);
       return txid;
+    },
+    resendFunds: async () => {
+      const { transactions } = await call<{ transactions: Funding[] }>(
+        'listsinceblock',
+        [],
+        minerWallet,
+      );
+      const removed = transactions.filter(
+        ({ confirmations, category }) => confirmations === 0 && category === 'send',
+      );
+      for (const { txid } of removed.toSorted((left, right) => left.time - right.time)) {
+        const { hex } = await call<{ hex: string }>('gettransaction', [txid], minerWallet);
+        await call('sendrawtransaction', [hex]);
+      }
     },
     mine: async (count) => {
       await call('generatetoaddress', [count, await newAddress()]);

@@ -52,24 +52,35 @@ const selectQuoteContexts = defineQuery({
   },
 });
 
+const createdColumns = {
+  id: column.uuid,
+  attr_set_id: nullable(column.uuid),
+  attr_version: nullable(column.integer),
+  created_at: column.instant,
+  expires_at: column.instant,
+  sealed: payoutColumns.sealed,
+  data_key: payoutColumns.data_key,
+  is_refused: column.boolean,
+};
+
+const newPayouts = `
+  row($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+    $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)::new_payouts`;
+
 const create = defineQuery({
   name: 'create_payouts',
   text: `
     select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key, is_refused
-    from create_payouts(
-      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34
-    )`,
-  columns: {
-    id: column.uuid,
-    attr_set_id: nullable(column.uuid),
-    attr_version: nullable(column.integer),
-    created_at: column.instant,
-    expires_at: column.instant,
-    sealed: payoutColumns.sealed,
-    data_key: payoutColumns.data_key,
-    is_refused: column.boolean,
-  },
+    from create_payouts(${newPayouts}, $34)`,
+  columns: createdColumns,
+});
+
+const createOwn = defineQuery({
+  name: 'create_own_payouts',
+  text: `
+    select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key, is_refused
+    from create_own_payouts(${newPayouts})`,
+  columns: createdColumns,
 });
 
 export type QuoteContextRow = Omit<RowOf<typeof selectQuoteContexts.columns>, 'ordinal'>;
@@ -140,7 +151,7 @@ export type NewPayout = {
 export const quoteRefused = Symbol('the account has too many open quotes');
 
 /**
- * Stores quotes in one transaction and returns their rows in the order of the quotes; undefined for
+ * Stores quotes in one transaction, as the service, and returns their rows in the order of the quotes; undefined for
  * those whose account another transaction has, where it may not wait.
  */
 export async function insertPayouts(
@@ -148,6 +159,12 @@ export async function insertPayouts(
   payouts: readonly NewPayout[],
   mayWait: boolean,
 ): Promise<(PayoutRow | typeof quoteRefused | undefined)[]> {
+  const rows = await many(session, create, [...describeNew(payouts), mayWait]);
+  return placeCreated(payouts, rows);
+}
+
+/** In the order of the fields of `new_payouts`. */
+function describeNew(payouts: readonly NewPayout[]): unknown[] {
   const list = <T>(read: (payout: NewPayout) => T): T[] => payouts.map(read);
   const text = (read: (payout: NewPayout) => string): string => textArray(payouts.map(read));
   const plain = (read: (payout: NewPayout) => string | bigint | number | boolean | null): string =>
@@ -155,7 +172,7 @@ export async function insertPayouts(
   const entries = payouts.flatMap(({ accountId, id, metadataHashes }) =>
     metadataHashes.map((hash) => ({ accountId, id, hash })),
   );
-  const rows = await many(session, create, [
+  return [
     plain((payout) => payout.accountId),
     plain((payout) => payout.id),
     plain((payout) => payout.userId),
@@ -189,8 +206,13 @@ export async function insertPayouts(
     plainArray(entries.map(({ accountId }) => accountId)),
     plainArray(entries.map(({ id }) => id)),
     entries.map(({ hash }) => hash),
-    mayWait,
-  ]);
+  ];
+}
+
+function placeCreated(
+  payouts: readonly NewPayout[],
+  rows: readonly RowOf<typeof createdColumns>[],
+): (PayoutRow | typeof quoteRefused | undefined)[] {
   const decided = new Map(rows.map((row) => [row.id, row]));
   return payouts.map((payout) => {
     const row = decided.get(payout.id);
@@ -201,7 +223,7 @@ export async function insertPayouts(
 
 function describeQuoted(
   payout: NewPayout,
-  { is_refused: _isRefused, ...decided }: RowOf<typeof create.columns>,
+  { is_refused: _isRefused, ...decided }: RowOf<typeof createdColumns>,
 ): PayoutRow {
   return {
     ...decided,
@@ -242,12 +264,13 @@ function describeQuoted(
 }
 
 /**
- * Stores a quote, in two statements where it is scheduled.
+ * Stores a quote of a client's own connection, in two statements where it is scheduled.
  *
  * @throws AppError open_quotes_exceeded.
  */
 export async function insertPayout(session: Session, payout: NewPayout): Promise<PayoutRow> {
-  const [row] = await insertPayouts(session, [payout], true);
+  const created = await many(session, createOwn, describeNew([payout]));
+  const [row] = placeCreated([payout], created);
   assert(row !== undefined, 'a payout that may wait for its account is stored');
   if (row === quoteRefused) throw await refuseQuote(session, payout);
   const { schedule } = payout;

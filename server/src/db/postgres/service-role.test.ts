@@ -82,3 +82,37 @@ it('every table of accounts is under row-level security, for its owner too', asy
       and not c.relispartition and c.relrowsecurity and not c.relforcerowsecurity`);
   assert.deepEqual(open, []);
 });
+
+describe("functions with the owner's rights", () => {
+  it('are those that clients may call, triggers, and upkeep that only an owner may do', async () => {
+    const rows = await money.rows<{ name: string }>(`
+      select proname as name from pg_proc
+      where pronamespace = 'public'::regnamespace and prosecdef
+        and prorettype <> 'trigger'::regtype
+        and not has_function_privilege('outlay_tenant', oid, 'execute')
+      order by proname`);
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      [
+        'analyze_new_tables',
+        'analyze_screening',
+        // This one and two more lock an append-only table, which takes the right to change it.
+        'close_reconciliation',
+        'drop_month',
+        'import_bank_file',
+        'open_months',
+        'record_matches',
+      ],
+    );
+  });
+
+  // Their statements would be planned again whenever a lane goes from one role to the other.
+  it('are not called by groups of commands', async () => {
+    const rows = await money.rows<{ name: string }>(`
+      select proname as name from pg_proc
+      where pronamespace = 'public'::regnamespace and prosecdef and proname = any (array[
+        'create_payouts', 'commit_payouts', 'commit_batch_rows', 'apply_observations',
+        'claim_dispatches'])`);
+    assert.deepEqual(rows, []);
+  });
+});

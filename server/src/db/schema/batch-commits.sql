@@ -206,7 +206,7 @@ $$;
 create function commit_batch_rows(
   p_account uuid, p_batch uuid, p_fence bigint, p_count integer
 ) returns integer
-  language plpgsql security definer set search_path = public, pg_temp
+  language plpgsql
   set plan_cache_mode = force_generic_plan
   set jit = off
   as $$

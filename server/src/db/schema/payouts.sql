@@ -331,23 +331,25 @@ create function open_quote_end(p_created_at timestamptz, p_expires_at timestampt
     then date_bin('30 seconds', p_expires_at, 'epoch') + interval '30 seconds'
     else date_bin('30 minutes', p_expires_at, 'epoch') + interval '30 minutes' end;
 
--- Stores quotes, indexes their metadata and writes their events. The arrays are parallel, but for the
--- three of metadata entries. `is_refused`: the account has too many open quotes, and nothing was stored.
-create function create_payouts(
-  p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
-  p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],
-  p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[],
-  p_rates text[], p_mid_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[],
-  p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[],
-  p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[],
-  p_metadata text[], p_lock_seconds integer[], p_availabilities timestamptz[],
-  p_runs timestamptz[], p_usd_amounts bigint[], p_makers uuid[], p_provider_prices text[],
-  p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean
-) returns table (
+-- Quotes to store, as parallel arrays; the entries of their metadata index are three more.
+create type new_payouts as (
+  accounts uuid[], ids uuid[], users uuid[], transfer_ids text[], source_tokens uuid[],
+  source_currencies text[], source_amounts bigint[], fees bigint[], destination_tokens uuid[],
+  destination_currencies text[], destination_amounts bigint[], rates text[], mid_rates text[],
+  rounding_nanos bigint[], rails text[], payer_keys text[], payer_names text[], sets uuid[],
+  delivery_types text[], countries text[], needs_attributes boolean[], needs_verification boolean[],
+  notify_users boolean[], metadata text[], lock_seconds integer[], availabilities timestamptz[],
+  runs timestamptz[], usd_amounts bigint[], makers uuid[], provider_prices text[],
+  entry_accounts uuid[], entry_ids uuid[], entry_hashes bytea[]
+);
+
+-- Stores quotes, indexes their metadata and writes their events. `is_refused`: the account has too many
+-- open quotes, and nothing was stored.
+create function create_payouts(p_new new_payouts, p_may_wait boolean) returns table (
   id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
   sealed bytea, data_key bytea, is_refused boolean
 )
-  language plpgsql security definer set search_path = public, pg_temp
+  language plpgsql
   set plan_cache_mode = force_generic_plan
   set jit = off
   as $$
@@ -355,18 +357,19 @@ create function create_payouts(
 declare
   v_judged record;
 begin
-  perform require_own_account(account_id) from unnest(p_accounts) a (account_id);
-  v_judged := admit_quotes(p_accounts, p_ids, p_usd_amounts, p_lock_seconds, p_runs, p_may_wait);
+  v_judged := admit_quotes(p_new.accounts, p_new.ids, p_new.usd_amounts,
+    p_new.lock_seconds, p_new.runs, p_may_wait);
   return query
   with request as materialized (
     select r.*, v_judged.at, u.data_key, pinned.set_id as attr_set_id, pinned.version as attr_version,
       r.id in (select unnest(v_judged.refused)) as is_refused
-    from unnest(p_accounts, p_ids, p_users, p_transfer_ids, p_source_tokens, p_source_currencies,
-      p_source_amounts, p_fees, p_destination_tokens, p_destination_currencies,
-      p_destination_amounts, p_rates, p_mid_rates, p_rounding_nanos, p_rails, p_payer_keys,
-      p_payer_names, p_sets, p_delivery_types, p_countries, p_needs_attributes,
-      p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities, p_runs,
-      p_usd_amounts, p_makers, p_provider_prices)
+    from unnest(p_new.accounts, p_new.ids, p_new.users, p_new.transfer_ids, p_new.source_tokens,
+      p_new.source_currencies, p_new.source_amounts, p_new.fees, p_new.destination_tokens,
+      p_new.destination_currencies, p_new.destination_amounts, p_new.rates, p_new.mid_rates,
+      p_new.rounding_nanos, p_new.rails, p_new.payer_keys, p_new.payer_names, p_new.sets,
+      p_new.delivery_types, p_new.countries, p_new.needs_attributes, p_new.needs_verification,
+      p_new.notify_users, p_new.metadata, p_new.lock_seconds, p_new.availabilities, p_new.runs,
+      p_new.usd_amounts, p_new.makers, p_new.provider_prices)
       as r (account_id, id, user_id, client_transfer_id, source_token, source_currency,
         source_amount, fee, destination_token, destination_currency, destination_amount,
         exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type,
@@ -393,7 +396,8 @@ begin
   ), new_metadata as (
     insert into payout_metadata (account_id, entry_hash, payout_id)
     select distinct account_id, hash, payout_id
-    from unnest(p_entry_accounts, p_entry_ids, p_entry_hashes) e (account_id, payout_id, hash)
+    from unnest(p_new.entry_accounts, p_new.entry_ids, p_new.entry_hashes)
+      e (account_id, payout_id, hash)
     where payout_id in (select unnest(v_judged.admitted))
   )
   select r.id, r.attr_set_id, r.attr_version, r.at,
@@ -403,4 +407,16 @@ begin
     on v.account_id = r.account_id and v.set_id = r.attr_set_id and v.version = r.attr_version;
 end
 $$;
-grant execute on function create_payouts to outlay_tenant;
+-- The same for a client's own connection. Groups do not use it: statements inside a function with the
+-- owner's rights are planned again whenever the connection goes from one role to the other.
+create function create_own_payouts(p_new new_payouts) returns table (
+  id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
+  sealed bytea, data_key bytea, is_refused boolean
+)
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform require_own_account(account_id) from unnest(p_new.accounts) a (account_id);
+  return query select * from create_payouts(p_new, true);
+end
+$$;
+grant execute on function create_own_payouts to outlay_tenant;

@@ -108,12 +108,8 @@ const wrongBalances = defineQuery({
   name: 'select_wrong_balances',
   answerMsMax: proofMsMax,
   text: `
-    with moved as (
-      select account_id, currency, to_name as name, amount from ledger_transfers
-      union all
-      select account_id, currency, from_name, -amount from ledger_transfers
-    ), summed as (
-      select account_id, currency, name, sum(amount) as total from moved group by 1, 2, 3
+    with summed as (
+      select account_id, currency, name, sum(amount) as total from ledger_sides group by 1, 2, 3
     )
     select coalesce(l.account_id, s.account_id) as account_id,
       coalesce(l.currency, s.currency) as currency, coalesce(l.name, s.name) as name,
@@ -182,12 +178,11 @@ const wrongPayouts = defineQuery({
     union all
     -- No balance may remain at a rail that the payout has left.
     select p.account_id, p.id, p.status from (
-      select account_id, payout_id, side.name, sum(side.amount) as amount
-      from ledger_transfers t
-      cross join lateral (values (to_name, t.amount), (from_name, -t.amount)) side (name, amount)
+      select account_id, payout_id, name, sum(amount) as amount
+      from ledger_sides
       where payout_id is not null and kind not in ('charge', 'excess', 'write_off', 'write_back')
-        and side.name ~ '^(in_transit|settlement):'
-      group by account_id, payout_id, side.name
+        and name ~ '^(in_transit|settlement):'
+      group by account_id, payout_id, name
     ) misplaced
     join payouts p on p.account_id = misplaced.account_id and p.id = misplaced.payout_id
     where misplaced.amount <> 0

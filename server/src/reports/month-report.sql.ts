@@ -56,16 +56,12 @@ const movements = defineQuery({
   name: 'report_month_movements',
   answerMsMax: reportMsMax,
   text: `
-    with sides as (
-      select t.account_id, t.currency, side.name, side.amount, t.created_at
-      from ledger_transfers t
-      cross join lateral (values (t.from_name, -t.amount), (t.to_name, t.amount))
-        side (name, amount)
-      where t.created_at < $2 and ($3::uuid is null or t.account_id = $3)
-    ), balances as (
+    with balances as (
       select account_id, currency, name,
         coalesce(sum(amount) filter (where created_at < $1), 0) as opening, sum(amount) as closing
-      from sides group by 1, 2, 3
+      from ledger_sides
+      where created_at < $2 and ($3::uuid is null or account_id = $3)
+      group by 1, 2, 3
     ), moved as (
       select l.account_id, t.currency, side.name, sum(side.amount) as amount
       from (${linesText}) l

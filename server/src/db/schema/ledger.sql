@@ -137,11 +137,12 @@ begin
       sum(destination_amount)::bigint as destination_amount
     from written group by account_id, kind, source_currency, destination_currency, rail
   ), moved as (
-    select p.account_id, l.currency, side.name, side.amount, p.at
+    select p.account_id, l.currency, side.sign * l.amount as amount, p.at,
+      case side.sign when -1 then l.from_name else l.to_name end as name
     from posted p
     cross join lateral journal_lines(p.kind, p.source_currency, p.source_amount, p.fee,
       p.destination_currency, p.destination_amount, p.rail) l
-    cross join lateral (values (l.from_name, -l.amount), (l.to_name, l.amount)) side (name, amount)
+    cross join (values (-1), (1)) side (sign)
   ), summed as materialized (
     select account_id, currency, name, sum(amount)::bigint as amount, max(at) as at
     from moved group by account_id, currency, name
@@ -176,6 +177,13 @@ from ledger_journals j
 cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
   j.destination_currency, j.destination_amount, j.rail) l;
 grant select on ledger_transfers to outlay_tenant;
+
+-- Both sides of each transfer: what it takes from one ledger account (negative) and adds to another.
+create view ledger_sides with (security_invoker = true) as
+select t.account_id, t.currency, case side.sign when -1 then t.from_name else t.to_name end as name,
+  side.sign * t.amount as amount, t.kind, t.payout_id, t.created_at
+from ledger_transfers t
+cross join (values (-1), (1)) side (sign);
 
 -- Statements are read in the order of journal ids. An id is therefore made while the account's row
 -- is locked: the time in microseconds, the place in the transaction, and random digits (UUID

@@ -64,14 +64,15 @@ create trigger never_removed before delete or truncate on attempts
 -- in the layout of a UUID of version 5, which every rail can carry.
 create function payment_reference(p_account uuid, p_client_transfer_id text, p_try integer)
   returns text
-  language sql immutable parallel safe
-  return (
-    select substr(h, 1, 12) || '5' || substr(h, 14, 3)
-      || substr('89ab', 1 + (get_byte(decode('0' || substr(h, 17, 1), 'hex'), 0) & 3), 1)
-      || substr(h, 18, 15)
-    from (select encode(sha256(convert_to(
-      p_account::text || '/' || p_try || '/' || p_client_transfer_id, 'UTF8')), 'hex') as h) d
-  );
+  language plpgsql immutable parallel safe as $$
+declare
+  v_hash constant bytea := substring(sha256(convert_to(
+    p_account::text || '/' || p_try || '/' || p_client_transfer_id, 'UTF8')) for 16);
+begin
+  return encode(set_byte(set_byte(v_hash,
+    6, get_byte(v_hash, 6) & 15 | 80), 8, get_byte(v_hash, 8) & 63 | 128), 'hex');
+end
+$$;
 
 -- Locks due dispatches of a rail that no claim holds and no other process is claiming. In random order
 -- they are any of the 500 oldest, so that references that time out do not delay all others.

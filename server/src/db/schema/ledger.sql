@@ -189,15 +189,15 @@ cross join (values (-1), (1)) side (sign);
 -- is locked: the time in microseconds, the place in the transaction, and random digits (UUID
 -- version 7). journal_time is the part that all journals of a statement share.
 create function journal_time(p_at timestamptz default clock_timestamp()) returns text
-  language sql volatile
-  return (
-    select substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7'
-      || lpad(to_hex(us % 1000 * 4), 3, '0') || '-8'
-    from (
-      select us, lpad(to_hex(us / 1000), 12, '0') as hex
-      from (select (extract(epoch from p_at) * 1000000)::bigint as us) clock
-    ) milliseconds
-  );
+  language plpgsql volatile as $$
+declare
+  v_us constant bigint := extract(epoch from p_at) * 1000000;
+  v_ms constant text := lpad(to_hex(v_us / 1000), 12, '0');
+begin
+  return substr(v_ms, 1, 8) || '-' || substr(v_ms, 9, 4) || '-7'
+    || lpad(to_hex(v_us % 1000 * 4), 3, '0') || '-8';
+end
+$$;
 
 create function journal_id(p_time text, p_place bigint, p_random uuid) returns uuid
   language sql immutable parallel safe

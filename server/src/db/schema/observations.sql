@@ -91,8 +91,9 @@ create function classify_observation(
   payout payouts, p_attempt_state text, p_outcome text, p_is_past boolean, p_is_newer boolean,
   p_is_stale boolean, p_amount bigint, p_newly_returned bigint, p_moves text[]
 ) returns text
-  language sql immutable as $$
-  select case
+  language plpgsql immutable as $$
+begin
+  return case
     when p_is_stale and p_outcome in ('unknown', 'retry', 'hold', 'park') then 'stale'
     when p_outcome in ('paid', 'returned', 'accepted', 'ready_for_pickup')
       and (p_is_past or payout.status = 'ERROR'
@@ -119,6 +120,7 @@ create function classify_observation(
     when p_moves is null then 'no_effect'
     else 'apply'
   end;
+end
 $$;
 
 -- What came back in all, by either account of it, and how much of that is new. An answer to a query has
@@ -127,14 +129,18 @@ create function find_returned(
   payout payouts, p_outcome text, p_is_notification boolean, p_amount bigint,
   out by_query bigint, out by_notification bigint, out newly bigint
 )
-  language sql immutable as $$
-  select q, n, greatest(q, n) - greatest(payout.returned_by_query, payout.returned_by_notification)
-  from (select
-    case when p_outcome = 'returned' and not p_is_notification
-      then greatest(payout.returned_by_query, coalesce(p_amount, payout.destination_amount))
-      else payout.returned_by_query end as q,
-    payout.returned_by_notification + case when p_outcome = 'returned' and p_is_notification
-      then coalesce(p_amount, payout.destination_amount) else 0 end as n) sums;
+  language plpgsql immutable as $$
+declare
+  v_part constant bigint := case p_outcome when 'returned'
+    then coalesce(p_amount, payout.destination_amount) else 0 end;
+begin
+  by_query := case when p_is_notification then payout.returned_by_query
+    else greatest(payout.returned_by_query, v_part) end;
+  by_notification := payout.returned_by_notification
+    + case when p_is_notification then v_part else 0 end;
+  newly := greatest(by_query, by_notification)
+    - greatest(payout.returned_by_query, payout.returned_by_notification);
+end
 $$;
 
 -- For an exception: what the rail said about it.

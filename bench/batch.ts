@@ -3,6 +3,7 @@ import { formatToken } from '../server/src/core/ids.ts';
 import { writeSection } from './document.ts';
 import { median } from './drive.ts';
 import { withSuperuser } from './fill.ts';
+import { fixtureRail } from './fixture.ts';
 import { describeMachine } from './machine.ts';
 import { readPeakBytes } from './memory.ts';
 import { createTpcBSubject } from './peers/tpcb.ts';
@@ -102,7 +103,8 @@ async function waitForDispatch({ url }: Service): Promise<void> {
   await withSuperuser(url, async (client) => {
     for (;;) {
       const { rows: due } = await client.query(
-        'select 1 from payout_dispatches where due_at <= environment_now() limit 1',
+        'select 1 from payout_dispatches where due_at <= environment_now() and rail <> $1 limit 1',
+        [fixtureRail],
       );
       if (due.length === 0) return;
       await sleep(200);

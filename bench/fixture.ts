@@ -25,7 +25,8 @@ export type Fixture = Awaited<ReturnType<typeof createFixture>>;
 /** What one payout takes from the balance: 100.00 and a fee of 1.00. */
 export const payoutMinor = 10_100n;
 
-const rail = 'instant';
+/** Of the fixture's own payouts. The service has no such rail, so they stay due. */
+export const fixtureRail = 'instant';
 const dayMs = 86_400_000;
 /** Payouts that are made in one statement. */
 const windowSize = 500;
@@ -162,7 +163,7 @@ function describeQuote({ accountId, userId }: Pick<Owner, 'accountId' | 'userId'
     midRate: '18.2',
     usdMinor: 10_000n,
     roundingNano: 0n,
-    rail,
+    rail: fixtureRail,
     payerKey: 'one',
     payerName: 'Bank',
     attrSetId: undefined,

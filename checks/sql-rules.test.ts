@@ -38,3 +38,16 @@ test('what belongs to a history of changes is refused', () => {
     'sample: one is defined twice',
   ]);
 });
+
+test('a condition that reads the time for every row is refused', () => {
+  const problem = (line: string) => `${line}: write (select environment_now())`;
+  const sources = [
+    'where due_at <= environment_now()',
+    'or environment_now() > ends_at',
+    'and ended_at between begun_at and environment_now()',
+    'where due_at <= (select environment_now()) and state = $1',
+    'set ended_at = environment_now()',
+    'if environment_now() < p_to then return; end if;',
+  ];
+  assert.deepEqual(find('', sources), sources.slice(0, 3).map(problem));
+});

@@ -1,6 +1,6 @@
 /**
  * The rules of the schema files: each function is written once, in full, in at most 70 lines, and
- * something calls it.
+ * something calls it. Conditions on the time read it once for each statement.
  */
 
 export type SqlFile = { name: string; text: string };
@@ -27,6 +27,7 @@ export function findSqlProblems(files: readonly SqlFile[], sources: readonly str
   const functions = files.flatMap(findFunctions);
   return [
     ...files.flatMap(findForbidden),
+    ...[...files.map(({ text }) => text), ...sources].flatMap(findTimeOfRows),
     ...findRepeated(functions),
     ...findLong(functions),
     ...findUncalled(functions, [...files.map(({ text }) => text), ...sources]),
@@ -44,6 +45,19 @@ function findForbidden({ name, text }: SqlFile): string[] {
   return forbidden
     .filter(([pattern]) => pattern.test(text))
     .map(([pattern, advice]) => `${name}: ${pattern.exec(text)?.[0]}: ${advice}`);
+}
+
+/**
+ * `environment_now()` is volatile: a condition calls it for every row and can use no index. PL/pgSQL
+ * compares no rows in `if`.
+ */
+function findTimeOfRows(text: string): string[] {
+  const pattern =
+    /^(?!\s*if ).*(?:[<>]=?|\band) environment_now\(\).*|^(?!\s*if ).*\benvironment_now\(\) [<>].*/gm;
+  return [...text.matchAll(pattern)]
+    .map(([line]) => line.trim())
+    .filter((line) => !line.startsWith('--') && !/\(select environment_now\(\)/.test(line))
+    .map((line) => `${line}: write (select environment_now())`);
 }
 
 function findRepeated(functions: readonly SqlFunction[]): string[] {

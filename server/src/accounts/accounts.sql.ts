@@ -58,7 +58,7 @@ const listCredentialsText = defineQuery({
   name: 'list_credentials',
   text: `
     select id, kind, scopes, created_at, expires_at, revoked_at,
-      case when revoked_at is null and expires_at > environment_now()
+      case when revoked_at is null and expires_at > (select environment_now())
         then floor(extract(epoch from expires_at - environment_now()) / 86400)::integer
       end as days_left, replaced_by
     from credentials where account_id = $1 order by id`,
@@ -150,7 +150,7 @@ const findApiKeyText = defineQuery({
     from credentials c
     where c.account_id = $1 and c.id = $2 and c.kind = 'api_key' and c.secret_hash = $3
       and c.revoked_at is null
-      and (c.expires_at is null or c.expires_at > environment_now())
+      and (c.expires_at is null or c.expires_at > (select environment_now()))
       and (c.allowed_addresses = '{}' or $4::inet <<= any (c.allowed_addresses))`,
   columns: bearerColumns,
 });
@@ -170,9 +170,9 @@ const findAccessTokenText = defineQuery({
       t.expires_at as token_expires_at, t.mac as token_mac
     from access_tokens t
     join credentials c on c.account_id = t.account_id and c.id = t.credential_id
-    where t.account_id = $1 and t.token_hash = $2 and t.expires_at > environment_now()
+    where t.account_id = $1 and t.token_hash = $2 and t.expires_at > (select environment_now())
       and c.revoked_at is null
-      and (c.expires_at is null or c.expires_at > environment_now())
+      and (c.expires_at is null or c.expires_at > (select environment_now()))
       and (c.allowed_addresses = '{}' or $3::inet <<= any (c.allowed_addresses))`,
   columns: tokenColumns,
 });
@@ -190,7 +190,7 @@ const findClientText = defineQuery({
       + $5 * interval '1 second' as token_expires_at
     from credentials c
     where account_id = $1 and id = $2 and kind = 'client' and secret_hash = $3
-      and revoked_at is null and (expires_at is null or expires_at > environment_now())
+      and revoked_at is null and (expires_at is null or expires_at > (select environment_now()))
       and (allowed_addresses = '{}' or $4::inet <<= any (allowed_addresses))`,
   columns: { ...authenticatedColumns, token_expires_at: column.instant },
 });
@@ -215,7 +215,7 @@ const revokeAccessTokenText = {
   text: `
     update access_tokens set expires_at = environment_now()
     where account_id = $1 and token_hash = $2 and credential_id = $3
-      and expires_at > environment_now()`,
+      and expires_at > (select environment_now())`,
 };
 
 /** Revokes an API key by its secret; false if it was revoked already, or there is no such key. */
@@ -241,7 +241,7 @@ const deleteExpiredTokensText: Statement = {
   text: `
     delete from access_tokens where (account_id, token_hash) in (
       select account_id, token_hash from access_tokens
-      where expires_at < environment_now() order by expires_at limit $1
+      where expires_at < (select environment_now()) order by expires_at limit $1
       for update skip locked)`,
 };
 

@@ -26,8 +26,8 @@ const measureQuery = defineQuery({
     select d.days, count(c.id)::integer as count
     from unnest(array[30, 7, 1]) d (days)
     left join credentials c on c.revoked_at is null and c.replaced_by is null
-      and c.expires_at > environment_now()
-      and c.expires_at <= environment_now() + d.days * interval '1 day'
+      and c.expires_at > (select environment_now())
+      and c.expires_at <= (select environment_now()) + d.days * interval '1 day'
     group by d.days`,
   columns: measureColumns,
 });

@@ -12,7 +12,7 @@ const replaced = defineQuery({
   text: `
     select kind, scopes, allowed_addresses::text[] as allowed_addresses from credentials
     where account_id = $1 and id = $2 and revoked_at is null
-      and (expires_at is null or expires_at > environment_now())
+      and (expires_at is null or expires_at > (select environment_now()))
     for update`,
   columns: {
     kind: column.oneOf('client', 'api_key'),

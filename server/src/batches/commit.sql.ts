@@ -72,7 +72,7 @@ const claimAbandonedQuery = defineQuery({
     set fence = b.fence + 1, lease_until = clock_timestamp() + interval '1 minute'
     where (b.account_id, b.id) in (
       select account_id, id from batches
-      where status = 'RECEIVING' and updated_at < environment_now() - $1 * interval '1 millisecond'
+      where status = 'RECEIVING' and updated_at < (select environment_now()) - $1 * interval '1 millisecond'
         and (lease_until is null or lease_until < clock_timestamp())
       order by updated_at
       limit 10

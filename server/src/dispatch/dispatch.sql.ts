@@ -86,11 +86,11 @@ const postpone = defineQuery({
   columns: { faults: nullable(column.integer) },
 });
 
-const selectDueCount = defineQuery({
+export const dueCountQuery = defineQuery({
   name: 'count_due_dispatches',
   text: `
     select count(*)::integer as count from unnest($1::text[]) r (rail)
-    join payout_dispatches d on d.rail = r.rail and d.due_at <= environment_now()
+    join payout_dispatches d on d.rail = r.rail and d.due_at <= (select environment_now())
     where not is_recovering()`,
   columns: { count: column.integer },
 });
@@ -101,7 +101,7 @@ const selectNextDue = defineQuery({
     select min(n.due_at) as due_at from unnest($1::text[]) r (rail)
     cross join lateral (
       select d.due_at from payout_dispatches d
-      where d.rail = r.rail and d.due_at > environment_now() and d.due_at <= $2
+      where d.rail = r.rail and d.due_at > (select environment_now()) and d.due_at <= $2
       order by d.due_at limit 1
     ) n`,
   columns: { due_at: nullable(column.instant) },
@@ -177,7 +177,7 @@ export async function postponeDispatch(
 }
 
 export async function countDue(session: Session, rails: readonly string[]): Promise<number> {
-  return (await one(session, selectDueCount, [textArray(rails)])).count;
+  return (await one(session, dueCountQuery, [textArray(rails)])).count;
 }
 
 /** The next instant up to `until` at which a payout becomes due. */

@@ -11,7 +11,7 @@ import { readRows } from '../../testing/setups/read-rows.ts';
 import { reportMissingRails } from '../exceptions/decisions.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../rails/contract/references.ts';
-import { claimDispatches } from './dispatch.sql.ts';
+import { claimDispatches, dueCountQuery } from './dispatch.sql.ts';
 
 const minuteMs = 60_000;
 const funds = 1_000_000n;
@@ -330,4 +330,14 @@ test('SQL and TypeScript derive the same reference from account, client_transfer
       /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
     );
   }
+});
+
+test('what is due is counted by the index, however much is due later', async () => {
+  const plan = await money.db.systemTransaction(async (session) => {
+    const run = (text: string) => readRows<Record<string, string>>(session, { name: '', text });
+    await run(`prepare due as ${dueCountQuery.text}`);
+    return run(`explain (costs off) execute due('{fake}')`);
+  });
+  const text = plan.map((row) => row['QUERY PLAN']).join('\n');
+  assert.match(text, /Index Cond: .*due_at <= \(InitPlan/, text);
 });

@@ -14,21 +14,21 @@ const claim = defineQuery({
     with payments as materialized (
       select distinct rail, reference from (
         select rail, reference from rail_observations
-        where state = 'waiting' and due_at <= environment_now()
+        where state = 'waiting' and due_at <= (select environment_now())
         order by due_at limit $1
       ) first
     ), leased as (
       select o.rail, o.reference from payments p
       join rail_observations o
         on o.state = 'waiting' and o.rail = p.rail and o.reference = p.reference
-      where o.due_at > environment_now() and o.tries > 0
+      where o.due_at > (select environment_now()) and o.tries > 0
     ), free as materialized (
       select rail, reference from payments except select rail, reference from leased
     ), due as (
       select o.rail, o.id from free f
       join rail_observations o
         on o.state = 'waiting' and o.rail = f.rail and o.reference = f.reference
-      where o.due_at <= environment_now()
+      where o.due_at <= (select environment_now())
       for update of o skip locked
     )
     update rail_observations o

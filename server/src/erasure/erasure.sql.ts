@@ -78,7 +78,7 @@ const endHoldQuery = defineQuery({
   name: 'end_legal_hold',
   text: `
     update legal_holds set ended_by = $2, ended_at = environment_now()
-    where id = $1 and ended_at is null and until > environment_now()
+    where id = $1 and ended_at is null and until > (select environment_now())
     returning ${Object.keys(holdColumns).join(', ')}`,
   columns: holdColumns,
 });
@@ -87,7 +87,7 @@ const listHoldsQuery = defineQuery({
   name: 'list_legal_holds',
   text: `
     select ${Object.keys(holdColumns).join(', ')} from legal_holds
-    where ($1::uuid is null or user_id = $1) and ($2 or ended_at is null and until > environment_now())
+    where ($1::uuid is null or user_id = $1) and ($2 or ended_at is null and until > (select environment_now()))
     order by placed_at desc limit 1000`,
   columns: holdColumns,
 });

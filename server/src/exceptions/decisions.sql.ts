@@ -91,7 +91,7 @@ const openMissing: Statement = {
   text: `
     with missing as (
       select d.account_id, d.payout_id, d.rail from payout_dispatches d
-      where d.rail <> all ($1) and d.due_at < environment_now() - interval '10 minutes'
+      where d.rail <> all ($1) and d.due_at < (select environment_now()) - interval '10 minutes'
         and not exists (
           select from exceptions e
           where e.account_id = d.account_id and e.payout_id = d.payout_id

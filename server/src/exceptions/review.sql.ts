@@ -18,9 +18,9 @@ const pastLimit = defineQuery({
       order by number desc limit 1
     ) l on l.rail = coalesce(s.rail, q.rail) and l.payer_key = coalesce(s.payer_key, q.payer_key)
     where d.due_at < 'infinity' and (d.lease_until is null or d.lease_until < clock_timestamp())
-      and s.committed_at < environment_now() - $1 * interval '1 millisecond'
+      and s.committed_at < (select environment_now()) - $1 * interval '1 millisecond'
       and (
-        (l.unknown_since < environment_now() - $1 * interval '1 millisecond'
+        (l.unknown_since < (select environment_now()) - $1 * interval '1 millisecond'
           and (s.status = 'PROCESSING' or (s.status = 'READY_FOR_PICKUP' and not exists (
             select from exceptions e
             where e.account_id = s.account_id and e.payout_id = s.payout_id
@@ -29,7 +29,7 @@ const pastLimit = defineQuery({
           select min(a.started_at) from attempts a
           where a.account_id = d.account_id and a.payout_id = d.payout_id
             and a.rail = l.rail and a.payer_key = l.payer_key
-        ) < environment_now() - $1 * interval '1 millisecond')
+        ) < (select environment_now()) - $1 * interval '1 millisecond')
       )
     limit 500`,
   columns: {
@@ -59,13 +59,13 @@ const openOverdueExceptions: Statement = {
       join payout_quotes q on q.account_id = d.account_id and q.id = d.payout_id
       cross join lateral (select coalesce(q.ran_at, s.committed_at) as at) start
       where s.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD')
-        and environment_now() > greatest(
+        and (select environment_now()) > greatest(
           start.at + 3 * (q.estimated_availability - start.at),
           q.estimated_availability + interval '1 day')
         and not exists (
           select from exceptions e
           where e.account_id = s.account_id and e.payout_id = s.payout_id and (e.closed_at is null
-            or (e.kind = 'overdue' and e.closed_at > environment_now() - interval '7 days')))
+            or (e.kind = 'overdue' and e.closed_at > (select environment_now()) - interval '7 days')))
       limit 500
     )
     select open_exception(account_id, payout_id, rail, 'overdue',

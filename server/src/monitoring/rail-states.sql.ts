@@ -59,7 +59,7 @@ const needQuery = defineQuery({
       sum(q.destination_amount)::text
     from payout_schedules x
     join payout_quotes q on q.account_id = x.account_id and q.id = x.payout_id
-    where x.due_at is not null and q.runs_at <= environment_now() + interval '1 day'
+    where x.due_at is not null and q.runs_at <= (select environment_now()) + interval '1 day'
     group by q.rail, q.payer_key, q.destination_currency`,
   columns: {
     rail: column.text,

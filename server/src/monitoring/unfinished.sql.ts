@@ -37,10 +37,10 @@ const listed = defineQuery({
         and ($2::text is null or p.rail = $2)
         and ($3::text is null or p.status = $3)
         and ($4::float8 is null
-          or p.committed_at <= environment_now() - $4 * interval '1 second')
+          or p.committed_at <= (select environment_now()) - $4 * interval '1 second')
     ), judged as (
       select *, frozen_by <> '' or status in ('HOLD', 'ERROR') or cardinality(exceptions) > 0
-        or environment_now() > estimated_availability
+        or (select environment_now()) > estimated_availability
         or status = 'PROCESSING' and attempt_state not in ('accepted', 'paid')
           and age_seconds > 900 as is_stuck
       from described

@@ -14,10 +14,10 @@ const selectOpenQuotes = defineQuery({
       select coalesce(min(ends_at), environment_now()) as ends_at
       from (
         select ends_at from open_quotes
-        where account_id = a.id and ends_at > environment_now() and quote_count > 0
+        where account_id = a.id and ends_at > (select environment_now()) and quote_count > 0
         union all
         select expires_at from batches
-        where account_id = a.id and status = 'QUOTED' and expires_at > environment_now()
+        where account_id = a.id and status = 'QUOTED' and expires_at > (select environment_now())
       ) o
     ) e
     where a.id = $1`,
@@ -58,7 +58,7 @@ const deleteEndedCounts = {
   text: `
     delete from open_quotes where (account_id, ends_at) in (
       select account_id, ends_at from open_quotes
-      where ends_at < environment_now() - interval '1 minute' order by ends_at limit $1
+      where ends_at < (select environment_now()) - interval '1 minute' order by ends_at limit $1
       for update skip locked)`,
 };
 

@@ -85,7 +85,7 @@ const defineRecipientOfPayout = (name: string, condition: string) =>
 
 const recipientOfPending = defineRecipientOfPayout(
   'find_recipient_of_payout',
-  `p.committed_at is null and p.status = 'PENDING' and p.expires_at > environment_now()`,
+  `p.committed_at is null and p.status = 'PENDING' and p.expires_at > (select environment_now())`,
 );
 const recipientOfScheduled = defineRecipientOfPayout(
   'find_recipient_of_scheduled_payout',

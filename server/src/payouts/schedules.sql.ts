@@ -104,8 +104,8 @@ const run = defineQuery({
 const nextDue = defineQuery({
   name: 'find_next_schedule',
   text: `
-    select min(due_at) filter (where due_at > environment_now()) as due_at,
-      count(*) filter (where due_at <= environment_now()) > 0 as is_due
+    select min(due_at) filter (where due_at > (select environment_now())) as due_at,
+      count(*) filter (where due_at <= (select environment_now())) > 0 as is_due
     from payout_schedules
     where due_at <= $1 and not is_recovering()`,
   columns: { due_at: nullable(column.instant), is_due: column.boolean },

@@ -53,7 +53,7 @@ const selectProposals = `
   join users u on u.account_id = p.account_id and u.id = p.user_id
   left join payout_states s on s.account_id = p.account_id and s.payout_id = p.payout_id
   cross join lateral (
-    select case when p.status = 'OPEN' and environment_now() >= p.expires_at then 'EXPIRED'
+    select case when p.status = 'OPEN' and (select environment_now()) >= p.expires_at then 'EXPIRED'
       else p.status end as status) n
   where p.account_id = $1`;
 

@@ -31,7 +31,7 @@ const names = `id, user_id, purpose, destination_token, currency, attr_set_id, p
   shows_pickup_code, redirect_url, created_at, expires_at, ended_at,
   (select u.data_key from users u where u.account_id = recipient_links.account_id
     and u.id = recipient_links.user_id) as data_key,
-  case when ended_as <> '' then ended_as when environment_now() >= expires_at then 'EXPIRED'
+  case when ended_as <> '' then ended_as when (select environment_now()) >= expires_at then 'EXPIRED'
     else 'OPEN' end as status`;
 
 const insertQuery = defineQuery({
@@ -81,7 +81,7 @@ const useStatement: Statement = {
   name: 'use_recipient_link',
   text: `
     update recipient_links set ended_as = 'USED', ended_at = environment_now(), attr_set_id = $3
-    where account_id = $1 and id = $2 and ended_as = '' and expires_at > environment_now()`,
+    where account_id = $1 and id = $2 and ended_as = '' and expires_at > (select environment_now())`,
 };
 
 const setQuery = defineQuery({

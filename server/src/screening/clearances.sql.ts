@@ -34,7 +34,7 @@ const selectInForce = defineQuery({
     from unnest($1::uuid[], $2::uuid[]) with ordinality as given (account_id, user_id, ordinal)
     join screening_clearances c
       on c.account_id = given.account_id and c.user_id = given.user_id and c.ended_at is null
-    where c.until > environment_now()`,
+    where c.until > (select environment_now())`,
   columns: { ...columns, ordinal: column.integer },
 });
 
@@ -42,7 +42,7 @@ const selectInForce = defineQuery({
 const selectListed = defineQuery({
   name: 'screening_list_clearances',
   text: `
-    select ${names}, u.data_key, c.until > environment_now() as is_in_time,
+    select ${names}, u.data_key, c.until > (select environment_now()) as is_in_time,
       encode(e.content_hash, 'hex') is not distinct from nullif(c.entry_hash, '')
         as is_entry_same
     from screening_clearances c
@@ -50,7 +50,7 @@ const selectListed = defineQuery({
     left join screening_entries e
       on e.list = c.list and e.entry_id = c.entry_id and e.until_sequence is null
     where ($1::uuid is null or (c.account_id = $1 and c.user_id = $2))
-      and ($3 or (c.ended_at is null and c.until > environment_now()))
+      and ($3 or (c.ended_at is null and c.until > (select environment_now())))
     order by c.cleared_at desc, c.id
     limit $4`,
   columns: {

@@ -39,7 +39,7 @@ const selectLast = defineQuery({
   name: 'screening_select_last',
   text: `
     select given.ordinal::integer, ${names},
-      coalesce(s.cleared_until <= environment_now(), false) as is_expired
+      coalesce(s.cleared_until <= (select environment_now()), false) as is_expired
     from unnest($1::uuid[], $2::uuid[]) with ordinality as given (account_id, user_id, ordinal)
     cross join lateral (
       select * from screenings

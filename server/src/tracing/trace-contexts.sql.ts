@@ -35,7 +35,7 @@ const deleteStatement: Statement = {
   text: `
     delete from trace_contexts where (account_id, subject_id) in (
       select account_id, subject_id from trace_contexts
-      where created_at < environment_now() - interval '7 days'
+      where created_at < (select environment_now()) - interval '7 days'
       order by created_at limit 10000)`,
 };
 

@@ -62,7 +62,7 @@ const secretsQuery = defineQuery({
   text: `
     select id, algorithm, sealed from webhook_secrets
     where account_id = $1 and endpoint_id = $2
-      and (expires_at is null or expires_at > environment_now())
+      and (expires_at is null or expires_at > (select environment_now()))
     order by id desc`,
   columns: secretColumns,
 });

@@ -45,7 +45,7 @@ const endpointText = `
     s.algorithm, s.public_key, (
       select o.expires_at from webhook_secrets o
       where o.account_id = e.account_id and o.endpoint_id = e.id
-        and o.expires_at > environment_now()
+        and o.expires_at > (select environment_now())
       order by o.expires_at desc limit 1) as previous_expires_at,
     e.failing_since, e.next_at, a.event_sequence - e.cursor + (
       select count(*) from webhook_retries r

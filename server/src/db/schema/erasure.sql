@@ -94,7 +94,7 @@ begin
   end if;
   select max(h.until) into at from legal_holds h
   where h.account_id = p_account and h.user_id = p_user and h.ended_at is null
-    and h.until > environment_now();
+    and h.until > (select environment_now());
   if at is not null then
     result := 'held';
     return;

@@ -18,8 +18,8 @@ create policy own_account on credential_warnings using (account_id = current_acc
 create function find_expiry_warning(p credentials) returns integer
   language sql stable
   return (select min(d.days) from unnest(array[30, 7, 1]) d (days)
-    where p.revoked_at is null and p.replaced_by is null and p.expires_at > environment_now()
-      and p.expires_at - d.days * interval '1 day' between p.created_at and environment_now()
+    where p.revoked_at is null and p.replaced_by is null and p.expires_at > (select environment_now())
+      and p.expires_at - d.days * interval '1 day' between p.created_at and (select environment_now())
       and not exists (select from credential_warnings w
         where w.account_id = p.account_id and w.credential_id = p.id
           and w.expires_at = p.expires_at and w.days <= d.days));

@@ -25,6 +25,6 @@ create function find_payee_check(
   language sql stable as $$
   select c.sealed from payee_checks c
   where c.account_id = p_account and c.set_id = p_set and c.attr_version = p_attr_version
-    and c.user_version = p_user_version and c.checked_at > environment_now() - interval '7 days';
+    and c.user_version = p_user_version and c.checked_at > (select environment_now()) - interval '7 days';
 $$;
 grant execute on function find_payee_check to outlay_tenant;

@@ -231,7 +231,7 @@ begin
   perform require_own_account(p_account);
   update proposals set link_credential_id = p_credential
   where account_id = p_account and id = p_proposal and status = 'OPEN'
-    and expires_at > environment_now();
+    and expires_at > (select environment_now());
   return found;
 end
 $$;

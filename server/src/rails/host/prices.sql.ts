@@ -17,8 +17,8 @@ const claimQuery = defineQuery({
       set holder = excluded.holder, lease_until = excluded.lease_until
       where (rail_price_readings.lease_until is null
           or rail_price_readings.lease_until < clock_timestamp())
-        and (rail_price_readings.read_at is null or rail_price_readings.read_at > environment_now()
-          or rail_price_readings.read_at <= environment_now() - $4 * interval '1 millisecond')
+        and (rail_price_readings.read_at is null or rail_price_readings.read_at > (select environment_now())
+          or rail_price_readings.read_at <= (select environment_now()) - $4 * interval '1 millisecond')
     returning environment_now() as now`,
   columns: { now: column.instant },
 });

@@ -10,6 +10,7 @@ import {
   type Owner,
 } from '../../testing/setups/money.ts';
 import { twoPersonsAbove } from '../../testing/setups/policy.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import type { RailAnswer, RailObservation } from '../rails/contract/contract.ts';
 import { createHost } from '../rails/host/host.ts';
@@ -83,7 +84,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
         reason: 'a test',
       },
     );
-  return { rail, dispatcher, notify, decide };
+  return { rail, dispatcher, notify, decide, services };
 }
 
 const neverRates = {
@@ -105,6 +106,19 @@ const exceptionsOf = async ({ payoutId }: CommittedPayout) =>
     )
   ).map(({ kind }) => kind);
 const balance = (name?: string, currency = 'USD') => money.balance(owner.accountId, currency, name);
+
+it('a pass without notifications asks the database once', async () => {
+  const asked: string[] = [];
+  const { services } = open();
+  const system: Session = {
+    query: (statement, values) => {
+      asked.push(statement.name);
+      return money.db.system.query(statement, values);
+    },
+  };
+  await applyNotifications({ ...services, db: { ...money.db, system } });
+  assert.deepEqual(asked, ['claim_notifications']);
+});
 
 describe('a notification', () => {
   it('completes a payout once', async () => {

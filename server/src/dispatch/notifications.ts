@@ -45,6 +45,7 @@ const accountsAtOnce = 6;
 /** Returns whether more may be waiting. */
 export async function applyNotifications(services: NotificationServices): Promise<boolean> {
   const rows = await claimNotifications(services.db.system, claimedMax);
+  if (rows.length === 0) return false;
   // In the order of events: a newer report may outdate an older one.
   rows.sort(
     (a, b) =>

@@ -33,13 +33,12 @@ create function measure_open_quotes(p_account uuid, p_now timestamptz, p_except_
   end;
 
 -- Counts new quotes as open, in the order of the arrays and as far as their accounts may have more;
--- scheduled ones are priced when they run and are not counted. Quotes of accounts that it could not lock
--- are in neither answer.
--- Writes the events of those that are admitted.
+-- scheduled ones are priced when they run and are not counted. Writes the events of those that are
+-- admitted. The verdicts are in the order of the arrays: whether a quote is admitted, or null where its
+-- account could not be locked.
 create function admit_quotes(
   p_accounts uuid[], p_ids uuid[], p_usd_amounts bigint[], p_seconds integer[],
-  p_runs timestamptz[], p_may_wait boolean, out admitted uuid[], out refused uuid[],
-  out at timestamptz
+  p_runs timestamptz[], p_may_wait boolean, out verdicts boolean[], out at timestamptz
 )
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -50,40 +49,38 @@ declare
 begin
   at := environment_now();
   with request as materialized (
-    select r.*, open_quote_end(at, date_trunc('second', at + seconds * interval '1 second'))
-      as ends_at
-    from unnest(p_accounts, p_ids, p_usd_amounts, p_seconds, p_runs) with ordinality
-      as r (account_id, id, usd_amount, seconds, runs_at, ord)
-    where r.account_id = any (v_locked)
+    select r.*, r.account_id = any (v_locked) as is_locked,
+      open_quote_end(at, date_trunc('second', at + seconds * interval '1 second')) as ends_at
+    from unnest(p_accounts, p_usd_amounts, p_seconds, p_runs) with ordinality
+      as r (account_id, usd_amount, seconds, runs_at, ord)
   ), room as materialized (
     select a.account_id, m.count_left, m.usd_left
-    from (select distinct account_id from request where runs_at is null) a
+    from (select distinct account_id from request where is_locked and runs_at is null) a
     cross join lateral measure_open_quotes(a.account_id, at, null) m
-  ), ranked as (
+  ), judged as materialized (
     -- A quote that is too large by itself takes no room from the others.
-    select r.account_id, r.id, r.ends_at, r.usd_amount, m.count_left, m.usd_left,
-      row_number() over quotes as place, sum(r.usd_amount) over quotes as usd_sum
+    select r.account_id, r.ord, r.ends_at, r.usd_amount, r.runs_at, case
+        when not r.is_locked then null
+        when r.runs_at is not null then true
+        else r.usd_amount <= m.usd_left
+          and count(*) filter (where r.usd_amount <= m.usd_left) over quotes <= m.count_left
+          and sum(r.usd_amount) filter (where r.usd_amount <= m.usd_left) over quotes <= m.usd_left
+      end as is_admitted
     from request r
-    join room m on m.account_id = r.account_id and r.usd_amount <= m.usd_left
-    where r.runs_at is null
-    window quotes as (partition by r.account_id order by r.ord)
-  ), fitting as materialized (
-    select * from ranked where place <= count_left and usd_sum <= usd_left
+    left join room m on m.account_id = r.account_id
+    window quotes as (partition by r.account_id, r.runs_at is null order by r.ord)
   ), counted as (
     insert into open_quotes as o (account_id, ends_at, quote_count, usd_amount)
-    select account_id, ends_at, count(*), sum(usd_amount) from fitting group by 1, 2
+    select account_id, ends_at, count(*), sum(usd_amount)
+    from judged where is_admitted and runs_at is null group by 1, 2
     on conflict (account_id, ends_at) do update
       set quote_count = o.quote_count + excluded.quote_count,
         usd_amount = o.usd_amount + excluded.usd_amount
   )
-  select coalesce(array_agg(r.id order by r.ord) filter (where r.is_admitted), '{}'),
-    coalesce(array_agg(r.id) filter (where not r.is_admitted), '{}')
-  into admitted, refused
-  from (select id, ord, runs_at is not null or id in (select f.id from fitting f) as is_admitted
-    from request) r;
-  perform write_payout_events(array_agg(account_id), array_agg(r.id), array_agg(text 'PENDING'),
+  select array_agg(is_admitted order by ord) into verdicts from judged;
+  perform write_payout_events(array_agg(account_id), array_agg(id), array_agg(text 'PENDING'),
     array_agg(text ''), array_agg(null::uuid), at)
-  from unnest(p_accounts, p_ids) r (account_id, id) where r.id in (select unnest(admitted));
+  from unnest(p_accounts, p_ids, verdicts) r (account_id, id, is_admitted) where r.is_admitted;
 end
 $$;
 

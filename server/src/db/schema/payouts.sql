@@ -362,23 +362,23 @@ begin
   return query
   with request as materialized (
     select r.*, v_judged.at, u.data_key, pinned.set_id as attr_set_id, pinned.version as attr_version,
-      r.id in (select unnest(v_judged.refused)) as is_refused
+      not is_admitted as is_refused
     from unnest(p_new.accounts, p_new.ids, p_new.users, p_new.transfer_ids, p_new.source_tokens,
       p_new.source_currencies, p_new.source_amounts, p_new.fees, p_new.destination_tokens,
       p_new.destination_currencies, p_new.destination_amounts, p_new.rates, p_new.mid_rates,
       p_new.rounding_nanos, p_new.rails, p_new.payer_keys, p_new.payer_names, p_new.sets,
       p_new.delivery_types, p_new.countries, p_new.needs_attributes, p_new.needs_verification,
       p_new.notify_users, p_new.metadata, p_new.lock_seconds, p_new.availabilities, p_new.runs,
-      p_new.usd_amounts, p_new.makers, p_new.provider_prices)
+      p_new.usd_amounts, p_new.makers, p_new.provider_prices, v_judged.verdicts)
       as r (account_id, id, user_id, client_transfer_id, source_token, source_currency,
         source_amount, fee, destination_token, destination_currency, destination_amount,
         exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type,
         country, needs_attributes, needs_verification, notify_user, metadata, seconds, available, runs_at,
-        usd_amount, maker, provider_price)
+        usd_amount, maker, provider_price, is_admitted)
     join users u on u.account_id = r.account_id and u.id = r.user_id
     left join lateral find_attribute_set(r.account_id, r.user_id, r.destination_token,
       r.destination_currency, r.set_id) pinned on true
-    where r.id in (select unnest(v_judged.admitted || v_judged.refused))
+    where r.is_admitted is not null
   ), stored as (
     insert into payout_quotes (account_id, id, user_id, client_transfer_id, source_token,
       source_currency, source_amount, fee, destination_token, destination_currency,
@@ -398,7 +398,7 @@ begin
     select distinct account_id, hash, payout_id
     from unnest(p_new.entry_accounts, p_new.entry_ids, p_new.entry_hashes)
       e (account_id, payout_id, hash)
-    where payout_id in (select unnest(v_judged.admitted))
+    where v_judged.verdicts[array_position(p_new.ids, payout_id)]
   )
   select r.id, r.attr_set_id, r.attr_version, r.at,
     date_trunc('second', r.at + r.seconds * interval '1 second'), with_version(v.version, v.sealed),

@@ -24,13 +24,9 @@ export class JsonNumber {
   }
 }
 
-export type ExactJson =
-  | null
-  | boolean
-  | string
-  | JsonNumber
-  | ExactJson[]
-  | { [key: string]: ExactJson };
+export type ExactObject = { [key: string]: ExactJson };
+
+export type ExactJson = null | boolean | string | JsonNumber | ExactJson[] | ExactObject;
 
 /** The text is no JSON that can be kept exactly. Its message never repeats the text. */
 export class JsonFault extends Error {
@@ -55,6 +51,18 @@ export function parseExactBytes(bytes: Buffer): ExactJson {
     throw Object.assign(new JsonFault('the body is not UTF-8', ''), { cause });
   }
   return parseExactJson(text);
+}
+
+export function isExactObject(value: ExactJson): value is ExactObject {
+  const isOther = value === null || Array.isArray(value) || value instanceof JsonNumber;
+  return typeof value === 'object' && !isOther;
+}
+
+/** @throws JsonFault when the text is not an exact JSON object. */
+export function parseExactObject(text: string): ExactObject {
+  const value = parseExactJson(text);
+  if (!isExactObject(value)) throw new JsonFault('must be an object', '');
+  return value;
 }
 
 /** @throws JsonFault when the text is not exact JSON. */

@@ -5,7 +5,7 @@ import type { EnvironmentName } from '../core/access.ts';
 import { formatSeconds, formatSecondsZ } from '../core/clock.ts';
 import { getCountry } from '../core/country.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
-import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
+import { JsonNumber, parseExactObject } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import { openPickupCode } from '../core/pickup-code.ts';
@@ -114,7 +114,7 @@ export function writePayout(
     payer_name: row.payer_name,
     delivery_type: row.delivery_type,
     country_code: row.country,
-    metadata: parseExactJson(readMetadata(row, options.keys)) as { [key: string]: ExactJson },
+    metadata: parseExactObject(readMetadata(row, options.keys)),
     estimated_availability: formatSecondsZ(row.estimated_availability),
     attrs: readAttrs(row, options.keys),
     ...writeProgress(row, options.network),

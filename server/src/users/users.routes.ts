@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { findCountry } from '../core/country.ts';
 import { AppError, type Fault } from '../core/errors.ts';
-import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
+import { type ExactJson, isExactObject, parseExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { metadataField } from '../http/metadata.ts';
 import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
@@ -171,8 +171,7 @@ type Fields = z.infer<typeof userChanges>;
 
 /** The age depends on the environment's date, which the schema does not know. */
 function findAgeFault(env: BaseServices, json: ExactJson): Fault[] {
-  const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
-  const born = isObject && !(json instanceof JsonNumber) ? json['date_of_birth'] : undefined;
+  const born = isExactObject(json) ? json['date_of_birth'] : undefined;
   if (typeof born !== 'string' || !isRealDate(born) || isAdult(born, env.clock.nowMs())) return [];
   const detail = 'date_of_birth must be at least eighteen years ago';
   return [{ pointer: '/date_of_birth', code: 'too_young', detail }];

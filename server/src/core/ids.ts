@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomFillSync, randomInt } from 'node:crypto';
+import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 import { v5, v7, validate } from 'uuid';
 
 /** A time-ordered UUID (version 7): its order keeps every index warm, and tells who came first. */
@@ -81,11 +81,4 @@ export function newSecret(): string {
 
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
-}
-
-/** Decimal digits, each uniformly random. */
-export function newDigits(count: number): string {
-  let digits = '';
-  for (let index = 0; index < count; index += 1) digits += randomInt(10);
-  return digits;
 }

@@ -25,7 +25,6 @@ import {
   openMissingRails,
   type VoteRow,
 } from './decisions.sql.ts';
-import { type ExceptionRow, listExceptionRows } from './exceptions.sql.ts';
 
 export { findAccountOfPayout } from './decisions.sql.ts';
 
@@ -192,16 +191,6 @@ function findAcceptedPrice(router: RouterServices, payout: DecidedPayoutRow) {
   const found = findFreshPrice(payer.name, payer.offer, pair);
   if (!found.ok || getProviderCost(found.price, destinationMinor) === undefined) return undefined;
   return found.price;
-}
-
-/** The newest first; of all accounts if none is named. */
-export async function listExceptions(
-  db: Database,
-  query: { accountId: string | undefined; includesClosed: boolean; count: number },
-): Promise<ExceptionRow[]> {
-  const { accountId, includesClosed, count } = query;
-  const page = { state: includesClosed ? 'all' : 'open', after: undefined, count } as const;
-  return listExceptionRows(db.system, { accountId }, page);
 }
 
 /** Opens exceptions for payouts whose rail no process has configured; returns how many are new. */

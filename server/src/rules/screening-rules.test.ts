@@ -18,7 +18,8 @@ import {
 } from '../attributes/attributes.ts';
 import type { AttributeType } from '../attributes/field.ts';
 import { getProfile } from '../attributes/requirements.ts';
-import { decidePayout, listExceptions } from '../exceptions/decisions.ts';
+import { decidePayout } from '../exceptions/decisions.ts';
+import { listExceptionPage } from '../exceptions/exceptions.ts';
 import type { NewSchedule } from '../payouts/schedules.sql.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { listPayoutScreenings, wasScreened } from '../screening/payout-screenings.ts';
@@ -184,8 +185,11 @@ const payBank = (owner: Owner, values: AttributeValues) =>
   payTo(owner, { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR', values });
 
 async function findException({ payoutId }: CommittedPayout) {
-  const query = { accountId: undefined, includesClosed: false, count: 1000 };
-  const rows = await listExceptions(money.db, query);
+  const { rows } = await listExceptionPage(
+    money.db,
+    {},
+    { state: 'open', cursor: undefined, count: 1000 },
+  );
   return rows.find((row) => row.payout_id === payoutId && row.kind === 'screening');
 }
 

@@ -10,6 +10,7 @@ import {
   type AdyenSimulatorOptions,
   openAdyenSimulator,
 } from '../counterparties/adyen/adyen-simulator.ts';
+import { payerBase } from './payer.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
 /** The simulated Adyen, a rail against it, and instructions. */
@@ -45,26 +46,13 @@ export function declarePayer(
   changes: Partial<PayerDeclaration> = {},
 ): PayerDeclaration {
   return {
+    ...payerBase,
     key,
     companyKey: 'adyen',
     payerName: 'Bank transfer',
-    logo: '',
     countryCode: 'ESP',
     deliveryType: 'BANK_DEPOSIT',
     currencies: ['EUR'],
-    tariffs: [],
-    availability: {
-      timeZone: 'UTC',
-      calendar: null,
-      weekend: [],
-      cutOff: null,
-      delay: { minutes: 5 },
-    },
-    numberOfLocations: 0,
-    additionalDescription: '',
-    isDynamicToken: false,
-    verification: { kind: 'never' },
-    rateLockSeconds: null,
     options,
     ...changes,
   };

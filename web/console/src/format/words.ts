@@ -70,13 +70,6 @@ export function nameActor(actor: string): string {
   return actors[actor] ?? '';
 }
 
-const countryNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-
-/** Of an ISO 3166-1 alpha-2 code. */
-export function nameCountry(alpha2: string): string | undefined {
-  return /^[A-Z]{2}$/.test(alpha2) ? countryNames.of(alpha2) : undefined;
-}
-
 /** First characters and last ones of a token; the whole one stands in its tooltip and is copied. */
 export function shortenToken(token: string): string {
   return token.length <= 20 ? token : `${token.slice(0, 12)}…${token.slice(-5)}`;

@@ -1,5 +1,6 @@
+import { readRetryAfterMs } from '../core/retry-after.ts';
 import type { ClaimRow } from './deliveries.sql.ts';
-import { chooseDelayMs, readRetryAfterMs, retryMsMax } from './retry-times.ts';
+import { chooseDelayMs, retryMsMax } from './retry-times.ts';
 import type { SendResult } from './sender.ts';
 
 /**

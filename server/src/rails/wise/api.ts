@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { type ExactJson, JsonFault, parseExactJson } from '../../core/exact-json.ts';
+import { readRetryAfterMs } from '../../core/retry-after.ts';
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { readRetryAfter, readText } from '../kit/answers.ts';
+import { readText } from '../kit/answers.ts';
 import { approve, type Challenge, readChallenge } from './approval.ts';
 import type { WiseConfig } from './config.ts';
 import { refusalSchema } from './protocol.ts';
@@ -151,7 +152,7 @@ async function callOnce(
       signal: AbortSignal.any([signal, AbortSignal.timeout(config.timeoutSeconds * 1000)]),
     });
     const text = await readText(response, answerBytesMax);
-    const retryAfterMs = readRetryAfter(response.headers, host.realNowMs());
+    const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), host.realNowMs());
     const challenge = readChallenge(response.status, response.headers);
     return { status: response.status, json: parseBody(text), retryAfterMs, challenge };
   } catch (error) {

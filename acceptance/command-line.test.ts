@@ -112,7 +112,7 @@ test('a payout that lacks details says which, and pays nothing', async () => {
   await refused([...words, '--detail', 'Nonsense=1'], 2, 'usage');
 });
 
-test('every option that is missing is named at once where no one can be asked', async () => {
+test('without a terminal, all missing options are named at once', async () => {
   const ran = await refused(['pay'], 2, 'usage');
   assert.match(ran.error, /--to, --destination or --by, --currency, --amount or --receive, --yes/);
   await refused(['pay', '--amount', '1,000', '--to', 'ana', ...bank, '--yes'], 2, 'usage');

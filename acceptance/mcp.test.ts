@@ -222,7 +222,7 @@ test('a person who does not open the link leaves the proposal open', async () =>
   await closed.close();
 });
 
-test('no tool has told the model a link, an account number or a birthday', () => {
+test('no tool has given the model a link, an account number or a date of birth', () => {
   const all = model.read.join('\n');
   assert.ok(model.opened.length > 0 && model.read.length > 20);
   for (const secret of ['/confirm/', clabe, '1990-02-01', '@example.org']) {

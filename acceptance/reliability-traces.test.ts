@@ -59,7 +59,7 @@ before(async () => {
     OTEL_BSP_SCHEDULE_DELAY: '200',
   };
   const start = async (name: string, role?: 'serve'): Promise<Service> => {
-    // The partner is told where to report, so the port must be known before.
+    // The partner needs the address for its callbacks, so the port must be known before.
     const own = { ...settings, OTEL_SERVICE_NAME: name, PORT: String(await findFreePort()) };
     return startService({ isOwn: true, settings: own, ...(role !== undefined && { role }) });
   };

@@ -189,9 +189,9 @@ test('a payout on a chain needs the sender, and leaves when the provider has acc
   assert.equal(messages.length, 2, 'what was accepted is not asked again');
 
   const words = ['payout', 'explain', '--payout', token];
-  const { travel_rule: told } = (await runCommand(service, words)) as Row;
-  assert.equal((told as Row)['state'], 'accepted');
-  assert.equal('message' in (told as Row), false);
+  const { travel_rule: shown } = (await runCommand(service, words)) as Row;
+  assert.equal((shown as Row)['state'], 'accepted');
+  assert.equal('message' in (shown as Row), false);
 });
 
 test('data that were corrected while the provider thought are another message', async () => {

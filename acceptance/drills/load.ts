@@ -8,7 +8,7 @@ import { Api } from '../service.ts';
 import { waitFor } from './machine.ts';
 import type { Funded } from './service.ts';
 
-/** Clients that pay until they are told to stop, and when they were acknowledged. */
+/** Clients that pay until they are stopped, with the times of the acknowledgments. */
 
 export type DrillLoad = {
   readonly journal: Journal;

@@ -141,7 +141,7 @@ export async function openLitecoin({ folder }: CounterpartPlaces): Promise<Count
   };
 }
 
-/** An address of the main network whose key nobody has. */
+/** An address of the main network without a known key. */
 function makeLitecoinAddress(): string {
   return bech32.encode('ltc', [0, ...bech32.toWords(randomBytes(20))]);
 }

@@ -163,7 +163,7 @@ test('a question that belongs to no payout is found', () => {
   assert.match(find({ unmatched: ['partner unmatched'] }), /belongs to no payout/);
 });
 
-test('payments of a chain are told apart by recipient and amount', () => {
+test('payments of a chain are distinguished by recipient and amount', () => {
   const way = { country: 'DEU', deliveryType: 'CRYPTOCURRENCY', currency: 'MXN' };
   const values = { BankAccountNumber: '0xAb' };
   const chain = { ...payment, reference: undefined, recipient: '0xab' };

@@ -45,7 +45,7 @@ export async function killAtRandom(killing: Killing): Promise<KillCounts> {
     const victim = isPair && able.length > 0 ? random.pick(able) : first;
     const began = victim.start();
     if (isEarly) {
-      // It may be caught anywhere in its start; a failure to start is told by the next one.
+      // The kill can hit any step of its start; the next start reports a failure.
       began.catch(() => undefined);
       await sleep(random.below(900));
     } else {
@@ -65,7 +65,7 @@ export async function killAtRandom(killing: Killing): Promise<KillCounts> {
       if (chosen !== undefined) {
         counts.counterparts += 1;
         crashes = crashes.then(() => chosen.crash?.());
-        // One that does not come back is told at the end.
+        // One that does not come back is reported at the end.
         crashes.catch(() => undefined);
       }
     }

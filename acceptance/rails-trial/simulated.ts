@@ -17,7 +17,7 @@ const fates: Readonly<Partial<Record<MagicOutcome, Fate>>> = {
   unknown_then_rejected: { state: 'refused', isReturned: false },
   retry_then_paid: { state: 'paid', isReturned: false },
 };
-/** It never says what became of these, and nobody can know. */
+/** The simulated network never reports an outcome of these. */
 const silentOutcome = 'unknown';
 const ordinary = 'ordinary';
 

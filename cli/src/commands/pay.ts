@@ -126,7 +126,7 @@ function checkUsage({ output }: Context, values: PayValues): void {
   ];
   if (missing.length === 0) return;
   throw new UsageError(
-    `${missing.join(', ')} must be given where no one can be asked`,
+    `${missing.join(', ')} must be given when there is no terminal to ask in`,
     'outlay pay --help',
   );
 }

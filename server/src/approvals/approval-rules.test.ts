@@ -64,7 +64,7 @@ test('what cannot be compared is held', () => {
   );
 });
 
-test('every fault of a policy is told with its place', () => {
+test('every fault of a policy is reported with its place', () => {
   const faulty = {
     rules: [
       { name: 'a', when: { country: ['MX'], amount: { currency: 'USD' } } },

@@ -68,7 +68,7 @@ export async function applyApprovals(
   return holdForApproval(services.session, { ...payout, fence: undefined }, hold);
 }
 
-/** Cancels what nobody has approved in time. */
+/** Cancels payouts that were not approved in time. */
 export async function expireApprovals(session: Session): Promise<void> {
   while (await expireOneApproval(session)) continue;
 }

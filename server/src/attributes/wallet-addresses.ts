@@ -147,7 +147,7 @@ const solanaPrograms: ReadonlySet<string> = new Set([
 /**
  * An address of Solana has no checksum. A wallet is a point on the curve, because it is a public key;
  * token accounts and programs usually are not, and money for a token account's address would go to a
- * token account that nobody owns. So addresses off the curve are refused, and about half of all
+ * token account without an owner. So addresses off the curve are refused, and about half of all
  * mistyped addresses with them.
  */
 const checkSolanaAddress: Check = (value) => {

@@ -9,7 +9,7 @@ export function newId(): string {
     // Its upper half is left for those that follow within the same millisecond.
     last.seq = takeRandom(4).readUInt32BE() >>> 1;
   } else {
-    // By a random step, so that two ids of the same millisecond do not tell how many lie between.
+    // By a random step, so that two ids of the same millisecond do not reveal how many lie between.
     last.seq += 1 + takeRandom(2).readUInt16BE();
     if (last.seq > seqMax) {
       last.msecs += 1;

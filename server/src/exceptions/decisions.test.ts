@@ -147,7 +147,7 @@ describe('a payout of high value', () => {
     const { kit, payout } = await holdLarge();
     assert.equal(await kit.decide(payout, 'release', 'ada'), 'waiting');
     const bob = await person('bob');
-    // The second vote, as whoever can write to the database would copy the first one.
+    // The second vote, copied from the first one with write access to the database.
     await money.rows(
       `insert into payout_decisions select (jsonb_populate_record(d, jsonb_build_object(
          'id', gen_random_uuid(), 'decided_by', 'bob', 'operator_id', $2::uuid))).*

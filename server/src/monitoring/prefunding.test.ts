@@ -62,7 +62,7 @@ test('what is committed and scheduled is taken from the balance that pays it', (
   assert.equal(euros && getLeftMinor(euros), undefined);
 });
 
-test('a rail is described from what it has, what waits for it and when it was heard', async () => {
+test('a rail is described by its funds, the payouts that wait for it, and its last answer', async () => {
   const { provider, catalogue } = createProvider();
   const owner = await money.createOwner({ USD: 100_000n });
   const through = { rail: 'provider', payerKey: 'bank', destinationMinor: 200_000n };

@@ -145,7 +145,7 @@ export function writeHistoryRow(row: PayoutRow, keys: KeyRing) {
   };
 }
 
-/** The payer's logo; "" if it is not requested or the payer is not offered any more. */
+/** The payer's logo; "" if it is no longer requested or the payer is not offered. */
 export function findPayerLogo(
   catalogue: Catalogue,
   request: { destinationToken: string; isWanted: boolean },

@@ -25,7 +25,7 @@ export type RulesOptions = {
   mayGainLimits?: boolean;
   /** Undefined: no list is configured, so there is no screening. */
   screening: ScreeningSettings | undefined;
-  /** Asked for a second opinion; undefined: nobody is. */
+  /** Gives a second opinion; undefined: there is none. */
   opinions?: OpinionSettings | undefined;
   /** Real time, by which lists age, whatever the sandbox's clock shows. */
   realNowMs: () => number;

@@ -296,7 +296,7 @@ describe('when a list changes, a payout', () => {
     await load(withWallet);
   });
 
-  it('that its rail cannot stop any more goes on, and a person is asked', async () => {
+  it('that its rail can no longer stop continues, and an exception opens', async () => {
     for (const cancel of [accepted, undefined]) {
       const kit = open({ send: accepted, ...(cancel && { cancel }) });
       const payout = await money.quoteAndCommit(await createOwner());

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
 
-/** A service in a process of its own: starts the database, prints its pid, then does what it is told. */
+/** A service in a process of its own: starts the database, prints its pid, then waits for commands. */
 const SERVICE = `
 import pg from 'pg';
 import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, 'embedded.ts'))};

@@ -86,7 +86,7 @@ rm -rf -- "$@"
 
 /**
  * PostgreSQL's own lock decides between services that start at the same time, and it also waits
- * for no one: backends of a killed postmaster may hold the shared memory for a moment longer.
+ * for nothing: backends of a killed postmaster may hold the shared memory for a moment longer.
  */
 export async function startOnceFree(start: ServerStart): Promise<StartedServer> {
   const { cluster, report } = start;

@@ -110,7 +110,7 @@ end
 $$;
 
 -- The scheduled payouts to try now, and no other process is trying: their time or deadline has come, the
--- balance covers what they wait for, or they wait for something that tells nobody when it comes.
+-- balance covers what they wait for, or they wait for a change that causes no event.
 create function find_due_schedules(p_count integer)
   returns table (account_id uuid, payout_id uuid)
   language plpgsql stable

@@ -73,11 +73,11 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalogue, CodeText>>
     example: { pointer: '/source_amount', detail: 'The amount must be at least 5 USD' },
   },
   burn_address: {
-    cause: 'Money sent to this address is lost, since no one has its key.',
+    cause: 'Funds sent to this address are lost: it has no known key.',
     remedy: 'Ask the recipient for the address of their own wallet.',
     example: {
       pointer: '/values/0/value',
-      detail: 'The address must be one that someone controls',
+      detail: 'The address must belong to a wallet',
     },
   },
   check_digit: {

@@ -15,7 +15,7 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     remedy: 'Create a new payout and commit it in time.',
   },
   payout_ended: {
-    cause: 'The payout was committed before and has ended; nothing can be paid with it any more.',
+    cause: 'The payout was committed before and has ended; it can no longer be paid.',
     remedy: 'Read its `reason_code`, correct the cause, and create a new payout.',
   },
   account_frozen: {

@@ -195,7 +195,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'Payouts to this user have not ended',
   },
   user_erased: {
-    cause: 'The personal data of this user was erased and cannot be read any more.',
+    cause: 'The personal data of this user was erased and can no longer be read.',
     remedy:
       'If the request repeats an earlier one with its Idempotency-Key, the first one took effect: do not repeat it with another key.',
     example: 'The data of the user was erased',

@@ -107,7 +107,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   recipient_invalid: {
     status: 'SCHEDULED',
-    cause: 'The payer does not accept the data of the recipient any more.',
+    cause: 'The payer no longer accepts the data of the recipient.',
     remedy: `Correct the recipient, or cancel the payout. ${waitsUntil}`,
   },
   rates_unavailable: {
@@ -132,7 +132,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   not_approved: {
     status: 'CANCELLED',
-    cause: 'The operator asks for the approval of such payouts, and nobody gave it in time.',
+    cause: 'The operator requires approval for payouts like this one, and it was not given in time.',
     remedy: 'The refund is on your balance. Contact the operator before you create a new payout.',
   },
   decided_by_operator: {
@@ -282,7 +282,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   travel_rule_incomplete: {
     status: 'ERROR',
-    cause: 'A rule on data of sender and recipient is not met any more, and nothing was sent.',
+    cause: 'A rule on data of sender and recipient is no longer met, and nothing was sent.',
     remedy: 'Complete the recipient by `PUT /user/{user_token}`, or ask the operator.',
   },
   travel_rule_pending: {

@@ -130,7 +130,7 @@ export const reportWebhookSchema = z.object({
 });
 export type ReportNotice = z.output<typeof reportWebhookSchema>['data'];
 
-/** Read first, to tell webhooks apart. */
+/** Read first, to distinguish webhooks. */
 export const webhookSchema = z.object({ ...webhookHead, type: z.string().max(100) });
 
 /** Names the member without its value, which could be personal. */

@@ -32,7 +32,7 @@ export type * from './outcomes.ts';
  */
 
 export type CallContext = {
-  /** Aborted when the answer is not awaited any more. */
+  /** Aborted when the answer is no longer awaited. */
   readonly signal: AbortSignal;
 };
 

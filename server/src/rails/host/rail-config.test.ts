@@ -145,7 +145,7 @@ describe("the operator's file of rails", () => {
     );
   });
 
-  it('is told from a file that is missing, no JSON, or of another form', () => {
+  it('is distinguished from a file that is missing, not JSON, or of another form', () => {
     const path = join(folder, 'rails.json');
     const listTexts = (text: string) => {
       writeFileSync(path, text);

@@ -27,7 +27,7 @@ testConformance({
   unsupported: {
     connection: 'rail and bank meet in folders',
     http: 'rail and bank meet in folders',
-    callbacks: 'a bank calls nobody',
+    callbacks: 'a bank sends no callbacks',
   },
   openCounterparty: async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'outlay-nacha-'));

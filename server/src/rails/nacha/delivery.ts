@@ -159,7 +159,7 @@ async function collect(context: Context, file: FileRecord): Promise<void> {
   const stored = await contents.find(file.key);
   await store.write([
     files.change(file, { state: 'collected', value }),
-    // The bank has it: the text names persons, and is not needed any more.
+    // The bank has it: the text names persons, and is no longer needed.
     ...(stored === undefined || stored.value.text === ''
       ? []
       : [contents.change(stored, { state: 'kept', value: { ...stored.value, text: '' } })]),

@@ -60,7 +60,7 @@ test('a payment counts under status 200 only, and with the right echo only', () 
   }
 });
 
-test('when to ask again is told by the partner’s clock and meant by the environment’s', () => {
+test('a time for the next query is converted from the partner’s clock to the environment’s', () => {
   const reading = read(200, newPayment({ state: 'accepted', check_at: '2030-01-15T00:10:00Z' }));
   assert.ok(reading.kind === 'payment');
   const answer = describePayment(reading, 5_000_000);

@@ -7,7 +7,7 @@ import { eventsFirst } from './protocol.ts';
 /**
  * What the rail remembers of a payment. `sending`: it may have been sent; the body of the order is
  * kept so that another sending is the same to the byte. `known`: the partner has answered for it,
- * so that it is only queried from then on, and nothing about a person is kept any more.
+ * so that it is only queried from then on, and no personal data is kept.
  */
 const valueSchema = z.object({
   amount: minorUnits,
@@ -50,7 +50,7 @@ export type Sending = {
 
 /**
  * Records that an order may leave, to be booked before `untilS`. `known`: the partner has answered
- * for the payment, so that nothing is sent any more.
+ * for the payment, so that nothing more is sent.
  */
 export async function beginSending(
   store: RailStore,

@@ -174,7 +174,7 @@ test('headers that cannot be read are refused and do not throw', async () => {
   assert.equal(verify(request()), 'there is no signature');
 });
 
-test('keys are told apart by their ids, so that two hold while one takes over', async () => {
+test('keys are selected by their ids, so that two are valid during a rotation', async () => {
   const next: KeyDeclaration = { ...shared, id: 'k2', key: randomBytes(32).toString('base64') };
   const keys = createVerifyingKeys([shared, next]);
   for (const key of [shared, next]) {

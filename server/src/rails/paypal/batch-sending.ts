@@ -43,7 +43,7 @@ async function sendBatch(parts: RailParts, key: string, context: CallContext): P
   const { host, api, batches } = parts;
   const attempt = await beginBatch(batches, key, host.realNowMs());
   if (attempt.kind === 'expired') {
-    host.log('error', 'a batch was never answered and is not sent any more', { batch: key });
+    host.log('error', 'a batch got no answer and is not sent again', { batch: key });
   }
   if (attempt.kind !== 'begun') return { kind: 'settled' };
   const { record } = attempt;

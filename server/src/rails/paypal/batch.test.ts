@@ -170,14 +170,14 @@ test('each item reports its outcome and its fee once', async () => {
   const all = [newInstruction(), newInstruction(), { ...failing, beneficiary }];
   for (const instruction of all) await send(instruction);
   await subject.turn(6);
-  const heard = all.map(({ reference }) =>
+  const observed = all.map(({ reference }) =>
     subject.host.observations
       .filter((one) => one.reference === reference)
       .map(({ outcome, charges }) => [outcome, charges?.[0]?.amountMinor]),
   );
-  assert.deepEqual(new Set(heard[0]?.map(String)), new Set(['paid,100']));
-  assert.deepEqual(new Set(heard[1]?.map(String)), new Set(['paid,100']));
-  assert.deepEqual(new Set(heard[2]?.map(String)), new Set(['rejected,']));
+  assert.deepEqual(new Set(observed[0]?.map(String)), new Set(['paid,100']));
+  assert.deepEqual(new Set(observed[1]?.map(String)), new Set(['paid,100']));
+  assert.deepEqual(new Set(observed[2]?.map(String)), new Set(['rejected,']));
 });
 
 test('a currency without funds does not keep the batches of others', async () => {
@@ -254,7 +254,7 @@ test('a payment that a batch does not show is not rejected, whatever became of t
   const pair = await sendPair();
   await subject.rail.work?.(context);
   const [{ reference: missing }] = pair;
-  const heardBefore = subject.host.problems.length;
+  const observedBefore = subject.host.problems.length;
   intercept = async (input, init) => {
     const response = await fetch(input, init);
     const answer: unknown = await response.clone().json();
@@ -271,9 +271,9 @@ test('a payment that a batch does not show is not rejected, whatever became of t
   } finally {
     intercept = undefined;
   }
-  const heard = subject.host.observations.filter(({ reference }) => reference === missing);
-  assert.deepEqual(heard, []);
-  const [problem] = subject.host.problems.slice(heardBefore);
+  const observed = subject.host.observations.filter(({ reference }) => reference === missing);
+  assert.deepEqual(observed, []);
+  const [problem] = subject.host.problems.slice(observedBefore);
   assert.match(problem?.detail ?? '', /no item of the payment/);
 });
 

@@ -125,7 +125,7 @@ export type Attempt =
   | { readonly kind: 'begun'; readonly record: PaymentRecord }
   /** It may have left, and PayPal may have forgotten its key. */
   | { readonly kind: 'expired'; readonly record: PaymentRecord }
-  /** It is not to be ordered any more. */
+  /** It must no longer be ordered. */
   | { readonly kind: 'over' };
 
 /** Records that an order may leave. `nowMs`: real time. */

@@ -223,9 +223,9 @@ test('a return counts once, whatever else of its batch changes', async () => {
   const { host, paypal } = subject;
   const returns = () => observed(instruction).filter(({ outcome }) => outcome === 'returned');
   assert.equal(returns().length, 1);
-  const told = paypal.books.events.findLast(({ type }) => type.endsWith('REFUNDED'));
-  assert.ok(told !== undefined);
-  paypal.books.addEvent({ ...told, id: 'WH-again', body: { ...told.body, id: 'WH-again' } });
+  const event = paypal.books.events.findLast(({ type }) => type.endsWith('REFUNDED'));
+  assert.ok(event !== undefined);
+  paypal.books.addEvent({ ...event, id: 'WH-again', body: { ...event.body, id: 'WH-again' } });
   await paypal.advance();
   const fetchOtherStatus: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
@@ -325,14 +325,14 @@ describe('a webhook', () => {
     await send(instruction);
     await subject.turn();
     const { paypal } = subject;
-    const told = paypal.books.events.findLast(
+    const event = paypal.books.events.findLast(
       ({ type }) => type === 'PAYMENT.PAYOUTS-ITEM.SUCCEEDED',
     );
-    assert.ok(told !== undefined);
+    assert.ok(event !== undefined);
     const type = 'PAYMENT.PAYOUTS-ITEM.RETURNED';
-    const text = JSON.stringify(told.body).replaceAll('"SUCCESS"', '"RETURNED"');
+    const text = JSON.stringify(event.body).replaceAll('"SUCCESS"', '"RETURNED"');
     const body = { ...(JSON.parse(text) as object), id: 'WH-wrong', event_type: type };
-    paypal.books.addEvent({ id: 'WH-wrong', atMs: told.atMs, type, body });
+    paypal.books.addEvent({ id: 'WH-wrong', atMs: event.atMs, type, body });
     await subject.turn();
     assert.deepEqual(
       observed(instruction).map(({ outcome }) => outcome),

@@ -4,7 +4,7 @@ import { sandboxCompanies, sandboxPayers } from './network.ts';
 
 /**
  * The simulated network of the staging environment. It keeps no books: where a payment stands is
- * a function of the instruction, the clock and what a client told the sandbox to do with it. So it
+ * a function of the instruction, the clock and the outcome that a client set for it. So it
  * answers the same after a crash, and a thirty-day life can be looked at from its end.
  */
 

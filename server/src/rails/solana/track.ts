@@ -7,7 +7,7 @@ import { type Attempt, listCharges, type Payment, type StoredPayment } from './p
 
 /**
  * Follows signed transactions to a final block. What has not landed is sent again, the very same
- * bytes. Only when no block can take them any more does the payment wait for another signature.
+ * bytes. Only when no block can include them does the payment wait for another signature.
  */
 
 /** Beyond the last valid block, for nodes that count blocks differently by a few. */

@@ -76,7 +76,7 @@ function includesAll(outputs: readonly Output[], payments: readonly Output[]): b
 }
 
 /**
- * No version can confirm any more. Unpaid payments wait again under the same reference; paid ones are
+ * No version can be confirmed. Unpaid payments wait again under the same reference; paid ones are
  * reported as returned and not paid again.
  */
 export async function closeDisplacedSet(

@@ -259,7 +259,7 @@ test('a transfer that Wise refuses leaves the others in the group', () =>
     );
   }));
 
-test('a group with a transfer of somebody else is not funded', () =>
+test('a group with a foreign transfer is not funded', () =>
   withGroups(async ({ rail, wise, again }) => {
     const all = [newInstruction(), newInstruction()];
     await sendAll({ rail }, all);

@@ -63,12 +63,12 @@ export function readField(key: string, recipient: Recipient): FieldSource | unde
 
 /** Whether the rail has a source for the key, whatever its value. */
 export function isKnownKey(key: string, payer: PayerDeclaration): boolean {
-  const nowhere = { payer, countryCode: '', currency: '', attributes: {}, beneficiary: nobody };
+  const nowhere = { payer, countryCode: '', currency: '', attributes: {}, beneficiary: emptyBeneficiary };
   return readField(key, nowhere) !== undefined;
 }
 
 /** A beneficiary of whom nothing is known. */
-export const nobody: Beneficiary = {
+export const emptyBeneficiary: Beneficiary = {
   firstName: '',
   middleName: '',
   lastName: '',

@@ -115,7 +115,7 @@ test('an answer after another one, and a stop, change nothing', async () => {
   await request(other);
   const stopping = AbortSignal.abort();
   await createCompany(() => Promise.reject(new ScreeningServiceError('stopped'))).run(stopping);
-  assert.equal(await request(other), 'asked', 'whoever works next asks again');
+  assert.equal(await request(other), 'asked', 'the next process asks again');
 });
 
 test('what is asked stands sealed in the database', async () => {

@@ -88,7 +88,7 @@ type Tables = {
 };
 
 function apply(entry: Entry, { payments, pending, events }: Tables): void {
-  const tell = (event: BookedEvent): void => {
+  const addEvent = (event: BookedEvent): void => {
     pending.set(event.id, event);
     events.push(event);
   };
@@ -130,14 +130,14 @@ function apply(entry: Entry, { payments, pending, events }: Tables): void {
       payment.state = entry.state;
       payment.reason = entry.reason;
       if (entry.state === 'paid') payment.paidCount += 1;
-      tell(describeEvent(payment, entry));
+      addEvent(describeEvent(payment, entry));
       return;
     }
     case 'return': {
       const payment = getPayment(payments, entry.reference);
       payment.returns = [...payment.returns, entry.entry];
       if (isAllBack(payment)) payment.state = 'returned';
-      tell({ ...describeEvent(payment, entry), entry: entry.entry });
+      addEvent({ ...describeEvent(payment, entry), entry: entry.entry });
       return;
     }
     case 'delivered':

@@ -34,7 +34,7 @@ const statuses: Readonly<Record<string, Status>> = {
   },
   SCHEDULED: { label: 'Scheduled', tone: 'neutral', meaning: 'Committed, and runs at its time.' },
   PROCESSING: { label: 'Processing', tone: 'progress', meaning: 'On its way to the recipient.' },
-  HOLD: { label: 'On hold', tone: 'warning', meaning: 'Stopped until someone decides.' },
+  HOLD: { label: 'On hold', tone: 'warning', meaning: 'On hold until an operator decides.' },
   ERROR: {
     label: 'Needs a decision',
     tone: 'danger',

@@ -110,7 +110,7 @@ const recipientReasons = [
 
 const toldReason: ActField = {
   name: 'recipient_reason',
-  label: 'What the recipient is told',
+  label: 'Message to the recipient',
   isOptional: true,
   choices: [
     { value: '', label: 'Nothing in particular' },

@@ -150,7 +150,7 @@ function RemoveLimit({ name }: { name: string }): ReactNode {
         body: { reason },
       })}
     >
-      <p>Payouts of the account are not held by it any more. It can need two operators.</p>
+      <p>Payouts of the account are no longer held by it. It can need two operators.</p>
     </Act>
   );
 }

@@ -242,7 +242,7 @@ test('a recipient whose payout would be committed is payable, and its price is k
   assert.deepEqual([without.payable, without.source_amount], [true, undefined]);
 });
 
-test('everything that stands in the way is listed at once, as a commit would say it', async () => {
+test('every obstacle is listed at once, as a commit would say it', async () => {
   const poor = (await createAccount(service, { USD: '10' })).api;
   const bare = await createBareRecipient(poor, deliveryCases.cash);
   const ready = await readinessOf(poor, bare, '&amount=30000');

@@ -74,7 +74,10 @@ test('an identity is decided after a look at the images, beside each other and l
   assert.ok(width > wanted, 'larger');
   await page.getByRole('button', { name: 'Turn: Document front' }).click();
   await picture(page, 'identity-images');
-  await actAndClose(page, 'Ask for other images', { told: 'glare', Reason: 'Glare hides the number' });
+  await actAndClose(page, 'Ask for other images', {
+    told: 'glare',
+    Reason: 'Glare hides the number',
+  });
   await page.getByText('Resubmission requested').first().waitFor();
   await page.getByText('Glare hides the number').waitFor();
   const log = await go('Audit log');

@@ -13,7 +13,7 @@ import type { Funded } from './service.ts';
 export type DrillLoad = {
   readonly journal: Journal;
   readonly counts: LoadCounts;
-  /** Waits until so many more commits are acknowledged; rejects when a client is refused. */
+  /** Waits until this many more commits are acknowledged; rejects when a client is refused. */
   waitForMore(count: number): Promise<void>;
   /** The longest time between two acknowledgements so far, or since the last one. */
   longestGapMs(): number;

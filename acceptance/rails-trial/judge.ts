@@ -131,7 +131,8 @@ function judgePayout(payout: PayoutRecord, payments: readonly Payment[]): string
   if (hasEnded && isAsked) faults.push(`a person is asked: ${payout.exceptions.join(', ')}`);
   switch (payout.status) {
     case 'COMPLETED':
-      if (payment?.state !== 'paid') faults.push(`the counterpart says ${describePayment(payment)}`);
+      if (payment?.state !== 'paid')
+        faults.push(`the counterpart says ${describePayment(payment)}`);
       else if (payment.returnedMinor > 0n) faults.push('the counterpart sent it back');
       break;
     case 'CANCELLED':

@@ -19,13 +19,13 @@ export type Killing = {
   readonly signal: AbortSignal;
 };
 
-/** Of each run of so many kills, the first ones meet one process, and the others two. */
+/** In each series of this many kills, the first ones hit one process, and the others two. */
 const phaseKills = 30;
 const loneKills = 12;
 /** Percent of the kills that come while the process is still starting. */
 const startingShare = 10;
 const killsPerCrash = 8;
-/** Within so many milliseconds of its time a kill comes at any moment. */
+/** A kill deviates from its schedule by up to this many milliseconds. */
 const jitterMs = 1200;
 
 export async function killAtRandom(killing: Killing): Promise<KillCounts> {

@@ -39,7 +39,7 @@ export function commitPayout(
 type Commit<Answer> = {
   key: string | undefined;
   send(options: CallOptions): Promise<Answer>;
-  /** The command that tells what became of it. */
+  /** The command that shows its outcome. */
   show: string;
   /** The command that sends it again. */
   repeat: string;

@@ -69,7 +69,7 @@ test('an interrupted upload resumes where it stopped, with the same rows only', 
   assert.equal(again.isRepeated, true);
 });
 
-test('a repeated upload returns the first answer, whatever the state of the batch', async () => {
+test('a repeated upload returns the first answer, regardless of the state of the batch', async () => {
   const owner = await batches.createOwner(100_000n);
   const lines = batches.describe(owner, names(2, 'replayed'));
   const first = await batches.receive(owner, lines, { key: 'replayed' });

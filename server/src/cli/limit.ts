@@ -22,7 +22,7 @@ const bounds = {
     z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of hours'),
   ).optional(),
   count: option(
-    { value: 'count', about: 'at most so many payouts' },
+    { value: 'count', about: 'at most this many payouts' },
     z.string().regex(/^\d{1,9}$/, 'must be a whole number'),
   ).optional(),
   usd: option(

@@ -108,7 +108,7 @@ export const dispatchTimes: Readonly<Record<EnvironmentName, DispatchTimes>> = {
   live: { leaseMs: 60_000, callMsMax: 45_000 },
 };
 
-/** After so many failures of this service a payout opens an exception. */
+/** After this many failures of this service a payout opens an exception. */
 const faultsMax = 8;
 
 export type Parts = DispatchServices & {
@@ -252,7 +252,7 @@ const priceWorse: RailAnswer = { outcome: 'rejected', reason: 'price_worse' };
 
 /**
  * Why the payer's price is too much worse than the one that the payout was quoted with. Nothing was sent
- * then, which is what a rejection by the rail states. A rail compares once more when it orders.
+ * then, which is what a rejection by the rail states. A rail compares again when it orders.
  */
 function findWorsePrice(
   { fullRouter, isCancelling }: Parts,

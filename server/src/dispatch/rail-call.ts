@@ -55,7 +55,7 @@ function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
 }
 
 /**
- * A payment that the rail once accepted is never sent again, whatever it answers later; and a payment
+ * A payment that the rail once accepted is never sent again, no matter what it answers later; and a payment
  * that it rejects as a duplicate may have been paid the first time.
  */
 function normalizeOutcome(answer: RailAnswer, row: DispatchRow): RailAnswer {

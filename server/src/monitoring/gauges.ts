@@ -198,7 +198,7 @@ function createServiceGauges(gauge: NewGauge) {
     ),
     credentials: gauge(
       'credentials_expiring',
-      'Credentials of clients that expire within so many days and were not replaced',
+      'Credentials of clients that expire within this many days and were not replaced',
       'days',
     ),
     connections: gauge('database_connections', 'Connections by pool', 'pool', 'state'),

@@ -96,7 +96,7 @@ export async function requestApproval(
   const wanted = { action, parameters: text, operatorId: operator.id };
   if (await wasJustApproved(session, wanted)) {
     const detail =
-      'exactly this was approved a moment ago; to do it once more, repeat it in ten seconds';
+      'exactly this was approved a moment ago; to do it again, repeat it in ten seconds';
     throw new AppError('illegal_move', detail);
   }
   const expiresAt = new Date((await readNow(session)).getTime() + approvalSeconds * 1000);

@@ -41,7 +41,7 @@ after(async () => {
 const dayMs = 86_400_000;
 const today = (): string => new Date(money.clock.nowMs()).toISOString().slice(0, 10);
 
-/** Payouts of so many MXN cents each, paid through the rail today. */
+/** Payouts of this many MXN cents each, paid through the rail today. */
 async function settle(...amounts: bigint[]): Promise<CommittedPayout[]> {
   const payouts: CommittedPayout[] = [];
   for (const destinationMinor of amounts) {

@@ -103,7 +103,7 @@ describe('a limit of an account', () => {
 });
 
 describe('a velocity limit', () => {
-  it('holds what comes after so many payouts to a recipient, until the window has passed', async () => {
+  it('holds what comes after this many payouts to a recipient, until the window has passed', async () => {
     const settle = open({ name: 'two a day', per: 'recipient', windowHours: 24, countMax: 2 });
     const owner = await createOwner();
     const other = { ...owner, userId: await money.createUser(owner.accountId) };

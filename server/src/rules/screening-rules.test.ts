@@ -227,7 +227,7 @@ describe('before it is sent, a payout', () => {
     assert.equal(await kit.settle(same), 'COMPLETED');
   });
 
-  it('to a branch of a listed bank is held each time, whatever the name of the bank', async () => {
+  it('to a branch of a listed bank is held each time, regardless of the name of the bank', async () => {
     const kit = open();
     const owner = await createOwner();
     const payout = await payBank(owner, { SWIFT: 'OLIBDEFFXXX' });

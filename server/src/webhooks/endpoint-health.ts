@@ -11,7 +11,7 @@ import type { SendResult } from './sender.ts';
 
 export type EndpointHealth = ReturnType<typeof createEndpointHealth>;
 
-/** After so many failures in a row an endpoint backs off. */
+/** After this many failures in a row an endpoint backs off. */
 const failuresMax = 5;
 /** These ask for fewer requests (Standard Webhooks 1.0, "Delivery success and failure"). */
 const throttleStatuses = new Set([429, 502, 503, 504]);

@@ -7,7 +7,7 @@ create table payout_schedules (
   payout_id uuid not null,
   -- As the client wrote it; payout_quotes.runs_at is what follows from it.
   scheduled_for text not null check (length(scheduled_for) <= 40),
-  -- From then on it is tried once more, and cancelled.
+  -- From then on it is tried again, and cancelled.
   deadline_at timestamptz not null,
   -- The amount that the client fixed; the other one follows from the price of the day.
   given_side text not null check (given_side in ('source', 'destination')),
@@ -186,7 +186,7 @@ begin
 end
 $$;
 
--- A try of a scheduled payout: its price, and what stands in the way.
+-- A try of a scheduled payout: its price, and the obstacles.
 create type schedule_try as (
   payout_id uuid,
   fence bigint,

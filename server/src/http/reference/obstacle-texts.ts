@@ -1,4 +1,4 @@
-/** What stands in the way of a payout: the `code` of a refused commit, of a readiness, of a detail. */
+/** Obstacles to a payout: the `code` of a refused commit, of a readiness, of a detail. */
 export type ObstacleText = { cause: string; remedy: string };
 
 const quoteAgain = 'Create a new payout with another amount, currency or payer.';

@@ -57,7 +57,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   price_worse: {
     status: 'ERROR',
     cause: 'The payer asks more than it had quoted, and no other payer can take over.',
-    remedy: 'Wait: the operator sends the payout all the same or refunds it.',
+    remedy: 'Wait: the operator sends the payout anyway or refunds it.',
   },
   account_frozen: {
     status: 'PROCESSING',
@@ -132,7 +132,8 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   not_approved: {
     status: 'CANCELLED',
-    cause: 'The operator requires approval for payouts like this one, and it was not given in time.',
+    cause:
+      'The operator requires approval for payouts like this one, and it was not given in time.',
     remedy: 'The refund is on your balance. Contact the operator before you create a new payout.',
   },
   decided_by_operator: {

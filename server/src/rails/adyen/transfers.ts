@@ -174,7 +174,7 @@ async function findTransfer(
     signal,
   );
   if (!page.ok) return { kind: 'unclear', result: page.result };
-  // Whatever else the list has, it is searched for the reference here once more.
+  // Whatever else the list has, it is searched for the reference here again.
   const matches = page.transfers.filter(({ transfer }) => transfer.reference === key);
   const [first] = matches;
   if (matches.length > 1 || page.unreadableCount > 0) {

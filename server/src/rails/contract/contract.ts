@@ -27,7 +27,7 @@ export type * from './outcomes.ts';
  * - A rail does not throw to report an outcome. Whatever is not a definite answer (time-out, reset,
  *   5xx, an answer that does not parse or has a wrong echo) is `unknown`.
  * - Before money can leave, the rail has stored what lets it recognize the payment afterwards.
- * - Amount and destination are compared with the instruction once more immediately before something
+ * - Amount and destination are compared with the instruction again immediately before something
  *   is signed or written out.
  */
 

@@ -129,7 +129,7 @@ async function handOver(context: Context, file: FileRecord): Promise<void> {
   }
 }
 
-/** The folder of the delivery, whatever the configuration says now. */
+/** The folder of the delivery, even if the configuration has changed. */
 function openOutbox({ folders }: Context, { value }: FileRecord): Folder {
   return value.outbox === undefined ? folders.outbox : openFolder(value.outbox);
 }

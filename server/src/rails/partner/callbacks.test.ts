@@ -92,7 +92,11 @@ test('what is not proven to be of now, of the partner and for this address is re
     { url: 'https://elsewhere.example.test/rails/partner' },
     { path: '/more' },
   ]) {
-    assert.equal((await deliver(text, delivery)).kind, 'refused', JSON.stringify(Object.keys(delivery)));
+    assert.equal(
+      (await deliver(text, delivery)).kind,
+      'refused',
+      JSON.stringify(Object.keys(delivery)),
+    );
   }
   assert.equal((await deliver(text, { ageS: 299 })).kind, 'accepted');
 });

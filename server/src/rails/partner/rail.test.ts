@@ -178,7 +178,7 @@ test('a payment that was cancelled before it came is never paid', async () => {
   assert.equal(cancelled?.outcome, 'rejected');
   const late = await openPartnerRail({ keys: partner.keys, url: partner.url });
   try {
-    // A process that knows nothing of the cancellation sends it all the same.
+    // A process that knows nothing of the cancellation sends it anyway.
     const sent = await late.rail.send(instruction, context);
     assert.equal(sent.outcome, 'rejected');
   } finally {

@@ -139,7 +139,7 @@ test('a process that is killed at any step leaves one batch, which the next one 
   assert.ok(kills >= 10, `only ${kills} kills`);
 });
 
-test('every order of a batch has the same bytes, whatever is configured meanwhile', async () => {
+test('every order of a batch has the same bytes, even if the configuration changes', async () => {
   const pair = await sendPair();
   const bodies: string[] = [];
   intercept = async (input, init) => {
@@ -250,7 +250,7 @@ test('a batch that PayPal denies is rejected with all of its items', async () =>
   for (const instruction of all) assert.equal((await query(instruction)).outcome, 'rejected');
 });
 
-test('a payment that a batch does not show is not rejected, whatever became of the others', async () => {
+test('a payment that a batch does not show is not rejected, regardless of the outcome of the others', async () => {
   const pair = await sendPair();
   await subject.rail.work?.(context);
   const [{ reference: missing }] = pair;

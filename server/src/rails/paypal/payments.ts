@@ -7,7 +7,7 @@ import { listReceivers, type Receiver } from './order.ts';
 /**
  * What the rail remembers of a payment. `unsent`: nothing has left. `ordering`: an order may have left,
  * and its batch is not known. `ordered`: PayPal has named the batch. `waiting`: for a batch of several
- * items. `batched`: it is in the batch `batchKey` (batch-records.ts), which knows what became of it.
+ * items. `batched`: it is in the batch `batchKey` (batch-records.ts), which knows its outcome.
  * `reported`: PayPal's report has shown it to a restored database; its batch is not known, so that it is
  * never ordered. `refused` and `cancelled`: it was and will never be ordered.
  */

@@ -94,7 +94,7 @@ function followPlan(instruction: Instruction, nowMs: number): RailAnswer {
 }
 
 function waitForPickup({ availableAtMs }: Instruction, nowMs: number): RailAnswer {
-  // Ready before the announced time, the recipient has until after it all the same.
+  // Ready before the announced time, the deadline of the recipient still counts from it.
   const endsAtMs = availableAtMs + pickupDaysMax * dayMs;
   if (nowMs < endsAtMs) return { outcome: 'ready_for_pickup', checkAtMs: endsAtMs };
   return { outcome: 'rejected', reason: 'not_collected' };

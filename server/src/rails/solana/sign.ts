@@ -60,7 +60,7 @@ async function openSigning(
   { signed, room }: { readonly signed: readonly StoredPayment[]; readonly room: number },
 ): Promise<Signing> {
   const { blockhash, lastValidBlockHeight } = await cluster.getLatestBlockhash();
-  // The blockhash is of a final block, so it is not accepted later than this, whatever the node says:
+  // The blockhash is of a final block, so it is not accepted later than this, no matter what the node says:
   // a height that is too low would let the payment be signed again while the first one may land.
   const highest = (await cluster.getBlockHeight()) + lifetimeBlocks;
   const inFlight = signed.reduce(

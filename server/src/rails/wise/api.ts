@@ -76,7 +76,7 @@ export function createApi(config: WiseConfig, host: RailHost): Api {
       host.log('error', 'Wise asks for strong customer authentication; set signingKey', {});
       return answer;
     }
-    // The refused request has done nothing: what became of it is what the answer to this one says.
+    // The refused request has done nothing: the answer to this one gives the outcome.
     const headers = { ...request.headers, ...approve(answer.challenge, config.signingKey) };
     return callOnce({ ...request, headers }, through);
   };

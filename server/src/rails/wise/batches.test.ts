@@ -66,7 +66,7 @@ async function topUp({ wise }: Pick<WiseRail, 'wise'>, amount: number): Promise<
 
 const poor = { wise: { balances: { EUR: '10' } } };
 
-test('payments that wait are funded as one group, whatever their currencies', () =>
+test('payments that wait are funded as one group, regardless of their currencies', () =>
   withGroups(async ({ rail, wise }) => {
     const all = [newInstruction(), newInstruction(), toAmerica(), toGermany()];
     await sendAll({ rail }, all);

@@ -12,7 +12,7 @@ import {
 import { done, readStop, type Setup, type Step, unknown } from './setup.ts';
 import { describeFee, isTransferOf, readStanding } from './states.ts';
 
-/** The funding of a transfer from the balance, which is what pays, and what became of it. */
+/** The funding of a transfer from the balance, which pays, and its outcome. */
 
 type Known = { readonly instruction: Instruction; readonly record: Payment };
 

@@ -61,9 +61,15 @@ export function readField(key: string, recipient: Recipient): FieldSource | unde
   return readPerson(key, recipient);
 }
 
-/** Whether the rail has a source for the key, whatever its value. */
+/** Whether the rail has a source for the key, regardless of its value. */
 export function isKnownKey(key: string, payer: PayerDeclaration): boolean {
-  const nowhere = { payer, countryCode: '', currency: '', attributes: {}, beneficiary: emptyBeneficiary };
+  const nowhere = {
+    payer,
+    countryCode: '',
+    currency: '',
+    attributes: {},
+    beneficiary: emptyBeneficiary,
+  };
   return readField(key, nowhere) !== undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Hints about a picture before it is sent, from its pixels alone. They are guesses: the person decides,
- * and the service accepts the picture all the same. `pixels`: `{ data, width, height }` as ImageData.
+ * and the service accepts the picture anyway. `pixels`: `{ data, width, height }` as ImageData.
  */
 
 /** The width at which pictures are judged, so that the thresholds mean the same for every camera. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openPaypalSimulator, type PaypalSimulator } from './paypal-simulator.ts';
 
-/** What the simulated PayPal enforces by itself, whatever the rail does. */
+/** What the simulated PayPal enforces by itself, no matter what the rail does. */
 
 const folder = mkdtempSync(join(tmpdir(), 'outlay-paypal-'));
 const clock = { nowMs: Date.now() };

@@ -94,14 +94,14 @@ function SetLimit({ label, limit }: { label: string; limit?: AccountLimit }): Re
     },
     {
       name: 'usd',
-      label: 'At most so much, USD',
+      label: 'Maximum amount, USD',
       isOptional: true,
       inputMode: 'decimal',
       initial: limit?.usd_max ?? '',
     },
     {
       name: 'count',
-      label: 'At most so many payouts',
+      label: 'Maximum number of payouts',
       isOptional: true,
       inputMode: 'numeric',
       initial: limit?.count_max ?? '',
@@ -109,7 +109,7 @@ function SetLimit({ label, limit }: { label: string; limit?: AccountLimit }): Re
     },
     {
       name: 'hours',
-      label: 'Within so many hours',
+      label: 'Window, hours',
       isOptional: true,
       inputMode: 'numeric',
       initial: limit === undefined ? '24' : String(limit.hours),

@@ -214,7 +214,7 @@ test('a corridor is frozen and a limit is set, each with a reason', async () => 
   await go('Limits');
   await actAndClose(page, 'Set a limit', {
     Name: 'daily',
-    'At most so much': '5000',
+    'Maximum amount': '5000',
     Reason: 'New',
   });
   await page.getByText('5,000.00').waitFor();

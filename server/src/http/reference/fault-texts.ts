@@ -200,9 +200,9 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalogue, CodeText>>
     example: { parameter: 'to', detail: 'the day 2026-03-31 (UTC) has not ended' },
   },
   payee_no_match: {
-    cause: 'The bank says that the account belongs to another name than that of the recipient.',
+    cause: 'The bank reports another name for the account than that of the recipient.',
     remedy:
-      'Ask the recipient for name and account, store what is right, and ask the bank again by `POST .../payee-check`.',
+      'Ask the recipient for name and account, store the correct values, and check again by `POST .../payee-check`.',
     example: {
       pointer: '/destination_token',
       detail: 'BankAccountNumber: the bank says that the account belongs to another name',

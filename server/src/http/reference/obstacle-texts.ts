@@ -20,7 +20,7 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
   },
   account_frozen: {
     cause: 'The operator has frozen the account: nothing is committed or sent for it.',
-    remedy: 'Ask the operator why. Quotes and reads go on; repeat the commit afterwards.',
+    remedy: 'Ask the operator why. Quotes and reads still work; repeat the commit afterwards.',
   },
   commits_stopped: {
     cause: 'The operator has stopped commits for a while, for instance for maintenance.',
@@ -69,9 +69,9 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     remedy: 'Ask the operator to complete the data of your account, then commit again.',
   },
   payee_no_match: {
-    cause: 'The bank says that the account belongs to another name than that of the recipient.',
+    cause: 'The bank reports another name for the account than that of the recipient.',
     remedy:
-      'Ask the recipient for name and account, store what is right, and ask the bank again by `POST .../payee-check`.',
+      'Ask the recipient for name and account, store the correct values, and check again by `POST .../payee-check`.',
   },
   no_balance_in_currency: {
     cause: 'The account has no balance in the source currency.',

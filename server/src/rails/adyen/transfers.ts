@@ -270,7 +270,7 @@ async function readRefusedOrder(setup: Setup, placed: Placed): Promise<RailAnswe
     value: { ...value, sends: 0 },
   });
   const { reference } = instruction;
-  setup.host.log('warn', 'an order was not taken and will be sent again', {
+  setup.host.log('warn', 'an order was not accepted and will be sent again', {
     reference,
     ...('code' in answer && answer.code !== undefined && { code: answer.code }),
   });

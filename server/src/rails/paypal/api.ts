@@ -62,7 +62,7 @@ export function createApi(config: PaypalConfig, host: RailHost): Api {
         : undefined;
     if (token === undefined) {
       const status = result.kind === 'answered' ? result.status : result.kind;
-      host.log('warn', 'PayPal gives no access token', { status });
+      host.log('warn', 'PayPal issued no access token', { status });
       return typeof status === 'number' && status < 500 ? 'no_token' : 'unreachable';
     }
     const untilMs = host.realNowMs() + token.expires_in * 1000 - tokenReserveMs;

@@ -121,7 +121,7 @@ async function isLost(
 }
 
 async function renew({ payments, host }: SolanaParts, stored: StoredPayment): Promise<void> {
-  host.log('warn', 'a transaction was taken by no block and is signed anew', {
+  host.log('warn', 'no block included a transaction, so it is signed again', {
     reference: stored.key,
   });
   await payments.write(stored, { state: 'waiting', value: stored.value });

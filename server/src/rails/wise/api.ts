@@ -158,7 +158,7 @@ async function callOnce(
   } catch (error) {
     // Not its message, which may hold anything.
     const name = error instanceof Error ? error.name : typeof error;
-    host.log('warn', 'Wise gave no answer', { path: nameOperation({ method, path }), error: name });
+    host.log('warn', 'Wise did not answer', { path: nameOperation({ method, path }), error: name });
     return undefined;
   }
 }

@@ -101,7 +101,7 @@ async function giveUp(
   context: CallContext,
 ): Promise<RailAnswer> {
   const { reference } = instruction;
-  setup.host.log('warn', 'the rate of a transfer is over before it was funded', { reference });
+  setup.host.log('warn', 'the rate of a transfer expired before it was funded', { reference });
   if (!(await cancelAtWise(setup, transferId, context))) return unknown('no_answer');
   const value = { ...record.value, transferId };
   return refusePayment(

@@ -105,7 +105,7 @@ function SetLimit({ label, limit }: { label: string; limit?: AccountLimit }): Re
       isOptional: true,
       inputMode: 'numeric',
       initial: limit?.count_max ?? '',
-      hint: 'Not of one payout',
+      hint: 'A limit on the number needs a window, not a single payout',
     },
     {
       name: 'hours',

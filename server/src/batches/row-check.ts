@@ -1,4 +1,5 @@
-import { corridorOf, openValues } from '../attributes/attributes.ts';
+import { openValues } from '../attributes/attribute-values.ts';
+import { corridorOf } from '../attributes/attributes.ts';
 import type { Corridor } from '../attributes/requirements.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';

@@ -134,10 +134,7 @@ export const color = option(
   text.regex(/^#[0-9a-f]{6}$/, 'must be # and six hexadecimal digits in lower case'),
 );
 /** Of the pages and receipts of a sender. */
-export const privacyUrl = httpsUrl(
-  'address of its privacy notice, for pages of recipients',
-  500,
-);
+export const privacyUrl = httpsUrl('address of its privacy notice, for pages of recipients', 500);
 export const redirectUrl = httpsUrl('where the page leads when all is done', 2000);
 export const reason = visible({ value: 'text', about: 'why' }, 1000);
 export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);

@@ -4,9 +4,9 @@ import { listAccounts } from '../accounts/accounts.ts';
 import { appendAudit } from '../audit/audit.ts';
 import { type EnvironmentName, newestVersion } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
+import { findAddress } from '../http/addresses.ts';
 import type { RateLimiters } from '../http/limits.ts';
 import type { BaseServices } from '../http/route.ts';
-import { findAddress } from '../http/server.ts';
 import { checkBody } from '../http/validation.ts';
 import {
   confirmTotp,

@@ -1,4 +1,4 @@
-import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import { type AttributeValues, openValues } from '../attributes/attribute-values.ts';
 import { assert } from '../core/errors.ts';
 import { openPickupCode } from '../core/pickup-code.ts';
 import { formatRate } from '../core/rate.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { maskValues } from '../attributes/attribute-values.ts';
 import { openVersions } from '../attributes/attribute-versions.ts';
-import { type AttributeContext, maskValues } from '../attributes/attributes.ts';
+import { type AttributeContext } from '../attributes/attributes.ts';
 import { writeStoredBatch } from '../batches/batches-view.ts';
 import type { Scope } from '../core/access.ts';
 import { formatSeconds } from '../core/clock.ts';

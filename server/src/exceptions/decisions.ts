@@ -135,7 +135,10 @@ function computeMac(
 function refuseMaker(payout: DecidedPayoutRow, { action, operatorId }: Decision): void {
   if (action !== 'release' || !payout.has_open_approval) return;
   if (operatorId !== payout.created_by && operatorId !== payout.committed_by) return;
-  throw new AppError('own_payout', 'The operator who created or committed a payout cannot approve it');
+  throw new AppError(
+    'own_payout',
+    'The operator who created or committed a payout cannot approve it',
+  );
 }
 
 /** A release clears the recipient of the screening hit, for later payouts too. */

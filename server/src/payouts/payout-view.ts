@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AttributeValues, maskValues, openValues } from '../attributes/attributes.ts';
+import { type AttributeValues, maskValues, openValues } from '../attributes/attribute-values.ts';
 import { getProfile } from '../attributes/requirements.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { formatSeconds, formatSecondsZ } from '../core/clock.ts';

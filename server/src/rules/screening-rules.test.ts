@@ -10,12 +10,8 @@ import {
 } from '../../testing/setups/money.ts';
 import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { asFile, loadLists, sdnLine, sdnLines } from '../../testing/setups/screening.ts';
-import {
-  type AttributeValues,
-  corridorOf,
-  formatAttributeToken,
-  storeAttributes,
-} from '../attributes/attributes.ts';
+import { type AttributeValues } from '../attributes/attribute-values.ts';
+import { corridorOf, formatAttributeToken, storeAttributes } from '../attributes/attributes.ts';
 import type { AttributeType } from '../attributes/field.ts';
 import { getProfile } from '../attributes/requirements.ts';
 import { decidePayout } from '../exceptions/decisions.ts';

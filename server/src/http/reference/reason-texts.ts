@@ -8,7 +8,8 @@ const otherPayer =
   'Create a new payout later or through another payer. The refund is on your balance.';
 const contactOperator = 'Contact the operator before you create another payout to this recipient.';
 
-const waitsForEnd = 'Wait: the payout continues automatically afterwards. No second payout is needed.';
+const waitsForEnd =
+  'Wait: the payout continues automatically afterwards. No second payout is needed.';
 const nothingTaken = 'Nothing was taken from your balance.';
 const waitsUntil =
   'The payout is tried again until `runs_until`, and then canceled with this reason. Nothing is taken from your balance before it runs.';

@@ -77,7 +77,10 @@ async function readFailedBatch(
 ): Promise<Sent> {
   const { host, batches } = parts;
   const { retryAfterMs } = describeFailure(result);
-  host.log('warn', 'PayPal did not accept a batch', { batch: record.key, ...describeResult(result) });
+  host.log('warn', 'PayPal did not accept a batch', {
+    batch: record.key,
+    ...describeResult(result),
+  });
   const verdict = judgeFailure(result);
   const { attempts } = record.value;
   const isOnly = attempts === 1;

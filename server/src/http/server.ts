@@ -1,10 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  LogController,
-} from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';

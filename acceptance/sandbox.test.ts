@@ -248,7 +248,7 @@ const illegal: [string, DeliveryCase, string[], string][] = [
     'ready_for_pickup',
   ],
   ['a return before collection', deliveryCases.cash, ['ready_for_pickup'], 'returned'],
-  ['doubt after completion', deliveryCases.bank, ['completed'], 'unknown'],
+  ['an unknown outcome after completion', deliveryCases.bank, ['completed'], 'unknown'],
 ];
 
 for (const [name, delivery, first, outcome] of illegal) {

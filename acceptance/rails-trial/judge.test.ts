@@ -14,7 +14,7 @@ const destination = {
   way: { country: 'MEX', deliveryType: 'BANK_DEPOSIT', currency: 'MXN' },
   payerName: 'Trial',
   values: {},
-  fate: '',
+  plannedOutcome: '',
 };
 
 const entry: Entry = {
@@ -169,6 +169,9 @@ test('payments of a chain are distinguished by recipient and amount', () => {
   const chain = { ...payment, reference: undefined, recipient: '0xab' };
   const onChain = { destination: { ...destination, way, values } };
   assert.equal(find({ entry: onChain, payments: [chain] }), '');
-  const stray = { ...chain, amountMinor: 7n };
-  assert.match(find({ entry: onChain, payments: [chain, stray] }), /without a committed payout/);
+  const unmatched = { ...chain, amountMinor: 7n };
+  assert.match(
+    find({ entry: onChain, payments: [chain, unmatched] }),
+    /without a committed payout/,
+  );
 });

@@ -25,7 +25,7 @@ const roundMs = 1500;
 /** After this many rounds without a change, none is expected within minutes. */
 const stillRoundsMax = 40;
 const roundsMax = 400;
-/** Past every return, settlement and doubt. */
+/** Past every return, settlement and query of an unknown outcome. */
 const daysCount = 14;
 
 const clockPatienceMs = 120_000;

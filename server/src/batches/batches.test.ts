@@ -195,9 +195,9 @@ test('a quote keeps prices while rates are unchanged, and prices again otherwise
   assert.equal(fixed?.destination_amount, 180_000n);
   // At this rate a hundred dollars are less than a cent, so no row can be paid.
   batches.setRate('0.000001');
-  const poor = await quoteBatch(batches.services, id);
-  assert.equal(poor.valid_count, 0);
-  assert.equal(poor.invalid_count, 1201);
+  const unfunded = await quoteBatch(batches.services, id);
+  assert.equal(unfunded.valid_count, 0);
+  assert.equal(unfunded.invalid_count, 1201);
   batches.setRate('18');
 });
 

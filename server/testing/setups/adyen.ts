@@ -103,7 +103,7 @@ export function newAdyenInstruction(changes: Partial<Instruction> = {}): Instruc
 /** For the conformance suite. Payers take turns, so that instant and regular transfers take part. */
 export async function openAdyenCounterparty({ callbackUrl }: Place): Promise<Counterparty> {
   const simulator = await openAdyenSimulator({ ...adyenAccount, webhookUrl: callbackUrl });
-  const fates = { paid: 'paid', rejected: 'refused', returned: 'returned' } as const;
+  const plannedOutcomes = { paid: 'paid', rejected: 'refused', returned: 'returned' } as const;
   let count = 0;
   return {
     payers: adyenPayers,
@@ -111,7 +111,7 @@ export async function openAdyenCounterparty({ callbackUrl }: Place): Promise<Cou
     config: (address) => describeAdyenConfig(address?.port, { timeoutSeconds: 0.4 }),
     instruct: (draft, outcome) => {
       count += 1;
-      simulator.expect(draft.reference, fates[outcome]);
+      simulator.expect(draft.reference, plannedOutcomes[outcome]);
       const { payerKey, attributes } = newAdyenInstruction({
         payerKey: count % 2 === 0 ? 'bank' : 'instant',
       });

@@ -63,13 +63,13 @@ testConformance({
             quarantine: join(folder, 'quarantine'),
           },
         }),
-      instruct: (draft, fate) => ({
+      instruct: (draft, plannedOutcome) => ({
         ...draft,
         payerKey: 'eu',
         countryCode: 'DEU',
         deliveryType: 'BANK_DEPOSIT',
         currency: 'EUR',
-        amountMinor: amounts[fate],
+        amountMinor: amounts[plannedOutcome],
         attributes: { BankAccountNumber: makeIban() },
       }),
       payments: async ({ reference }) =>

@@ -74,9 +74,9 @@ function testLevel(open: () => Promise<Opened>, unsupported: object = {}): void 
           ...partner.access,
           ...quick,
         }),
-        instruct: (draft, fate) => ({
+        instruct: (draft, plannedOutcome) => ({
           ...draft,
-          payerKey: fate,
+          payerKey: plannedOutcome,
           countryCode: 'ESP',
           deliveryType: 'BANK_DEPOSIT',
           currency: 'EUR',

@@ -181,9 +181,12 @@ test('each item reports its outcome and its fee once', async () => {
 });
 
 test('a currency without funds does not keep the batches of others', async () => {
-  const poor = [newInstruction({ currency: 'GBP' }), newInstruction({ currency: 'EUR' })] as const;
+  const unfunded = [
+    newInstruction({ currency: 'GBP' }),
+    newInstruction({ currency: 'EUR' }),
+  ] as const;
   const rich = newInstruction();
-  for (const instruction of [...poor, rich]) await send(instruction);
+  for (const instruction of [...unfunded, rich]) await send(instruction);
   intercept = async (input, init) => {
     if (!/"currency":"(?:GBP|EUR)"/.test(readBody(init))) return fetch(input, init);
     const error = { name: 'INSUFFICIENT_FUNDS', message: 'Insufficient funds.', details: [] };
@@ -195,7 +198,7 @@ test('a currency without funds does not keep the batches of others', async () =>
   } finally {
     intercept = undefined;
   }
-  for (const instruction of poor) {
+  for (const instruction of unfunded) {
     assert.equal((await query(instruction)).outcome, 'accepted');
     assert.equal((await subject.rail.cancel?.(instruction, context))?.outcome, 'rejected');
   }

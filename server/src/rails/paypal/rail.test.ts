@@ -32,10 +32,10 @@ after(() => subject.close());
 let people = 0;
 
 /** A payment whose recipient decides what the simulated PayPal does with it. */
-function instruct(fate: string, changes: Partial<Instruction> = {}): Instruction {
+function instruct(plannedOutcome: string, changes: Partial<Instruction> = {}): Instruction {
   people += 1;
   const instruction = newInstruction(changes);
-  const email = `${fate}.${people}@example.com`;
+  const email = `${plannedOutcome}.${people}@example.com`;
   return { ...instruction, beneficiary: { ...instruction.beneficiary, email } };
 }
 
@@ -186,8 +186,8 @@ describe('a batch', () => {
       ['fail', 'rejected', 'account_blocked'],
       ['block', 'unknown', 'review'],
     ] as const;
-    for (const [fate, outcome, reason] of outcomes) {
-      const instruction = instruct(fate);
+    for (const [plannedOutcome, outcome, reason] of outcomes) {
+      const instruction = instruct(plannedOutcome);
       await send(instruction);
       await subject.turn();
       const answer = await query(instruction);

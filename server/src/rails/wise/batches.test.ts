@@ -64,7 +64,7 @@ async function topUp({ wise }: Pick<WiseRail, 'wise'>, amount: number): Promise<
   });
 }
 
-const poor = { wise: { balances: { EUR: '10' } } };
+const unfunded = { wise: { balances: { EUR: '10' } } };
 
 test('payments that wait are funded as one group, regardless of their currencies', () =>
   withGroups(async ({ rail, wise }) => {
@@ -206,7 +206,7 @@ test('a group without enough money waits for it', () =>
     await topUp({ wise }, 500);
     await rail.work?.(context);
     assertPaidOnce({ wise }, all);
-  }, poor));
+  }, unfunded));
 
 test('a group whose rates are over before it is funded is cancelled and refused', async () => {
   let realMs = Date.now();
@@ -303,7 +303,7 @@ test('a transfer that is cancelled at Wise before its group is funded is refused
       code: 'cancelled',
     });
     assert.equal((await rail.query(kept, context)).outcome, 'accepted');
-  }, poor));
+  }, unfunded));
 
 test('a group of which Wise has funded a part is not funded again', () =>
   withGroups(async ({ rail, wise, host }) => {
@@ -318,7 +318,7 @@ test('a group of which Wise has funded a part is not funded again', () =>
     await rail.work?.(context);
     assert.deepEqual([paid.fundings, left.fundings], [1, 0]);
     assert.ok(host.lines.some(({ message }) => /funded a part/.test(message)));
-  }, poor));
+  }, unfunded));
 
 test('a group within the currency of the balance ends with its quotes, too', async () => {
   let realMs = Date.now();
@@ -398,4 +398,4 @@ test('a group that is cancelled at Wise ends its payments, through a lost answer
       assert.equal((await rail.query(one, context)).outcome, 'rejected');
       assert.equal(wise.find(one.reference)?.fundings, 0);
     }
-  }, poor));
+  }, unfunded));

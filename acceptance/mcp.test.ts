@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { cliMain, createProfiles, type Model, startModel } from './mcp-kit.ts';
+import { cliEnvironment, cliMain, createProfiles, type Model, startModel } from './mcp-kit.ts';
 import { click, createKey, openPage } from './proposal-kit.ts';
 import {
   type Account,
@@ -96,9 +96,8 @@ function propose(by: Model, { user_token, payout_token }: Row): Promise<Proposed
 }
 
 async function run(...words: readonly string[]): Promise<string> {
-  const environment = { PATH: process.env['PATH'] ?? '', XDG_CONFIG_HOME: profiles.folder };
   const { stdout } = await promisify(execFile)(process.execPath, [cliMain, ...words], {
-    env: environment,
+    env: cliEnvironment(profiles.folder),
   });
   return stdout;
 }

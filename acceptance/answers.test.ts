@@ -161,7 +161,7 @@ test('an expired, a repeated and an ended payout say that a new one is needed', 
   ]);
 });
 
-test('a commit that needs a verification says how far it is, and where it goes on', async () => {
+test('a commit that needs a verification says how far it is, and where it continues', async () => {
   const query = 'amount=1200';
   const recipient = await createRecipient(api, deliveryCases.cash, { query });
   const payout = await createPayout(api, recipient, { source_amount: 1200 });

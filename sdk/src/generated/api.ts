@@ -2106,7 +2106,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -2412,7 +2412,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -2543,7 +2543,7 @@ export interface components {
             why: string;
             /** @description The options that need it: another option of the group does instead. Usually empty */
             alternatives: components["schemas"]["AttributeAlternative"][];
-            /** @description Of an identity verification: where the recipient goes on. "" where there is nothing to do, and for credentials without `kyc:write` */
+            /** @description Of an identity verification: where the recipient continues. "" where there is nothing to do, and for credentials without `kyc:write` */
             link: string;
         };
         NewRecipientLink: {
@@ -2683,7 +2683,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -2850,7 +2850,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -3015,7 +3015,7 @@ export interface components {
             /** @description Why it became HOLD, ERROR or CANCELLED, or stayed SCHEDULED; "" for any other status */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -3060,7 +3060,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";

@@ -81,7 +81,7 @@ export async function listPolicyVersions(
 
 /**
  * Puts a policy in force; one without rules ends the approvals of the account. Payouts that wait already
- * go on waiting. Returns its version.
+ * keep waiting. Returns its version.
  *
  * @throws AppError illegal_move where another one was set at the same moment.
  */

@@ -136,7 +136,7 @@ function evmAddress(label: string): Field {
 
 const solanaKeyBytes = 32;
 
-/** Accounts of programs that everybody uses: what is sent there is lost. */
+/** Accounts of programs that everyone uses: what is sent there is lost. */
 const solanaPrograms: ReadonlySet<string> = new Set([
   '11111111111111111111111111111111',
   'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',

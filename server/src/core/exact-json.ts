@@ -133,7 +133,7 @@ class Reader {
     const match = numberPattern.exec(this.#text);
     if (match === null) throw this.#fault('a value is not JSON');
     const [text] = match;
-    // A number that no decimal of sixty digits holds means nothing to anybody here.
+    // A number that no decimal of sixty digits holds means nothing to anyone here.
     if (text.length > numberLengthMax || readDecimal(text) === undefined) {
       throw this.#fault('a number is out of range');
     }

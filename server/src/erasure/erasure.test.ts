@@ -251,7 +251,7 @@ test('an erasure that a restore undid is done again; a list that others wrote is
   await assert.rejects(reapplyErasures(forgedFile), TombstoneError);
 });
 
-test('a line that a crash cut is passed over, and the list goes on after it', async () => {
+test('a line that a crash cut is passed over, and the list continues after it', async () => {
   const own = servicesOf('cut.jsonl');
   const [first, second] = [await money.createOwner(), await money.createOwner()];
   await eraseUser(own, { ...first, ...by });

@@ -105,7 +105,7 @@ test('a greylisted notice is sent again as the same message', async () => {
   assert.deepEqual(notifier.results, ['email retried', 'email sent']);
 });
 
-test('a refused recipient is not tried again, and the payout goes on', async () => {
+test('a refused recipient is not tried again, and the payout continues', async () => {
   await using server = await startMailServer({
     onRecipient: (address) => {
       throw smtpError(550, `5.1.1 <${address}> unknown`);

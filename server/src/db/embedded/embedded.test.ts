@@ -210,7 +210,7 @@ test('a pid file of a server that ended without being waited for does not stop a
   await server.close();
 });
 
-test('a second service on the same folder is refused by name, and the first one goes on', async () => {
+test('a second service on the same folder is refused by name, and the first one continues', async () => {
   const dataDirectory = await makeFolderWithCluster();
   const first = await startEmbedded({ dataDirectory });
   await assert.rejects(startEmbedded({ dataDirectory }), {

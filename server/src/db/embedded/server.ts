@@ -169,7 +169,7 @@ function openLog({ logFile, owner }: Cluster): { log: number; logStartBytes: num
   const isFull = existsSync(logFile) && statSync(logFile).size > LOG_BYTES_MAX;
   if (isFull) renameSync(logFile, `${logFile}.1`);
   const log = openSync(logFile, 'a', 0o600);
-  // The owner may start the service without root next time, and must then be able to go on writing.
+  // The owner may start the service without root next time, and must then be able to continue writing.
   if (owner !== undefined) fchownSync(log, owner.uid, owner.gid);
   return { log, logStartBytes: fstatSync(log).size };
 }

@@ -330,7 +330,7 @@ describe('cancelling', () => {
     assert.equal(listFor(instruction)[0]?.status, 'cancelled');
   });
 
-  test('a transfer that was sent goes on', async () => {
+  test('a transfer that was sent continues', async () => {
     const instruction = newAdyenInstruction();
     await bench.rail.send(instruction, context);
     assert.equal((await bench.rail.cancel?.(instruction, context))?.outcome, 'accepted');

@@ -38,7 +38,7 @@ const eventSchema = z.object({
 /** `Transfer`, the answer to an order, and `TransferData`, of queries and webhooks. */
 export const transferSchema = z.object({
   id: identifier,
-  /** Up to 80 characters of anybody's making: not logged where it is not one of ours. */
+  /** Up to 80 characters of anyone's making: not logged where it is not one of ours. */
   reference: z.string().max(200),
   amount: amountSchema,
   category: word,

@@ -198,7 +198,7 @@ test('Ed25519 keys sign and verify, and no algorithm stands for another', async 
   const message = await signed('request', ours);
   const keys = createVerifyingKeys([theirs]);
   assert.equal(verifyMessage({ role: 'request', message, body }, keys).ok, true);
-  // The public key is no secret: as one it would let everybody sign.
+  // The public key is no secret: as one it would let everyone sign.
   const confused = await signed('request', { ...shared, id: 'e1' });
   assert.deepEqual(verifyMessage({ role: 'request', message: confused, body }, keys), {
     ok: false,

@@ -107,7 +107,7 @@ async function sendPair(): Promise<readonly [Instruction, Instruction]> {
   return pair;
 }
 
-test('a process that is killed at any step leaves one batch, which the next one goes on with', async () => {
+test('a process that is killed at any step leaves one batch, which the next one continues with', async () => {
   const { paypal, host } = subject;
   const config = configSchema.parse({ ...describeConfig(paypal, paypal.baseUrl), ...batching });
   let isComplete = false;

@@ -82,7 +82,7 @@ export async function send(
   }
 }
 
-/** Without an answer of each endpoint it is not proven, and the other payments go on. */
+/** Without an answer of each endpoint it is not proven, and the other payments continue. */
 async function isProvenLost(
   parts: SolanaParts,
   attempt: Attempt,

@@ -277,7 +277,7 @@ test('a group with a foreign transfer is not funded', () =>
     await rail.work?.(context);
     assert.equal(group.status, 'NEW');
     assert.ok(wise.transfers.every(({ fundings }) => fundings === 0));
-    // Without it the group goes on.
+    // Without it the group continues.
     group.transfers.pop();
     group.version += 1;
     await rail.work?.(context);

@@ -98,7 +98,7 @@ function glareShare({ values, width, height }) {
   return count === 0 ? 0 : white / count;
 }
 
-/** Whether one side has nearly as many edges at the border as the middle: the document goes on there. */
+/** Whether one side has nearly as many edges at the border as the middle: the document extends beyond it. */
 function reachesBorder({ values, width, height }) {
   const strip = Math.max(2, Math.round(Math.min(width, height) * stripShare));
   const middle = edgeShare(values, width, {

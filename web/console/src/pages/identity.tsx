@@ -130,7 +130,7 @@ const choices: readonly Choice[] = [
   {
     decision: 'approved',
     label: 'Approve',
-    effect: 'The recipient is verified: payouts that need it may go on.',
+    effect: 'The recipient is verified: payouts that need it may continue.',
     tone: 'primary',
     fields: [],
   },

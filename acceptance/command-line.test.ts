@@ -76,7 +76,7 @@ test('pay goes from nothing to a receipt, and its reference is paid only once', 
   assert.equal((await json('payout', 'show', 'rent-1'))['payout_token'], paid.payout_token);
 });
 
-test('what does not go to a terminal has no colours, in continuous integration too', async () => {
+test('output without a terminal has no colors, in continuous integration too', async () => {
   const env = { CI: 'true', TERM: 'xterm-256color' };
   const list = await shell.spawn(['balances'], { env });
   assert.match(list.out, /USD/);

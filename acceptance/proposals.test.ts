@@ -204,7 +204,7 @@ test('a recipient that changed after the proposal is not paid', async () => {
   ok(await decide(api, proposal, 'DECLINED'));
 });
 
-test('what could not be committed cannot be proposed', async () => {
+test('a payout that could not be committed cannot be proposed', async () => {
   const unfunded = await createAccount(service, { USD: '1' });
   const unpaid = await createRecipient(unfunded.api, mexicanBank);
   const refused = await propose(unfunded.api, unpaid, {

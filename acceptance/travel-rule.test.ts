@@ -102,7 +102,7 @@ async function waitFor(recipient: Recipient, token: string, wanted: string): Pro
   }
 }
 
-test('what a rule asks for is named at the quote and in rows of batches', async () => {
+test('missing data of a rule is named at the quote and in rows of batches', async () => {
   const recipient = await createRecipient(account.api, deliveryCases.bank);
   const refused = await account.api.post<{ errors: Row[] }>(`/payout/${recipient.userToken}`, {
     destination_token: recipient.payer.destination_token,

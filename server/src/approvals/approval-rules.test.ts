@@ -48,7 +48,7 @@ test('bounds of the amount hold exactly, in the currency of the rule', () => {
   assert.ok(!isHeld(eur({ above: '2000' })));
 });
 
-test('what cannot be compared is held', () => {
+test('a payout that cannot be compared is held', () => {
   const { rules } = readPolicyContent(
     JSON.stringify({
       rules: [

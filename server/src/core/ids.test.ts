@@ -27,7 +27,7 @@ test('a token is read back by its own kind only', () => {
   );
 });
 
-test('what is no token has no id, and nothing throws', () => {
+test('a text that is not a token has no id, and nothing throws', () => {
   const id = newId();
   for (const wrong of [
     '',

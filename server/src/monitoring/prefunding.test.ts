@@ -32,7 +32,7 @@ function createProvider() {
   return { provider, catalogue: compileCatalogue([provider], price.read_at.getTime(), [price]) };
 }
 
-test('what is committed and scheduled is taken from the balance that pays it', () => {
+test('committed and scheduled payouts count against the balance that pays them', () => {
   const { catalogue } = createProvider();
   const need = { rail: 'provider', payer_key: 'bank', currency: 'MXN', is_scheduled: false };
   const rows = listPrefunding({

@@ -82,7 +82,7 @@ const close = (changes: Partial<PeriodKey> = {}) => {
   return closePeriod(money, { ...period, closedBy: 'Ana' });
 };
 
-test('what the bank and the ledger have in common is matched, and the rest is listed both ways', async () => {
+test('equal entries of bank and ledger are matched, and the rest is listed both ways', async () => {
   const [paid, missing] = await settle(10_000n, 20_000n);
   const report = await importFile(
     { amount: '-100', reference: paid?.reference },

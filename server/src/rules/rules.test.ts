@@ -145,7 +145,7 @@ describe('a velocity limit', () => {
     assert.deepEqual((await settle(...both)).toSorted(), ['COMPLETED', 'HOLD']);
   });
 
-  it('of value holds what has no rate', async () => {
+  it('holds payouts without a rate', async () => {
     const settle = open({ name: 'value', per: 'account', windowHours: 1, usdMax: 1_000_000n });
     const owner = await money.createOwner({ GBP: 1_000_000n });
     assert.deepEqual(await settle(await money.quoteAndCommit(owner, { sourceCurrency: 'GBP' })), [

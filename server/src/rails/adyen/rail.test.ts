@@ -349,7 +349,7 @@ describe('cancelling', () => {
 });
 
 describe('funds and setup', () => {
-  test('what is available is read from the balance account', async () => {
+  test('available funds are read from the balance account', async () => {
     bench.simulator.setBalance('USD', 123_456);
     const funds = await bench.rail.readFunds?.(context);
     assert.equal(funds?.find(({ currency }) => currency === 'USD')?.amount, '1234.56');

@@ -113,7 +113,7 @@ describe('files are closed at the cut-offs of the bank', () => {
   });
 });
 
-describe('what the bank says', () => {
+describe('reports of the bank', () => {
   test('refused, paid, returned in part and as a whole, with the charges', async () => {
     await setBankOptions(it.folder, {
       rules: [

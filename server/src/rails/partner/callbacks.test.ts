@@ -81,7 +81,7 @@ test('an event is stored with its raw bytes, under an id of its own', async () =
   ]);
 });
 
-test('what is not proven to be of now, of the partner and for this address is refused', async () => {
+test('a callback without proof of its time, sender and address is refused', async () => {
   const text = JSON.stringify(newEvent());
   for (const delivery of [
     { ageS: 301 },
@@ -101,7 +101,7 @@ test('what is not proven to be of now, of the partner and for this address is re
   assert.equal((await deliver(text, { ageS: 299 })).kind, 'accepted');
 });
 
-test('what makes no sense is said to be malformed, without repeating it', async () => {
+test('nonsense is reported as malformed, without repeating it', async () => {
   const back = { id: 'r1', amount: '5.00', reason: 'x', occurred_at: '2030-01-15T17:00:00Z' };
   const senseless: string[] = [
     'no JSON',
@@ -131,7 +131,7 @@ test('what makes no sense is said to be malformed, without repeating it', async 
   }
 });
 
-test('what came back names its amount, a part or all of it', async () => {
+test('a return names its amount, a part or all of it', async () => {
   const part = { id: 'r1', amount: '40', reason: 'odd', occurred_at: '2030-01-15T17:00:00Z' };
   const read = await deliver(JSON.stringify(newEvent({ return: part }, { returns: [part] })));
   const [observation] = read.kind === 'accepted' ? read.message.observations : [];

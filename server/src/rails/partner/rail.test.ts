@@ -326,7 +326,7 @@ test('a partner that has forgotten what it knew is no reason to send again', asy
   }
 });
 
-test('nothing of a person is kept once the partner has answered', async () => {
+test('no personal data is kept once the partner has answered', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
   const record = await subject.host.store.get('payments', instruction.reference);

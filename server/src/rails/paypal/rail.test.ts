@@ -100,7 +100,7 @@ describe('an order', () => {
     assert.equal(countBatches(instruction), 1);
   });
 
-  test('that PayPal refuses for its content is refused for ever', async () => {
+  test('that PayPal refuses for its content is rejected permanently', async () => {
     const instruction = instruct('paid', { amountMinor: 2_000_001n });
     const answer = await send(instruction);
     const expected = { outcome: 'rejected', reason: 'amount_refused', code: 'VALIDATION_ERROR' };
@@ -204,7 +204,7 @@ describe('a batch', () => {
     assert.equal((await query(held)).outcome, 'paid');
   });
 
-  test('that its recipient sends back is returned', async () => {
+  test('that its recipient returns is returned', async () => {
     const instruction = instruct('refund');
     await send(instruction);
     await subject.turn(6);

@@ -43,7 +43,7 @@ test('a payment creates the recipient’s account once and charges fee and rent'
   assert.equal(run.solana.readSol(run.payer), 1_000_000_000n - rent - fee - fee);
 });
 
-test('what is lost is sent again as the same bytes, and nothing else is signed meanwhile', async () => {
+test('a lost transaction is sent again as the same bytes, and nothing else is signed meanwhile', async () => {
   const run = await openRun();
   run.solana.state.losesTransactions = true;
   const instruction = run.instruct(1_000_000n);

@@ -184,7 +184,7 @@ test('a payment is cancelled while it waits, and not once it is in a group', () 
     assert.equal((await rail.cancel?.(kept, context))?.outcome, 'rejected');
   }));
 
-test('what waits is paid after batch groups were switched off', () =>
+test('waiting payments are paid after batch groups were switched off', () =>
   withGroups(async ({ rail, wise, again }) => {
     const all = [newInstruction(), newInstruction()];
     await sendAll({ rail }, all);

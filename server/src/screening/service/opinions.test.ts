@@ -118,7 +118,7 @@ test('an answer after another one, and a stop, change nothing', async () => {
   assert.equal(await request(other), 'asked', 'the next process asks again');
 });
 
-test('what is asked stands sealed in the database', async () => {
+test('questions are stored sealed in the database', async () => {
   const payout = await preparePayout();
   await request(payout);
   const [row] = await money.rows<{ request: Buffer }>(

@@ -116,7 +116,7 @@ async function readReadiness({ api }: Account, { userToken, payer }: Recipient) 
   return { obstacles: codes(obstacles), warnings: codes(warnings) };
 }
 
-test('the bank's answer is returned, kept, and requested again for other details', async () => {
+test('the answer of the bank is returned, kept, and requested again for other details', async () => {
   const { account } = shown;
   const recipient = await createRecipient(account);
   setBank({ holders: { [iban]: 'Ana Gómez' } });

@@ -122,10 +122,10 @@ test('a partial set is missing only what it lacks', async () => {
 });
 
 test('a commit that the balance does not cover says how much it lacks', async () => {
-  const poor = (await createAccount(service, { USD: '50' })).api;
-  const recipient = await createRecipient(poor, deliveryCases.bank);
-  const payout = await createPayout(poor, recipient, { source_amount: 100 });
-  const refusal = await commit(poor, recipient, payout);
+  const unfunded = (await createAccount(service, { USD: '50' })).api;
+  const recipient = await createRecipient(unfunded, deliveryCases.bank);
+  const payout = await createPayout(unfunded, recipient, { source_amount: 100 });
+  const refusal = await commit(unfunded, recipient, payout);
   assert.deepEqual(saysOf(refusal), ['failure', 'insufficient_funds', 'client', true]);
   assert.equal(refusal.shortfall?.currency_code, 'USD');
   const fee = Number(payout.fee.text);
@@ -161,7 +161,7 @@ test('an expired, a repeated and an ended payout say that a new one is needed', 
   ]);
 });
 
-test('a commit that needs a verification says how far it is, and where it goes on', async () => {
+test('a commit that needs a verification says how far it is, and where it continues', async () => {
   const query = 'amount=1200';
   const recipient = await createRecipient(api, deliveryCases.cash, { query });
   const payout = await createPayout(api, recipient, { source_amount: 1200 });
@@ -242,10 +242,10 @@ test('a recipient whose payout would be committed is payable, and its price is k
   assert.deepEqual([without.payable, without.source_amount], [true, undefined]);
 });
 
-test('everything that stands in the way is listed at once, as a commit would say it', async () => {
-  const poor = (await createAccount(service, { USD: '10' })).api;
-  const bare = await createBareRecipient(poor, deliveryCases.cash);
-  const ready = await readinessOf(poor, bare, '&amount=30000');
+test('every obstacle is listed at once, as a commit would say it', async () => {
+  const unfunded = (await createAccount(service, { USD: '10' })).api;
+  const bare = await createBareRecipient(unfunded, deliveryCases.cash);
+  const ready = await readinessOf(unfunded, bare, '&amount=30000');
   assert.equal(ready.payable, false);
   assert.deepEqual(codesOf(ready), [
     'attributes_missing',
@@ -253,11 +253,11 @@ test('everything that stands in the way is listed at once, as a commit would say
     'insufficient_funds',
   ]);
   const [attributes, identity, funds] = ready.obstacles;
-  const payout = await createPayout(poor, bare, {
+  const payout = await createPayout(unfunded, bare, {
     destination_amount: 30_000,
     attr_set_token: undefined,
   });
-  const refusal = await commit(poor, bare, payout);
+  const refusal = await commit(unfunded, bare, payout);
   assert.deepEqual(refusal.missing, [...(attributes?.missing ?? []), ...(identity?.missing ?? [])]);
   assert.match(identity?.missing[0]?.link ?? '', /\/verify\//);
   const lacking = Number(payout.source_amount.text) + Number(payout.fee.text) - 10;

@@ -97,13 +97,13 @@ test('the mode decides about invalid rows, and funds are checked for the whole b
   assert.equal(refused.status, 'failure');
   assert.match(refused.errors, /1 row is invalid/);
   const short = await quote(own.api, await uploadRows(own.api, describeRows(own, 3)));
-  const poor = await commit(own.api, short, 'all');
-  assert.equal(poor.status, 'failure');
-  assert.match(poor.errors, /^insufficient funds: [\d.]+ USD are needed and 50 available$/);
-  const [, needed = ''] = /: ([\d.]+) USD/.exec(poor.errors) ?? [];
-  assert.equal(poor.code, 'insufficient_funds');
+  const unfunded = await commit(own.api, short, 'all');
+  assert.equal(unfunded.status, 'failure');
+  assert.match(unfunded.errors, /^insufficient funds: [\d.]+ USD are needed and 50 available$/);
+  const [, needed = ''] = /: ([\d.]+) USD/.exec(unfunded.errors) ?? [];
+  assert.equal(unfunded.code, 'insufficient_funds');
   assert.deepEqual(
-    poor.shortfalls?.map((one) => [one.amount.text, one.currency_code]),
+    unfunded.shortfalls?.map((one) => [one.amount.text, one.currency_code]),
     [[subtract(needed, '50'), 'USD']],
   );
   assert.equal(await readBalance(own.api), '50');

@@ -76,7 +76,7 @@ test('pay goes from nothing to a receipt, and its reference is paid only once', 
   assert.equal((await json('payout', 'show', 'rent-1'))['payout_token'], paid.payout_token);
 });
 
-test('what does not go to a terminal has no colours, in continuous integration too', async () => {
+test('output without a terminal has no colors, in continuous integration too', async () => {
   const env = { CI: 'true', TERM: 'xterm-256color' };
   const list = await shell.spawn(['balances'], { env });
   assert.match(list.out, /USD/);
@@ -112,7 +112,7 @@ test('a payout that lacks details says which, and pays nothing', async () => {
   await refused([...words, '--detail', 'Nonsense=1'], 2, 'usage');
 });
 
-test('every option that is missing is named at once where no one can be asked', async () => {
+test('without a terminal, all missing options are named at once', async () => {
   const ran = await refused(['pay'], 2, 'usage');
   assert.match(ran.error, /--to, --destination or --by, --currency, --amount or --receive, --yes/);
   await refused(['pay', '--amount', '1,000', '--to', 'ana', ...bank, '--yes'], 2, 'usage');

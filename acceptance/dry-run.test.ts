@@ -139,8 +139,8 @@ test('a dry run of a payout quotes it, tries its commit, and leaves neither', as
 
 test('a dry run names what a commit lacks', async () => {
   const { api, recipient } = await createPayer({ USD: '10' });
-  const poor = await createPayout(api, recipient);
-  const short = await tryCommit(api, recipient, poor);
+  const unfunded = await createPayout(api, recipient);
+  const short = await tryCommit(api, recipient, unfunded);
   assert.deepEqual([short.status, short.code], ['failure', 'insufficient_funds']);
   assert.deepEqual(short.dry_run.postings, []);
   const userToken = await createUser(api, { country: 'MEX' });

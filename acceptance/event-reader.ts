@@ -9,7 +9,7 @@ export type Reader = {
   readonly response: IncomingMessage;
   /** What has arrived, comments left out. */
   readonly frames: readonly Frame[];
-  /** Resolves when so many frames have arrived. @throws Error if the stream ends before. */
+  /** Resolves when this many frames have arrived. @throws Error if the stream ends before. */
   waitFor(count: number): Promise<readonly Frame[]>;
   /** Resolves when the server has ended the stream. @throws Error if it was cut. */
   readonly ended: Promise<void>;

@@ -124,7 +124,7 @@ test('an answer about a user is not replayed after the erasure of the user', asy
 
 type Value = { token: string; value: string };
 
-test('a pickup code stands nowhere in the database as the recipient is told it', async () => {
+test('the database does not hold a pickup code in the form that the recipient gets', async () => {
   const { api } = tenantA;
   const recipient = await createRecipient(api, deliveryCases.cash);
   const quoted = ok(

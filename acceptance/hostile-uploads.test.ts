@@ -173,7 +173,7 @@ test('disconnected uploads free their slots', async () => {
     for (const { socket } of idles) socket.destroy();
   }
   for (const path of [`/user/${userToken}/kyc/id`, link]) {
-    // The service may read a request long after its client has gone, and takes its slot once more.
+    // The service may read a request long after its client has gone, and takes its slot again.
     let admitted = 0;
     await waitUntil(async () => {
       const { status } = await api.post(path, []);

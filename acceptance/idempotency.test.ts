@@ -196,21 +196,21 @@ test('an error is not stored, and its key can be used again', async () => {
 });
 
 test('a failed commit is an answer: its key repeats it, a new key tries again', async () => {
-  const poor = (await createAccount(service)).api;
-  const recipient = await createRecipient(poor, deliveryCases.bank);
-  const payout = await createPayout(poor, recipient);
+  const unfunded = (await createAccount(service)).api;
+  const recipient = await createRecipient(unfunded, deliveryCases.bank);
+  const payout = await createPayout(unfunded, recipient);
   const path = payoutPath(recipient, payout['payout_token'] ?? '');
   const headers = withKey();
-  const failed = await poor.put<{ status: string }>(path, undefined, headers);
+  const failed = await unfunded.put<{ status: string }>(path, undefined, headers);
   assert.equal(ok(failed).status, 'failure');
-  await fund(poor, 'USD', '1000');
-  const again = await poor.put<{ status: string }>(path, undefined, headers);
+  await fund(unfunded, 'USD', '1000');
+  const again = await unfunded.put<{ status: string }>(path, undefined, headers);
   assert.equal(again.text, failed.text);
   assert.equal(again.headers['idempotent-replayed'], 'true');
-  const fresh = await poor.put<{ status: string }>(path, undefined, withKey());
+  const fresh = await unfunded.put<{ status: string }>(path, undefined, withKey());
   assert.equal(ok(fresh).status, 'success');
-  assert.equal((await poor.put(path, undefined, headers)).text, failed.text);
-  assert.equal((await commitPayout(poor, recipient, payout['payout_token'])).status, 'success');
+  assert.equal((await unfunded.put(path, undefined, headers)).text, failed.text);
+  assert.equal((await commitPayout(unfunded, recipient, payout['payout_token'])).status, 'success');
 });
 
 test('a key belongs to its account', async () => {

@@ -137,8 +137,8 @@ test('a payout is found by its token, and a history by country, delivery type an
   const find = async (path: string) => tokensOf(ok(await mine.get<Row[]>(path)));
   assert.deepEqual(await find(`/payout?payout_token=${first}`), [first]);
   assert.deepEqual(await find(`/payout?payout_token=${first}&status=COMPLETED`), []);
-  for (const nobody of ['nonsense', (await createPayout(api, recipient))['payout_token']]) {
-    assert.deepEqual(await find(`/payout?payout_token=${nobody}`), []);
+  for (const unknown of ['nonsense', (await createPayout(api, recipient))['payout_token']]) {
+    assert.deepEqual(await find(`/payout?payout_token=${unknown}`), []);
   }
   for (const path of ['/user/history', '/payout']) {
     assert.deepEqual(await find(`${path}?country=KEN`), [second]);

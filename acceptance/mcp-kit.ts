@@ -14,6 +14,16 @@ import type { Service } from './service.ts';
 
 export const cliMain = join(import.meta.dirname, '../cli/src/main.ts');
 
+/** Of a command line with the profiles of this folder; with the compiled code of earlier runs. */
+export function cliEnvironment(folder: string): Record<string, string> {
+  const { PATH = '', NODE_COMPILE_CACHE } = process.env;
+  return {
+    PATH,
+    XDG_CONFIG_HOME: folder,
+    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
+  };
+}
+
 /** A folder of profiles, each with its key. */
 export async function createProfiles(
   { baseUrl }: Service,
@@ -67,7 +77,7 @@ export async function startModel(
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: ['--disable-warning=ExperimentalWarning', cliMain, 'mcp', ...words],
-    env: { PATH: process.env['PATH'] ?? '', XDG_CONFIG_HOME: folder },
+    env: cliEnvironment(folder),
   });
   await client.connect(transport);
   // From now on the client checks results by the schemas of the tools.

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { cliMain, createProfiles, type Model, startModel } from './mcp-kit.ts';
+import { cliEnvironment, cliMain, createProfiles, type Model, startModel } from './mcp-kit.ts';
 import { click, createKey, openPage } from './proposal-kit.ts';
 import {
   type Account,
@@ -96,9 +96,8 @@ function propose(by: Model, { user_token, payout_token }: Row): Promise<Proposed
 }
 
 async function run(...words: readonly string[]): Promise<string> {
-  const environment = { PATH: process.env['PATH'] ?? '', XDG_CONFIG_HOME: profiles.folder };
   const { stdout } = await promisify(execFile)(process.execPath, [cliMain, ...words], {
-    env: environment,
+    env: cliEnvironment(profiles.folder),
   });
   return stdout;
 }
@@ -222,7 +221,7 @@ test('a person who does not open the link leaves the proposal open', async () =>
   await closed.close();
 });
 
-test('no tool has told the model a link, an account number or a birthday', () => {
+test('no tool has given the model a link, an account number or a date of birth', () => {
   const all = model.read.join('\n');
   assert.ok(model.opened.length > 0 && model.read.length > 20);
   for (const secret of ['/confirm/', clabe, '1990-02-01', '@example.org']) {

@@ -116,7 +116,7 @@ async function readReadiness({ api }: Account, { userToken, payer }: Recipient) 
   return { obstacles: codes(obstacles), warnings: codes(warnings) };
 }
 
-test('what the bank says is answered, kept, and asked anew for other details', async () => {
+test('the answer of the bank is returned, kept, and requested again for other details', async () => {
   const { account } = shown;
   const recipient = await createRecipient(account);
   setBank({ holders: { [iban]: 'Ana Gómez' } });

@@ -204,10 +204,12 @@ test('a recipient that changed after the proposal is not paid', async () => {
   ok(await decide(api, proposal, 'DECLINED'));
 });
 
-test('what could not be committed cannot be proposed', async () => {
-  const poor = await createAccount(service, { USD: '1' });
-  const unpaid = await createRecipient(poor.api, mexicanBank);
-  const refused = await propose(poor.api, unpaid, { payoutToken: await quote(poor.api, unpaid) });
+test('a payout that could not be committed cannot be proposed', async () => {
+  const unfunded = await createAccount(service, { USD: '1' });
+  const unpaid = await createRecipient(unfunded.api, mexicanBank);
+  const refused = await propose(unfunded.api, unpaid, {
+    payoutToken: await quote(unfunded.api, unpaid),
+  });
   assertProblem(refused, 409, 'proposal_refused');
   assert.match(refused.text, /"obstacle":"insufficient_funds"/);
   const committed = await quote(api, recipient);
@@ -230,19 +232,19 @@ test('what could not be committed cannot be proposed', async () => {
 });
 
 test('a confirmation that the balance does not cover leaves the proposal open', async () => {
-  const poor = await createAccount(service, { USD: '120' });
-  const unpaid = await createRecipient(poor.api, mexicanBank);
-  const proposal = await proposeNew(poor.api, unpaid, { source_amount: 100 });
-  const page = await openPage(await getLink(poor.api, proposal));
+  const unfunded = await createAccount(service, { USD: '120' });
+  const unpaid = await createRecipient(unfunded.api, mexicanBank);
+  const proposal = await proposeNew(unfunded.api, unpaid, { source_amount: 100 });
+  const page = await openPage(await getLink(unfunded.api, proposal));
   const other = describePayout(unpaid, { source_amount: 90 });
   const path = `/payout/${unpaid.userToken}`;
-  const { payout_token: spent } = ok(await poor.api.post<Record<string, string>>(path, other));
-  ok(await poor.api.put(payoutPath(unpaid, spent ?? '')));
-  assertProblem(await decide(poor.api, proposal, 'CONFIRMED'), 409, 'proposal_refused');
+  const { payout_token: spent } = ok(await unfunded.api.post<Record<string, string>>(path, other));
+  ok(await unfunded.api.put(payoutPath(unpaid, spent ?? '')));
+  assertProblem(await decide(unfunded.api, proposal, 'CONFIRMED'), 409, 'proposal_refused');
   const refused = await click(page, 'CONFIRMED');
   assert.equal(refused.status, 409);
   assert.match(refused.html, /insufficient funds/);
-  assert.equal((await readProposal(poor.api, proposal)).status, 'OPEN');
+  assert.equal((await readProposal(unfunded.api, proposal)).status, 'OPEN');
 });
 
 test('proposals are listed by status, and are events of the account', async () => {

@@ -8,7 +8,7 @@ import { createRecipient, deliveryCases, pay, payoutPath } from './recipients.ts
 import { type Api, createAccount, ok, type Service, serverMain, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
-/** Receipts as someone verifies them who has the file and the published key only. */
+/** Receipts are verified with the file and the published key only. */
 
 let service: Service;
 let api: Api;

@@ -162,7 +162,7 @@ test('a link that is revoked, expired, erased or of another kind does nothing', 
   assert.equal((await call(`${link.url}x`)).status, 404);
 });
 
-test('what a link is for is checked when it is created', async () => {
+test('the purpose of a link is checked when it is created', async () => {
   const userToken = await createUser(api);
   const post = (body: unknown) => api.post<Problem>(`/user/${userToken}/link`, body);
   const lacking = await post({ purpose: 'payout_details', payout_token: 'payout_1' });

@@ -212,7 +212,7 @@ async function checkPaidOnce(books: Books, account: Account): Promise<void> {
 }
 
 /** After the crash the client repeats unacknowledged requests from its log, with the same keys. */
-async function finishDoubts(api: Api, log: Log): Promise<void> {
+async function finishUnknown(api: Api, log: Log): Promise<void> {
   for (const { sent, token } of log.users) {
     const path = `/user/lookup?internal_user_id=${String(sent['internal_user_id'])}`;
     const found = await api.get<{ user_token: string }>(path);
@@ -303,7 +303,7 @@ test(`kill -9 of the service, of its database or of both, ${rounds} times under 
       try {
         if (victims !== 'database') await checkLeases(books);
         await checkLog(books, account, log);
-        await finishDoubts(runThrough(service, account), log);
+        await finishUnknown(runThrough(service, account), log);
         await checkLog(books, account, log);
         if (round === rounds - 1) await finishAll(runThrough(service, account), books, account);
       } finally {
@@ -337,7 +337,7 @@ test('kill -9 of one of two processes under load: the other continues its work',
     // The database is alive and ends the transactions of the dead process by itself.
     await waitUntilIdle(pair.books);
     await checkLog(pair.books, account, log);
-    await finishDoubts(account.api, log);
+    await finishUnknown(account.api, log);
     await checkLog(pair.books, account, log);
   }
   await finishAll(runThrough(pair.second, account), pair.books, account);
@@ -367,7 +367,7 @@ test('during a short loss of the database requests fail, and nothing acknowledge
   assert.ok([200, 503].includes(reply.status));
   await waitUntilIdle(pair.books);
   await checkLog(pair.books, account, log);
-  await finishDoubts(account.api, log);
+  await finishUnknown(account.api, log);
   await finishAll(account.api, pair.books, account);
   const { status } = await createPayoutAndCommit(account, recipients);
   assert.equal(status, 'PROCESSING');

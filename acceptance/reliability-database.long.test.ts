@@ -242,7 +242,7 @@ test('a repeat while the answer is delayed pays nothing twice', async () => {
   // These clients have timed out and repeat their request.
   const second = keyed.map(({ order, key }) => commitUntilAnswered(order, key));
   const reader = await orders[0]?.account.api.get('/account/balance');
-  assert.equal(reader?.status, 200, 'reading goes on meanwhile');
+  assert.equal(reader?.status, 200, 'reading continues meanwhile');
   proxy.setFaults(undefined);
   proxy.release();
   for (const { reply } of await Promise.all([...first, ...second])) {

@@ -95,7 +95,7 @@ function findLink({ text = '' }: Mail): URL {
   return link;
 }
 
-test('a recipient with notify_user is told in the own language, and opens the receipt', async () => {
+test('a recipient with notify_user gets a notice in their language, and opens the receipt', async () => {
   const email = 'hanako.yamada@example.jp';
   const recipient = await createNamed(deliveryCases.cash, {
     email,
@@ -149,7 +149,7 @@ test('a receipt link opens one receipt for 30 days, and no other', async () => {
   assert.equal(await statusOf(link.pathname), 404);
 });
 
-test('without notify_user nobody is told', async () => {
+test('without notify_user no notice is sent', async () => {
   const email = 'quiet@example.org';
   const recipient = await createNamed(deliveryCases.bank, { email });
   await pay(api, recipient, { notify_user: false });
@@ -166,7 +166,7 @@ test('a kill between acceptance and record sends at most one more, as the same m
   const stopped = Promise.withResolvers<void>();
   onMail = ({ envelope }) => {
     if (!envelope.to.includes(email)) return;
-    // The server's 250 is on its way to a process that does not read it any more.
+    // The server's 250 is on its way to a process that no longer reads it.
     service.process?.kill('SIGSTOP');
     stopped.resolve();
   };

@@ -133,19 +133,19 @@ test('of 60 commits through both processes on funds for 30, exactly 30 succeed',
   );
   const fee = Number(payouts[0]?.fee.text);
   const cents = 30 * Math.round((100 + fee) * 100);
-  const poor = await createAccount(pair.first, { USD: `${cents / 100}` });
-  const poorApis = bothOf(poor);
-  const poorRecipient = await createRecipient(poor.api, deliveryCases.bank);
+  const unfunded = await createAccount(pair.first, { USD: `${cents / 100}` });
+  const unfundedApis = bothOf(unfunded);
+  const unfundedRecipient = await createRecipient(unfunded.api, deliveryCases.bank);
   const poorPayouts = await Promise.all(
     Array.from({ length: 60 }, (_, index) =>
-      createPayout(poorApis[index % 2] as Api, poorRecipient),
+      createPayout(unfundedApis[index % 2] as Api, unfundedRecipient),
     ),
   );
   const answers = await Promise.all(
     poorPayouts.map(async (payout, index) =>
       ok(
-        await (poorApis[index % 2] as Api).put<CommitResult>(
-          payoutPath(poorRecipient, payout['payout_token'] ?? ''),
+        await (unfundedApis[index % 2] as Api).put<CommitResult>(
+          payoutPath(unfundedRecipient, payout['payout_token'] ?? ''),
         ),
       ),
     ),
@@ -154,7 +154,7 @@ test('of 60 commits through both processes on funds for 30, exactly 30 succeed',
   for (const { status, errors } of answers) {
     if (status === 'failure') assert.match(errors, /insufficient funds/i);
   }
-  assert.equal(await readBalance(poor.api), '0');
+  assert.equal(await readBalance(unfunded.api), '0');
 });
 
 test('a client_transfer_id is committed once through both processes', async () => {

@@ -59,7 +59,7 @@ before(async () => {
     OTEL_BSP_SCHEDULE_DELAY: '200',
   };
   const start = async (name: string, role?: 'serve'): Promise<Service> => {
-    // The partner is told where to report, so the port must be known before.
+    // The partner needs the address for its callbacks, so the port must be known before.
     const own = { ...settings, OTEL_SERVICE_NAME: name, PORT: String(await findFreePort()) };
     return startService({ isOwn: true, settings: own, ...(role !== undefined && { role }) });
   };
@@ -263,7 +263,7 @@ test('a malformed traceparent begins a new trace', async () => {
   await waitFor(() => otlp.spans.slice(count).some(isRoot), 'the request in a trace of its own');
 });
 
-test('what was exported names no person and holds no secret', async () => {
+test('exported spans name no person and hold no secret', async () => {
   const bytes = otlp.bytes().toString('latin1');
   assert.equal(otlp.headers()['x-api-key'], 's p');
   const secrets = [account.credentials.api_key, first.credentials.api_key];

@@ -248,7 +248,7 @@ const illegal: [string, DeliveryCase, string[], string][] = [
     'ready_for_pickup',
   ],
   ['a return before collection', deliveryCases.cash, ['ready_for_pickup'], 'returned'],
-  ['doubt after completion', deliveryCases.bank, ['completed'], 'unknown'],
+  ['an unknown outcome after completion', deliveryCases.bank, ['completed'], 'unknown'],
 ];
 
 for (const [name, delivery, first, outcome] of illegal) {
@@ -333,7 +333,7 @@ test('forcing a status update queries the rail at once', async () => {
 });
 
 // The last test: where the clock follows, nothing after it could be trusted.
-test('the clock is not moved to where times have no form any more', async () => {
+test('the clock is not moved beyond the times that the format can express', async () => {
   for (const to of ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.999999999Z']) {
     const before = await readClock();
     assertProblem(await api.post('/sandbox/clock', { to }), 400, 'too_late');

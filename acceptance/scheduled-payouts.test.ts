@@ -319,8 +319,8 @@ test('a payout waits while its price is outside of its bounds, and is canceled a
   const least = priced.destination_amount.text;
   const good = await schedule(own, recipient, { min_destination_amount: Number(least) });
   const bad = await schedule(own, recipient, { min_destination_amount: Number(least) * 2 });
-  const dear = { destination_amount: Number(least), max_source_amount: 50 };
-  const other = await schedule(own, recipient, dear);
+  const expensive = { destination_amount: Number(least), max_source_amount: 50 };
+  const other = await schedule(own, recipient, expensive);
   await moveTo(own, other.runs_at);
   assert.equal((await read(own, recipient, good.payout_token)).timeline[2]?.status, 'PROCESSING');
   for (const { payout_token: token } of [bad, other]) {

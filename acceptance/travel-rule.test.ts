@@ -102,7 +102,7 @@ async function waitFor(recipient: Recipient, token: string, wanted: string): Pro
   }
 }
 
-test('what a rule asks for is named at the quote and in rows of batches', async () => {
+test('missing data of a rule is named at the quote and in rows of batches', async () => {
   const recipient = await createRecipient(account.api, deliveryCases.bank);
   const refused = await account.api.post<{ errors: Row[] }>(`/payout/${recipient.userToken}`, {
     destination_token: recipient.payer.destination_token,
@@ -189,9 +189,9 @@ test('a payout on a chain needs the sender, and leaves when the provider has acc
   assert.equal(messages.length, 2, 'what was accepted is not asked again');
 
   const words = ['payout', 'explain', '--payout', token];
-  const { travel_rule: told } = (await runCommand(service, words)) as Row;
-  assert.equal((told as Row)['state'], 'accepted');
-  assert.equal('message' in (told as Row), false);
+  const { travel_rule: shown } = (await runCommand(service, words)) as Row;
+  assert.equal((shown as Row)['state'], 'accepted');
+  assert.equal('message' in (shown as Row), false);
 });
 
 test('data that were corrected while the provider thought are another message', async () => {

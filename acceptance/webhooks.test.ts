@@ -224,7 +224,7 @@ test('a URL that leads to a private network is refused, with every other fault',
   }
 });
 
-test('an endpoint can be changed and removed, and is nobody else’s', async () => {
+test('an endpoint can be changed and removed, by its own account only', async () => {
   const { api, receiver } = await startClient(service);
   await using _ = receiver;
   const endpoint = await createEndpoint(api, receiver);

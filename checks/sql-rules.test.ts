@@ -31,7 +31,7 @@ test('an expression is a body, too', () => {
   assert.deepEqual(find(text, [call]), ['sample: nothing calls two']);
 });
 
-test('what belongs to a history of changes is refused', () => {
+test('a file with a history of changes is refused', () => {
   const text = `${define('one')}${define('one')}alter table sample add column a integer;`;
   assert.deepEqual(find(text, [call]), [
     'sample: alter table sample add: write it into "create table"',

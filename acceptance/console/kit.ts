@@ -141,7 +141,7 @@ export async function openVisitor(
   return { context, page, faults };
 }
 
-/** Ready when nothing is loading any more. @throws Error after 15 seconds. */
+/** Ready when nothing is loading. @throws Error after 15 seconds. */
 export async function settle(page: Page): Promise<void> {
   await page.locator('main h1').waitFor();
   for (let tries = 0; tries < 300; tries += 1) {

@@ -74,9 +74,12 @@ test('an identity is decided after a look at the images, beside each other and l
   assert.ok(width > wanted, 'larger');
   await page.getByRole('button', { name: 'Turn: Document front' }).click();
   await picture(page, 'identity-images');
-  await actAndClose(page, 'Ask for other images', { told: 'glare', Reason: 'The number glares' });
+  await actAndClose(page, 'Ask for other images', {
+    told: 'glare',
+    Reason: 'Glare hides the number',
+  });
   await page.getByText('Resubmission requested').first().waitFor();
-  await page.getByText('The number glares').waitFor();
+  await page.getByText('Glare hides the number').waitFor();
   const log = await go('Audit log');
   await log.getByText('identity view').first().waitFor();
 });
@@ -211,7 +214,7 @@ test('a corridor is frozen and a limit is set, each with a reason', async () => 
   await go('Limits');
   await actAndClose(page, 'Set a limit', {
     Name: 'daily',
-    'At most so much': '5000',
+    'Maximum amount': '5000',
     Reason: 'New',
   });
   await page.getByText('5,000.00').waitFor();

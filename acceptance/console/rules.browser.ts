@@ -103,7 +103,7 @@ test('rules are written, tried on the past, and put in force', async () => {
   await page.getByText('700.00').first().waitFor();
 });
 
-test('who commits a payout cannot release it, and another operator can', async () => {
+test('the operator who commits a payout cannot release it, and another one can', async () => {
   const { page } = owner;
   const { demo: api } = service;
   const quoted = await createPayout(api, recipient, { source_amount: 501 });

@@ -8,12 +8,12 @@ import { Api } from '../service.ts';
 import { waitFor } from './machine.ts';
 import type { Funded } from './service.ts';
 
-/** Clients that pay until they are told to stop, and when they were acknowledged. */
+/** Clients that pay until they are stopped, with the times of the acknowledgments. */
 
 export type DrillLoad = {
   readonly journal: Journal;
   readonly counts: LoadCounts;
-  /** Waits until so many more commits are acknowledged; rejects when a client is refused. */
+  /** Waits until this many more commits are acknowledged; rejects when a client is refused. */
   waitForMore(count: number): Promise<void>;
   /** The longest time between two acknowledgements so far, or since the last one. */
   longestGapMs(): number;

@@ -54,7 +54,7 @@ function asOwner(words: readonly string[]): [string, string[]] {
 /** Without the variables of PostgreSQL and of the service, which would reach the child. */
 const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/', LANG: 'C.UTF-8' };
 
-/** Starts a program that goes on; its output goes to the file. */
+/** Starts a program that continues; its output goes to the file. */
 export function startProgram(words: readonly string[], logFile: string): ChildProcess {
   const [program, args] = asOwner(words);
   const log = openSync(logFile, 'a');

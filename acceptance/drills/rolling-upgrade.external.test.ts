@@ -108,7 +108,7 @@ test('a release replaces the one before it under load, and no request fails', as
     'select count(*)::integer as count from migrations',
   );
   assert.equal(rows[0]?.count, 2);
-  say('migrated; the older processes go on');
+  say('migrated; the older processes continue');
   await load.waitForMore(acknowledgedAtOnce);
   // A process of the older release that is restarted meanwhile works as well.
   await again.start();

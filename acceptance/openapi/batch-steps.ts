@@ -1,6 +1,6 @@
 import { type Known, readText, type Step } from './steps.ts';
 
-/** A batch, from its file to its commit. It comes last: its payouts go on after the answer. */
+/** A batch, from its file to its commit. It comes last: its payouts continue after the answer. */
 
 const batchOf = (known: Known, name = 'batch_token') => ({ batch_token: known[name] ?? '' });
 

@@ -218,7 +218,7 @@ function shorten(value: unknown, step: Step): unknown {
   );
 }
 
-/** Whoever reads the description gets the form of a secret, not one that ever worked. */
+/** A reader of the description sees the form of a secret, not one that ever worked. */
 function hideSecrets(text: string): string {
   const blank = (secret: string): string => 'x'.repeat(secret.length);
   return text

@@ -23,7 +23,7 @@ export type Step = {
   isAwaited?: boolean;
   /** What it sends in Authorization: the access token unless it says otherwise. */
   credential?: 'none' | 'reduced' | 'reviewer' | 'operator' | 'second_operator';
-  /** An array of the answer is shown with so many items at most. */
+  /** An array of the answer is shown with this many items at most. */
   itemsMax?: number;
   /** Only prepares what follows, or answers something that is no example. */
   isHidden?: boolean;

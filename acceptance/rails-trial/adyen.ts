@@ -118,7 +118,7 @@ export async function openAdyen({ folder, callbackUrl }: CounterpartPlaces): Pro
         way: { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR' },
         payerName: name,
         values: {},
-        fate: 'by the reference',
+        plannedOutcome: 'by the reference',
       })),
     ).flat(),
     crash: async () => {

@@ -76,13 +76,13 @@ export async function openBank({ folder }: CounterpartPlaces): Promise<Counterpa
         way: { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR' },
         payerName: 'Trial SEPA',
         values: { BankAccountNumber: makeIban() },
-        fate: 'by the reference',
+        plannedOutcome: 'by the reference',
       })),
       {
         way: { country: 'JPN', deliveryType: 'BANK_DEPOSIT', currency: 'JPY' },
         payerName: 'Trial Japan',
         values: {},
-        fate: 'by the reference',
+        plannedOutcome: 'by the reference',
       },
     ],
     crash: async () => {
@@ -200,7 +200,7 @@ export async function openAch({ folder }: CounterpartPlaces): Promise<Counterpar
         BankAccountNumber: account,
         BankAccountType: 'CHECKING',
       },
-      fate: 'by its turn',
+      plannedOutcome: 'by its turn',
     })),
     crash: async () => {
       await bank.kill();

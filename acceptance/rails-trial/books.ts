@@ -102,14 +102,14 @@ export async function findSecondsUntilDue(
   return Math.max(row?.seconds ?? 0, 0);
 }
 
-/** Whether something was heard that has not had its effect yet. */
+/** Whether an observation has not had its effect yet. */
 export async function hasUnheard(books: Books): Promise<boolean> {
   const rows = await books.rows(`select 1 from rail_observations where state = 'waiting' limit 1`);
   return rows.length > 0;
 }
 
 /**
- * Lets the next pass over every rail begin at once, whoever is in one: a dead process would keep the
+ * Lets the next pass over every rail begin at once, even where a process holds one: a dead process would keep the
  * others out for half a minute. A live one then meets another at the same work, which it must bear.
  */
 export async function endPassLeases(books: Books): Promise<void> {
@@ -144,7 +144,7 @@ async function describePayout(books: Books, payoutId: string): Promise<string> {
          where payout_id = $1),
        'observations', (select jsonb_agg(concat_ws(' ', observed_at, source, outcome, reason, code,
          is_applied) order by observed_at) from observations where payout_id = $1),
-       'heard', (select jsonb_agg(concat_ws(' ', received_at, id, outcome, amount, state, due_at)
+       'observations', (select jsonb_agg(concat_ws(' ', received_at, id, outcome, amount, state, due_at)
          order by received_at) from rail_observations where replace(reference, '-', '') in (
            select reference from attempts where payout_id = $1)))) as text`,
     [payoutId],

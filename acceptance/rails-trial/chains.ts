@@ -43,11 +43,11 @@ export async function openEthereum({ folder }: CounterpartPlaces): Promise<Count
     fees: { replaceAfterSeconds: 60, shareMaxBasisPoints: null },
   };
   const rail = 'ethereum';
-  const describe = (currency: string, address: string, fate: string): Destination => ({
+  const describe = (currency: string, address: string, plannedOutcome: string): Destination => ({
     way: { country: 'DEU', deliveryType: 'CRYPTOCURRENCY', currency },
     payerName: 'Trial Ethereum',
     values: { BankAccountNumber: address },
-    fate,
+    plannedOutcome,
   });
   return {
     rail,
@@ -128,7 +128,7 @@ export async function openLitecoin({ folder }: CounterpartPlaces): Promise<Count
       way: { country: 'DEU', deliveryType: 'CRYPTOCURRENCY', currency: 'LTC' },
       payerName: 'Trial Litecoin',
       values: { BankAccountNumber: makeLitecoinAddress() },
-      fate: 'paid',
+      plannedOutcome: 'paid',
     })),
     crash: async () => {
       await node.stop('kill');
@@ -141,7 +141,7 @@ export async function openLitecoin({ folder }: CounterpartPlaces): Promise<Count
   };
 }
 
-/** An address of the main network whose key nobody has. */
+/** An address of the main network without a known key. */
 function makeLitecoinAddress(): string {
   return bech32.encode('ltc', [0, ...bech32.toWords(randomBytes(20))]);
 }

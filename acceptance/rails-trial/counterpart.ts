@@ -10,7 +10,7 @@ export type Destination = {
   /** Attribute type to value; the others of the corridor get ordinary ones. */
   readonly values: Readonly<Record<string, string>>;
   /** What the counterpart is known to do with it; for reports and for the simulated network. */
-  readonly fate: string;
+  readonly plannedOutcome: string;
 };
 
 /** A payout as the client asked for it. */

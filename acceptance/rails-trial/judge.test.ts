@@ -14,7 +14,7 @@ const destination = {
   way: { country: 'MEX', deliveryType: 'BANK_DEPOSIT', currency: 'MXN' },
   payerName: 'Trial',
   values: {},
-  fate: '',
+  plannedOutcome: '',
 };
 
 const entry: Entry = {
@@ -163,12 +163,15 @@ test('a question that belongs to no payout is found', () => {
   assert.match(find({ unmatched: ['partner unmatched'] }), /belongs to no payout/);
 });
 
-test('payments of a chain are told apart by recipient and amount', () => {
+test('payments of a chain are distinguished by recipient and amount', () => {
   const way = { country: 'DEU', deliveryType: 'CRYPTOCURRENCY', currency: 'MXN' };
   const values = { BankAccountNumber: '0xAb' };
   const chain = { ...payment, reference: undefined, recipient: '0xab' };
   const onChain = { destination: { ...destination, way, values } };
   assert.equal(find({ entry: onChain, payments: [chain] }), '');
-  const stray = { ...chain, amountMinor: 7n };
-  assert.match(find({ entry: onChain, payments: [chain, stray] }), /without a committed payout/);
+  const unmatched = { ...chain, amountMinor: 7n };
+  assert.match(
+    find({ entry: onChain, payments: [chain, unmatched] }),
+    /without a committed payout/,
+  );
 });

@@ -131,7 +131,8 @@ function judgePayout(payout: PayoutRecord, payments: readonly Payment[]): string
   if (hasEnded && isAsked) faults.push(`a person is asked: ${payout.exceptions.join(', ')}`);
   switch (payout.status) {
     case 'COMPLETED':
-      if (payment?.state !== 'paid') faults.push(`the counterpart says ${tell(payment)}`);
+      if (payment?.state !== 'paid')
+        faults.push(`the counterpart says ${describePayment(payment)}`);
       else if (payment.returnedMinor > 0n) faults.push('the counterpart sent it back');
       break;
     case 'CANCELLED':
@@ -142,12 +143,12 @@ function judgePayout(payout: PayoutRecord, payments: readonly Payment[]): string
       if (!isAsked) faults.push('no exception is open for it');
       break;
     default:
-      faults.push(`it did not end; the counterpart says ${tell(payment)}`);
+      faults.push(`it did not end; the counterpart says ${describePayment(payment)}`);
   }
   return faults;
 }
 
-function tell(payment: Payment | undefined): string {
+function describePayment(payment: Payment | undefined): string {
   return payment === undefined ? 'that nothing was paid' : describe(payment);
 }
 
@@ -155,7 +156,7 @@ function judgeCancelled(payout: PayoutRecord, payment: Payment | undefined): str
   const { returnedMinor, wasCompleted } = payout;
   if (payment === undefined) return wasCompleted ? ['it counted as paid, and never was'] : [];
   if (payment.state === 'undone' && !wasCompleted) return [];
-  if (payment.returnedMinor === 0n) return [`refunded, and ${tell(payment)}`];
+  if (payment.returnedMinor === 0n) return [`refunded, and ${describePayment(payment)}`];
   if (payment.returnedMinor === returnedMinor && wasCompleted) return [];
   return [`sent back ${payment.returnedMinor}, and counted ${returnedMinor}`];
 }

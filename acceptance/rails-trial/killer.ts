@@ -19,13 +19,13 @@ export type Killing = {
   readonly signal: AbortSignal;
 };
 
-/** Of each run of so many kills, the first ones meet one process, and the others two. */
+/** In each series of this many kills, the first ones hit one process, and the others two. */
 const phaseKills = 30;
 const loneKills = 12;
 /** Percent of the kills that come while the process is still starting. */
 const startingShare = 10;
 const killsPerCrash = 8;
-/** Within so many milliseconds of its time a kill comes at any moment. */
+/** A kill deviates from its schedule by up to this many milliseconds. */
 const jitterMs = 1200;
 
 export async function killAtRandom(killing: Killing): Promise<KillCounts> {
@@ -45,7 +45,7 @@ export async function killAtRandom(killing: Killing): Promise<KillCounts> {
     const victim = isPair && able.length > 0 ? random.pick(able) : first;
     const began = victim.start();
     if (isEarly) {
-      // It may be caught anywhere in its start; a failure to start is told by the next one.
+      // The kill can hit any step of its start; the next start reports a failure.
       began.catch(() => undefined);
       await sleep(random.below(900));
     } else {
@@ -65,7 +65,7 @@ export async function killAtRandom(killing: Killing): Promise<KillCounts> {
       if (chosen !== undefined) {
         counts.counterparts += 1;
         crashes = crashes.then(() => chosen.crash?.());
-        // One that does not come back is told at the end.
+        // One that does not come back is reported at the end.
         crashes.catch(() => undefined);
       }
     }

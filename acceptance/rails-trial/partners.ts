@@ -145,7 +145,7 @@ function describeDestination({ name, country, deliveryType }: PayerPlan): Destin
     way: { country, deliveryType, currency: 'MXN' },
     payerName: name,
     values: {},
-    fate: 'by the reference',
+    plannedOutcome: 'by the reference',
   };
 }
 

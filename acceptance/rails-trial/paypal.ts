@@ -21,7 +21,7 @@ const name = 'Trial PayPal';
 const recipientsCount = 6;
 
 /** By the last digit of the reference, which is a random one. */
-const fates = {
+const plannedOutcomes = {
   failPattern: '^[0-9a-f]{31}[01]$',
   unclaimedPattern: '^[0-9a-f]{31}2$',
   claimMs: 2_000,
@@ -75,7 +75,7 @@ export async function openPaypal(places: CounterpartPlaces): Promise<Counterpart
       `--secret-file=${secretFile}`,
       `--webhook=${callbackUrl}`,
       `--port=${port}`,
-      `--options=${JSON.stringify({ ...fates, ...troubles, faults })}`,
+      `--options=${JSON.stringify({ ...plannedOutcomes, ...troubles, faults })}`,
     ],
     logFile: join(folder, 'simulator.log'),
     isReady: (printed) => printed.includes('"port"'),
@@ -96,7 +96,7 @@ export async function openPaypal(places: CounterpartPlaces): Promise<Counterpart
     way: { country: 'USA', deliveryType: 'MOBILE_WALLET', currency: 'USD' },
     payerName: name,
     values: { PhoneNumber: '+14085551234' },
-    fate: 'by the reference',
+    plannedOutcome: 'by the reference',
   };
   const call = async (path: string, init: RequestInit = {}): Promise<PaypalRecords> =>
     (await (await fetch(url + path, init)).json()) as PaypalRecords;

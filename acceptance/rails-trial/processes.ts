@@ -47,7 +47,7 @@ export function startProcess(options: ProcessOptions): RunningProcess {
     }
     void ended.then(() => reject(new Error(`${args.join(' ')} ended: ${printed.slice(-2000)}`)));
   });
-  // Whoever kills it does not wait for it to become ready.
+  // The killer does not wait until it is ready.
   ready.catch(() => undefined);
   return {
     child,

@@ -228,7 +228,7 @@ async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   const folder = tmpdir();
   if (!basename(folder).startsWith(folderPrefix)) throw new Error('main.ts starts this program');
-  // Whoever started the trial is gone: so is everything that belongs to it.
+  // The parent of the trial has ended, so all processes of the trial end too.
   process.stdin.resume().once('close', () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     process.kill(-process.pid, 'SIGKILL');

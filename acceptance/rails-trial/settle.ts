@@ -22,10 +22,10 @@ const stepSeconds = 61;
 /** The longest step towards the next try of a payout: waits double with each try in vain. */
 const stepSecondsMax = 3_600;
 const roundMs = 1500;
-/** So many rounds without a change, and nothing will change in minutes any more. */
+/** After this many rounds without a change, none is expected within minutes. */
 const stillRoundsMax = 40;
 const roundsMax = 400;
-/** Past every return, settlement and doubt. */
+/** Past every return, settlement and query of an unknown outcome. */
 const daysCount = 14;
 
 const clockPatienceMs = 120_000;
@@ -85,7 +85,7 @@ async function moveDays(
   }
 }
 
-/** Until nobody has anything to say, and what was said has had its effect. */
+/** Until no counterparty has anything left to report, and every report has had its effect. */
 async function waitUntilStill(settling: Settling): Promise<void> {
   const { books, counterparts, clock } = settling;
   let quietRounds = 0;

@@ -6,9 +6,9 @@ import type { AskedPayout, BookedPayment, Counterpart } from './counterpart.ts';
  * payout follows from the value that the payout carries.
  */
 
-type Fate = Pick<BookedPayment, 'state'> & { isReturned: boolean };
+type PlannedOutcome = Pick<BookedPayment, 'state'> & { isReturned: boolean };
 
-const fates: Readonly<Partial<Record<MagicOutcome, Fate>>> = {
+const plannedOutcomes: Readonly<Partial<Record<MagicOutcome, PlannedOutcome>>> = {
   paid_at_once: { state: 'paid', isReturned: false },
   rejected: { state: 'refused', isReturned: false },
   rejected_later: { state: 'refused', isReturned: false },
@@ -17,7 +17,7 @@ const fates: Readonly<Partial<Record<MagicOutcome, Fate>>> = {
   unknown_then_rejected: { state: 'refused', isReturned: false },
   retry_then_paid: { state: 'paid', isReturned: false },
 };
-/** It never says what became of these, and nobody can know. */
+/** The simulated network never reports an outcome of these. */
 const silentOutcome = 'unknown';
 const ordinary = 'ordinary';
 
@@ -26,17 +26,17 @@ export function openSimulated(): Counterpart {
     ({ destinations, type }) => destinations.includes('MEX MXN') && type === 'BankAccountNumber',
   );
   const way = { country: 'MEX', deliveryType: 'BANK_DEPOSIT', currency: 'MXN' };
-  const outcomes = [...Object.keys(fates), silentOutcome] as MagicOutcome[];
+  const outcomes = [...Object.keys(plannedOutcomes), silentOutcome] as MagicOutcome[];
   return {
     rail: 'sandbox',
     config: undefined,
     destinations: [
-      { way, payerName: undefined, values: {}, fate: ordinary },
-      ...outcomes.map((fate) => ({
+      { way, payerName: undefined, values: {}, plannedOutcome: ordinary },
+      ...outcomes.map((plannedOutcome) => ({
         way,
         payerName: undefined,
-        values: { BankAccountNumber: row?.values[fate] ?? '' },
-        fate,
+        values: { BankAccountNumber: row?.values[plannedOutcome] ?? '' },
+        plannedOutcome,
       })),
     ],
     isQuiet: () => Promise.resolve(true),
@@ -46,17 +46,20 @@ export function openSimulated(): Counterpart {
 }
 
 function describe({ reference, destination, currency, amountMinor }: AskedPayout): BookedPayment[] {
-  if (destination.fate === silentOutcome) return [];
+  if (destination.plannedOutcome === silentOutcome) return [];
   // What came here from a partner has an account number that means nothing to this network.
-  const fate = fates[destination.fate as MagicOutcome] ?? { state: 'paid', isReturned: false };
+  const plannedOutcome = plannedOutcomes[destination.plannedOutcome as MagicOutcome] ?? {
+    state: 'paid',
+    isReturned: false,
+  };
   return [
     {
       reference,
       recipient: undefined,
       currency,
       amountMinor,
-      state: fate.state,
-      returnedMinor: fate.isReturned ? amountMinor : 0n,
+      state: plannedOutcome.state,
+      returnedMinor: plannedOutcome.isReturned ? amountMinor : 0n,
     },
   ];
 }

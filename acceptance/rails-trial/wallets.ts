@@ -80,7 +80,7 @@ export async function openHub(places: CounterpartPlaces): Promise<Counterpart> {
       way: { country: 'KEN', deliveryType: 'MOBILE_WALLET', currency: 'KES' },
       payerName: 'Trial wallets',
       values: { PhoneNumber: number },
-      fate: number.slice(-4),
+      plannedOutcome: number.slice(-4),
     })),
     crash: async () => {
       await hub.kill();

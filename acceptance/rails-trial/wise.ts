@@ -41,7 +41,7 @@ const payer: PayerPlan = {
 };
 
 /** By the end of the account. */
-const fates: Readonly<Record<string, string>> = {
+const plannedOutcomes: Readonly<Record<string, string>> = {
   '28821822': 'paid',
   '31926819': 'paid',
   '60161331': 'paid',
@@ -73,7 +73,7 @@ export async function openWiseCounterpart(places: CounterpartPlaces): Promise<Co
   return {
     rail: wiseName,
     config: declareRail({ kind: 'wise', name: wiseName, config }, [payer]),
-    destinations: Object.entries(fates).map(describeDestination),
+    destinations: Object.entries(plannedOutcomes).map(describeDestination),
     holdBack: async () => {
       wise.setFaults([]);
       wise.setWebhookFaults({});
@@ -84,13 +84,13 @@ export async function openWiseCounterpart(places: CounterpartPlaces): Promise<Co
   };
 }
 
-function describeDestination([account, fate]: readonly [string, string]): Destination {
+function describeDestination([account, plannedOutcome]: readonly [string, string]): Destination {
   const { country, deliveryType, name } = payer;
   return {
     way: { country, deliveryType, currency: 'GBP' },
     payerName: name,
     values: { BankRoutingNumber: '231470', BankAccountNumber: account },
-    fate,
+    plannedOutcome,
   };
 }
 

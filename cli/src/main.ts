@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { run } from './run.ts';
 
 const { stdout: out, stderr: error, stdin: input, env: environment } = process;
-// Whoever reads may stop reading, as `head` does.
+// The reader of the output may close it early, as `head` does.
 out.on('error', (broken: NodeJS.ErrnoException) => {
   if (broken.code !== 'EPIPE') throw broken;
   process.exit();

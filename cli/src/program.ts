@@ -32,7 +32,7 @@ export function createProgram(
   choose: (invocation: Invocation) => void = () => undefined,
 ): CommanderCommand {
   const program = new CommanderCommand('outlay')
-    .description('Pay people in many countries with Outlay, and see what became of it.')
+    .description('Pay people in many countries with Outlay, and follow each payout.')
     .option('--json', 'write JSON on stdout and nothing else there')
     .option('--profile <name>', 'the address and credential to use (outlay profile list)')
     .exitOverride()
@@ -60,7 +60,7 @@ const help = `
 Begin with:
   outlay balances                what the account can pay with
   outlay pay                     a payout from nothing to its receipt; asks for what it needs
-  outlay payout list             what became of payouts
+  outlay payout list             payouts and their outcomes
   outlay <command> --help        examples, and the next step
 
 Exit codes: 0 done, 1 refused, 2 usage, 3 not reachable or outcome unknown, 4 credential.

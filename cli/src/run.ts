@@ -17,7 +17,7 @@ export async function run(
       terminal.out.write(`${word}\n`);
     return exitCodes.done;
   }
-  // Until the words are read, only they tell what is wanted.
+  // Before the arguments are parsed, only the raw words say what is requested.
   let output = createOutput(terminal, words.includes('--json'));
   const interruption = new AbortController();
   const interrupt = (): void => interruption.abort();

@@ -85,7 +85,7 @@ test('a Retry-After that is too long ends the call and is in the error', async (
   assert.equal(sent.length, 1);
 });
 
-test('a refusal that time does not mend is not retried', async () => {
+test('a refusal that is not retryable is not retried', async () => {
   const { client, sent } = connect([problem(409, 'duplicate_transfer')]);
   await assert.rejects(client.commitPayout(commit), {
     code: 'duplicate_transfer',

@@ -36,7 +36,7 @@ export class EventGapError extends OutlayError {
 }
 
 /**
- * Applies an event and stores its sequence in the same transaction, whoever delivers it: the log or
+ * Applies an event and stores its sequence in the same transaction, no matter which delivers it: the log or
  * a webhook without a filter. A repeated event changes nothing.
  * @throws EventGapError if an event before it was not applied.
  */

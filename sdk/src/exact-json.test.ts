@@ -39,7 +39,7 @@ test('texts that look like numbers, quotes or marks stay texts', () => {
   assert.deepEqual(parseJson('{"a\\"" : [ true, null ]}'), { 'a"': [true, null] });
 });
 
-test('what is not JSON is refused as JSON.parse does', () => {
+test('text that is not JSON is refused as JSON.parse does', () => {
   for (const text of [
     '',
     '{',

@@ -44,7 +44,7 @@ export type PayoutSubject = {
   readonly source_currency?: string;
 };
 
-/** One thing that stands in the way of a payout. */
+/** An obstacle to a payout. */
 export type Obstacle = {
   readonly code: string;
   readonly detail: string;
@@ -59,7 +59,7 @@ export type Obstacle = {
 
 export type Readiness = { readonly payable: boolean; readonly obstacles: readonly Obstacle[] };
 
-/** Whether this recipient can be paid now, and everything that stands in the way. */
+/** Whether this recipient can be paid now, and all obstacles. */
 export async function readReadiness(
   client: Pick<Client, 'request'>,
   { user_token, ...query }: PayoutSubject,
@@ -74,7 +74,7 @@ export async function readReadiness(
 }
 
 /**
- * Yields what stands in the way of a payout, after every change, and ends with an answer that is
+ * Yields the obstacles to a payout, after every change, and ends with an answer that is
  * payable. Whatever the loop's body repairs shows in the next answer.
  */
 export function watchReadiness(

@@ -40,7 +40,7 @@ test('the example of the reference implementation is accepted', async () => {
   }
 });
 
-test('what the reference implementation signs is accepted, as text and as bytes', async () => {
+test('signatures of the reference implementation are accepted, as text and as bytes', async () => {
   const payload = '{"type":"payout.completed","sequence":7,"data":{"note":"señal 🙂"}}';
   const signed = {
     ...headers,

@@ -93,7 +93,7 @@ async function sendBatch(context: Context, values: Sending): Promise<void> {
   const mode = readMode(values.mode);
   if (!yes && !output.isInteractive) {
     throw new UsageError(
-      '--yes must be given where no one can be asked',
+      '--yes must be given when there is no terminal to confirm in',
       'outlay batch send --help',
     );
   }

@@ -39,7 +39,7 @@ export function commitPayout(
 type Commit<Answer> = {
   key: string | undefined;
   send(options: CallOptions): Promise<Answer>;
-  /** The command that tells what became of it. */
+  /** The command that shows its outcome. */
   show: string;
   /** The command that sends it again. */
   repeat: string;
@@ -70,7 +70,7 @@ export async function repeatSafely<Answer>(
   }
 }
 
-/** Refusals that come before the key is looked up: they do not tell what an earlier attempt did. */
+/** Refusals that come before the key is looked up: they say nothing about an earlier attempt. */
 const blindStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
 /** Whether this commit, or an earlier one with its key, may have taken effect. */
@@ -108,7 +108,7 @@ export function findRefusal(committed: Committed): Failure | undefined {
       hasResult: true,
       next: isExpired
         ? 'the quote has expired: outlay pay'
-        : `mend it, then: outlay payout commit ${payout_token}`,
+        : `correct this, then: outlay payout commit ${payout_token}`,
     },
   );
 }

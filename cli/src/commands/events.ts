@@ -7,7 +7,7 @@ import { formatTime, readCount } from '../values.ts';
 export const eventOptions = {
   after: { value: 'sequence', about: 'begin after this event (0: the oldest); else with new ones' },
   type: { value: 'type', about: 'only this type, or payout.* for all of payouts', isList: true },
-  count: { value: 'count', about: 'end after so many' },
+  count: { value: 'count', about: 'end after this many events' },
 } as const;
 
 type Choice = {

@@ -2,7 +2,7 @@ import type { components } from '../../../sdk/src/index.ts';
 import type { Output } from '../output.ts';
 import { printable } from '../table.ts';
 
-/** What stands in the way of a payout, for a person. */
+/** The obstacles to a payout, for a person. */
 
 type Missing = components['schemas']['MissingDetail'];
 

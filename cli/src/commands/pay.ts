@@ -35,7 +35,7 @@ const options = {
     about: 'what the destination needs, such as BankAccountNumber=…',
     isList: true,
   },
-  reference: { value: 'id', about: 'your client_transfer_id: it is paid only once, ever' },
+  reference: { value: 'id', about: 'your client_transfer_id; each is paid at most once' },
   at: { value: 'time', about: 'run it then (2026-12-01 or 2026-12-01T09:00:00-06:00), not now' },
   yes: { about: 'commit without asking' },
   dryRun: { about: 'show what the commit would do, for a recipient with stored details' },
@@ -126,7 +126,7 @@ function checkUsage({ output }: Context, values: PayValues): void {
   ];
   if (missing.length === 0) return;
   throw new UsageError(
-    `${missing.join(', ')} must be given where no one can be asked`,
+    `${missing.join(', ')} must be given when there is no terminal to ask in`,
     'outlay pay --help',
   );
 }

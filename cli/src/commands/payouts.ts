@@ -269,7 +269,7 @@ export async function followPayout(
 }
 
 function stopped({ payout_token }: PayoutAddress): Failure {
-  return new Failure('Stopped following. The payout goes on.', {
+  return new Failure('Stopped following. The payout continues.', {
     exitCode: exitCodes.interrupted,
     code: 'interrupted',
     hasResult: true,

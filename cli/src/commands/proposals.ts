@@ -47,7 +47,7 @@ export const proposalCommands = [
     name: 'proposal confirm',
     about: 'confirm a proposal, which pays it; shows it and asks before',
     words: ['proposal'],
-    options: { yes: { about: 'do not show it and ask' } },
+    options: { yes: { about: 'skip the confirmation' } },
     examples: ['proposal confirm proposal_0198…'],
     next: 'payout watch <payout>',
     run: async (context, { proposal: proposal_token, yes }) => {

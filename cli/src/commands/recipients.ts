@@ -138,8 +138,7 @@ export const recipientCommands = [
   }),
   defineCommand({
     name: 'recipient readiness',
-    about:
-      'tell whether a recipient can be paid now, and what stands in the way; exit code 1 if not',
+    about: 'check whether a recipient can be paid now, and list the obstacles; exit code 1 if not',
     words: ['recipient'],
     options: {
       destination: { value: 'token', about: 'through which destination (required)' },

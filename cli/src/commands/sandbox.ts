@@ -7,7 +7,7 @@ export const sandboxCommands = [
   defineCommand({
     name: 'sandbox clock',
     about: 'show the clock of the sandbox, or move it forward; it never goes back',
-    options: { advance: { value: 'time', about: 'by so much: 90s, 30m, 12h, 10d, 2w' } },
+    options: { advance: { value: 'time', about: 'duration: 90s, 30m, 12h, 10d, 2w' } },
     examples: ['sandbox clock', 'sandbox clock --advance 10d'],
     next: 'payout show <payout>',
     run: async ({ connect, output, signal }, { advance }) => {

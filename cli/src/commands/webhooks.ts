@@ -14,7 +14,7 @@ const listenOptions = {
 export const webhookCommands = [
   defineCommand({
     name: 'webhooks list',
-    about: 'list webhooks: where events are sent, and how that goes',
+    about: 'list webhooks, with address and state of delivery',
     examples: ['webhooks list'],
     next: 'webhooks test <webhook>',
     run: async ({ connect, output, signal }) => {

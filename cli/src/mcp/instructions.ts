@@ -1,4 +1,4 @@
-/** What every model that uses the tools is told first. */
+/** Instructions that every model receives before it uses the tools. */
 export const instructions = `Outlay pays people in many countries. With these tools you can look, ask for prices and propose; you cannot pay. A person confirms each payout outside of this conversation.
 
 The way of a payout:

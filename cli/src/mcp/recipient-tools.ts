@@ -129,7 +129,7 @@ export const recipientTools: readonly Tool[] = [
     name: 'check_readiness',
     title: 'Ask whether a recipient can be paid',
     description:
-      'Everything that stands in the way of a payout, each with a code, who has to act, and what is missing. Reserves nothing.',
+      'Every obstacle to a payout, each with a code, who has to act, and what is missing. Reserves nothing.',
     input: {
       user_token: userToken,
       destination_token: destinationToken,

@@ -8,7 +8,7 @@ export type Session = {
   readonly signal: AbortSignal;
   /** Shows a person the link of a proposal, past the model, where that can be done. */
   offerLink(proposal: { proposal_token: string; about: string }): Promise<LinkOffer>;
-  /** Tells the client that the link of a decided proposal is not needed any more. */
+  /** Tells the client that the link of a decided proposal is no longer needed. */
   closeLink(proposalToken: string): Promise<void>;
 };
 

@@ -14,7 +14,7 @@ export type Exchange = {
   readonly status: number;
   readonly received: string;
   readonly json: unknown;
-  /** Why the answer does not count, whatever it says. */
+  /** Why the answer does not count, no matter what it says. */
   readonly fault: string | undefined;
 };
 

@@ -621,7 +621,7 @@ export interface paths {
         };
         /**
          * Ask whether a recipient can be paid now
-         * @description Judges as a quote and a commit would, and lists everything that stands in the way: state of the recipient, attributes, identity, limits, balance, rail. The link of a verification is given to credentials with `kyc:write` only.
+         * @description Judges as a quote and a commit would, and lists every obstacle: state of the recipient, attributes, identity, limits, balance, rail. The link of a verification is given to credentials with `kyc:write` only.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -731,7 +731,7 @@ export interface paths {
         put?: never;
         /**
          * Create a link for a recipient
-         * @description Leads to a page that names you and lets the recipient do one thing, without a credential. Send it to the recipient only: whoever has it can use it. A link for details ends when they are stored; every link ends with its time, when you revoke it, and when the user is erased.
+         * @description Leads to a page that names you and lets the recipient do one thing, without a credential. Send it to the recipient only: anyone who has it can use it. A link for details ends when they are stored; every link ends with its time, when you revoke it, and when the user is erased.
          */
         post: operations["createRecipientLink"];
         delete?: never;
@@ -1415,7 +1415,7 @@ export interface components {
             value: string;
             /** @description A hint for the person who enters the value, or the choices */
             expected_value: string;
-            /** @description What the attribute is, whatever its label */
+            /** @description What the attribute is, regardless of its label */
             type: components["schemas"]["AttributeType"];
             /**
              * @description What a form shows; with `options`, `validation` lists the choices
@@ -1994,7 +1994,7 @@ export interface components {
         ConfirmationLink: {
             /** @description The proposal of a payout */
             proposal_token: string;
-            /** @description Whoever has it can confirm and decline: give it to a person only */
+            /** @description Anyone who has it can confirm and decline: give it to a person only */
             url: string;
             /** @description UTC, without offset */
             expiration: string;
@@ -2055,7 +2055,7 @@ export interface components {
                         additional_description: string;
                         /** @description Whether an equivalent payer takes over after a refusal */
                         is_dynamic_token: boolean;
-                        /** @description False while the operator has stopped payouts to it; rates and fees hold all the same */
+                        /** @description False while the operator has stopped payouts to it; rates and fees hold anyway */
                         available: boolean;
                         /**
                          * @description With `account_frozen`, `commits_stopped` and `recovering` commits are refused; with the others payouts wait
@@ -2106,7 +2106,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -2412,7 +2412,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -2543,7 +2543,7 @@ export interface components {
             why: string;
             /** @description The options that need it: another option of the group does instead. Usually empty */
             alternatives: components["schemas"]["AttributeAlternative"][];
-            /** @description Of an identity verification: where the recipient goes on. "" where there is nothing to do, and for credentials without `kyc:write` */
+            /** @description Of an identity verification: where the recipient continues. "" where there is nothing to do, and for credentials without `kyc:write` */
             link: string;
         };
         NewRecipientLink: {
@@ -2683,7 +2683,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -2850,7 +2850,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -3015,7 +3015,7 @@ export interface components {
             /** @description Why it became HOLD, ERROR or CANCELLED, or stayed SCHEDULED; "" for any other status */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -3060,7 +3060,7 @@ export interface components {
             /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @description Who has to act for it to continue or, after CANCELLED, for the next one to succeed
              * @enum {string}
              */
             actor: "" | "client" | "recipient" | "operator" | "payer";
@@ -3199,10 +3199,10 @@ export interface components {
             created_on: string;
             /** @description Of the quote: UTC, without offset */
             expiration: string;
-            /** @description UTC, without offset; "" while no one has decided */
+            /** @description UTC, without offset; "" until a decision */
             decided_on: string;
             /**
-             * @description link: the page behind a link; api: the operation; "" while no one has decided
+             * @description link: the page behind a link; api: the operation; "" until a decision
              * @enum {string}
              */
             decided_through: "" | "link" | "api";
@@ -3285,9 +3285,9 @@ export interface components {
             created_on: string;
             /** @description Of the quote: UTC, without offset */
             expiration: string;
-            /** @description UTC, without offset; "" while no one has decided */
+            /** @description UTC, without offset; "" until a decision */
             decided_on: string;
-            /** @description link or api; "" while no one has decided */
+            /** @description link or api; "" until a decision */
             decided_through: string;
             /** @description The credential that decided, or that got the link last; "" if there is none */
             decided_by: string;
@@ -3424,7 +3424,7 @@ export interface components {
         Readiness: {
             /** @description Whether nothing stands in the way now; it reserves nothing */
             payable: boolean;
-            /** @description Everything that stands in the way; empty if `payable` */
+            /** @description All obstacles to a payout; empty if `payable` */
             obstacles: components["schemas"]["Obstacle"][];
             /** @description What does not stand in the way, and a person should look at before the commit */
             warnings: components["schemas"]["ReadinessWarning"][];
@@ -3504,7 +3504,7 @@ export interface components {
             /** @description Required for payout_status */
             payout_token?: string;
             /**
-             * @description For payout_status: whoever has the link sees the code with which the money can be collected
+             * @description For payout_status: anyone with the link sees the code with which the money can be collected
              * @default false
              */
             shows_pickup_code: boolean;

@@ -4,16 +4,18 @@ import { hashSecret, newId, newSecret } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
-  type BearerRow,
   type CredentialKind,
-  findClient,
   formatRanges,
-  insertAccessToken,
   insertAccount,
   insertCredential,
+} from './accounts.sql.ts';
+import {
+  type BearerRow,
+  findClient,
+  insertAccessToken,
   revokeAccessToken,
   revokeApiKey,
-} from './accounts.sql.ts';
+} from './authentication.sql.ts';
 import { authenticateCredential, authenticateToken, isAuthentic } from './credential-mac.ts';
 import {
   formatAccessToken,
@@ -25,7 +27,6 @@ import {
 
 export {
   type BrandRow,
-  deleteExpiredTokens,
   findAccount,
   getBrand,
   revokeCredentialRow as revokeCredential,
@@ -35,6 +36,7 @@ export {
   updateBrand as setBrand,
   updateIdentityTwoPersons as setIdentityTwoPersons,
 } from './accounts.sql.ts';
+export { deleteExpiredTokens } from './authentication.sql.ts';
 
 /** Client accounts and their credentials. Secrets are shown once and stored as SHA-256 hashes. */
 

@@ -2,14 +2,14 @@ import { expandScopes, type Principal } from '../core/access.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database } from '../db/postgres/pool.ts';
+import { isAuthenticCredential } from './accounts.ts';
 import {
   type BearerRow,
   findAccessToken,
   findApiKey,
   findCredentialRevision,
   type TokenRow,
-} from './accounts.sql.ts';
-import { isAuthenticCredential } from './accounts.ts';
+} from './authentication.sql.ts';
 import { authenticateToken, isAuthentic } from './credential-mac.ts';
 import { type BearerToken, readBearerToken } from './tokens.ts';
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 
 /**
- * Authenticates the rows of credentials and tokens: whoever may write to the database can store a row
+ * Authenticates the rows of credentials and tokens: write access to the database allows a stored row
  * with a secret of their own, and cannot compute its MAC, whose key follows from the master key.
  */
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EnvironmentName, scopes } from '../core/access.ts';
+import { findAddress, getBaseUrl, type PublicAddress, readHeaders } from '../http/addresses.ts';
 import type { RateLimiters } from '../http/limits.ts';
 import type { BaseServices } from '../http/route.ts';
-import { findAddress, getBaseUrl, type PublicAddress, readHeaders } from '../http/server.ts';
 import { accessTokenSeconds, issueAccessToken, revokeToken } from './accounts.ts';
 
 /**

@@ -40,7 +40,7 @@ export type Rotation = {
  * Creates a credential with the kind, scopes, addresses and budgets of another one, which expires after
  * the overlap. The secret is shown once. In one transaction.
  *
- * @throws AppError not_found: there is no such credential, or it is not valid any more.
+ * @throws AppError not_found: there is no such credential, or it is no longer valid.
  */
 export async function rotateCredential(session: Session, rotation: Rotation) {
   const { keys, accountId, credentialId, overlapSeconds, environmentName } = rotation;

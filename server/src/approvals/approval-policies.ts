@@ -38,7 +38,7 @@ const computeMac = (keys: Pick<KeyRing, 'mac'>, row: Sealed): Buffer =>
 const isForged = (keys: Pick<KeyRing, 'mac'>, row: PolicyRow): boolean =>
   !timingSafeEqual(row.mac, computeMac(keys, row));
 
-/** What holds every payout: for a policy that nobody has set. */
+/** Holds every payout: in place of a policy that was not set by an operator. */
 const forgedRule: ApprovalRule = {
   name: 'the approval policy was changed past the service',
   when: {},
@@ -81,7 +81,7 @@ export async function listPolicyVersions(
 
 /**
  * Puts a policy in force; one without rules ends the approvals of the account. Payouts that wait already
- * go on waiting. Returns its version.
+ * keep waiting. Returns its version.
  *
  * @throws AppError illegal_move where another one was set at the same moment.
  */

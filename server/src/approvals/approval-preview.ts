@@ -1,9 +1,8 @@
 import { formatToken } from '../core/ids.ts';
+import { listQuotingAccounts } from '../payouts/quoting-accounts.ts';
 import type { ApprovalRule } from './approval-rules.ts';
 import { matchRules } from './approval-rules.ts';
 import { selectPastPayouts } from './approvals.sql.ts';
-
-export { selectSendingAccounts as listSendingAccounts } from './approvals.sql.ts';
 
 import { type ApprovalServices, createConverter, readFacts } from './approvals.ts';
 
@@ -23,16 +22,23 @@ const pageRows = 1_000;
 const examplesMax = 20;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Amounts in other currencies are compared at the present rates. */
+/**
+ * Amounts in other currencies are compared at the present rates. Without an account: the payouts of all
+ * accounts.
+ */
 export async function previewRules(
   services: ApprovalServices,
   rules: readonly ApprovalRule[],
-  past: { accountIds: readonly string[]; since: Date },
+  past: { accountId: string | undefined; since: Date },
 ): Promise<ApprovalPreview> {
   const convert = createConverter(services.rates);
   const counts = new Map(rules.map(({ name }) => [name, 0]));
   const preview: ApprovalPreview = { payouts: 0, held: 0, rules: [], examples: [] };
-  for (const accountId of past.accountIds) {
+  const accounts =
+    past.accountId === undefined
+      ? listQuotingAccounts(services.session, { since: past.since })
+      : [past.accountId];
+  for await (const accountId of accounts) {
     for await (const row of readPast(services, accountId, past.since)) {
       preview.payouts += 1;
       const names = matchRules(rules, readFacts(services.keys, row), convert).map(

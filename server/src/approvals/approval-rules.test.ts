@@ -48,7 +48,7 @@ test('bounds of the amount hold exactly, in the currency of the rule', () => {
   assert.ok(!isHeld(eur({ above: '2000' })));
 });
 
-test('what cannot be compared is held', () => {
+test('a payout that cannot be compared is held', () => {
   const { rules } = readPolicyContent(
     JSON.stringify({
       rules: [
@@ -64,7 +64,7 @@ test('what cannot be compared is held', () => {
   );
 });
 
-test('every fault of a policy is told with its place', () => {
+test('every fault of a policy is reported with its place', () => {
   const faulty = {
     rules: [
       { name: 'a', when: { country: ['MX'], amount: { currency: 'USD' } } },

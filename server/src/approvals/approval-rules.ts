@@ -66,7 +66,7 @@ const conditions = z.strictObject({
 const rule = z.strictObject({
   name: z.string().min(1).max(60).describe('Shown to those who decide'),
   when: conditions.describe('Without conditions it holds every payout'),
-  approvers: z.int().min(1).max(5).default(1).describe('So many different persons release it'),
+  approvers: z.int().min(1).max(5).default(1).describe('This many different persons release it'),
   expires_hours: z
     .int()
     .min(1)
@@ -76,18 +76,18 @@ const rule = z.strictObject({
 });
 export type ApprovalRule = z.output<typeof rule>;
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const nilId = '00000000-0000-0000-0000-000000000000';
 
 /** A payout as an example states it: it names what matters for it. */
 const examplePayout = z.strictObject({
   amount: z.string().default('100'),
   source_currency: currencyCode.default('USD'),
-  balance: z.uuid().default(nobody),
+  balance: z.uuid().default(nilId),
   destination_currency: currencyCode.default('USD'),
   country: countryCode.default('USA'),
   delivery_type: z.enum(deliveryTypes).default('BANK_DEPOSIT'),
   rail: z.string().default(''),
-  creator: z.uuid().default(nobody),
+  creator: z.uuid().default(nilId),
   recipient: z.enum(['new', 'known']).default('known'),
   metadata: z.record(z.string(), z.string()).default({}),
 });

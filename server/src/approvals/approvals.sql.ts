@@ -64,14 +64,6 @@ const past = defineQuery({
   columns: { ...factColumns, created_us: column.bigint },
 });
 
-const accounts = defineQuery({
-  name: 'list_accounts_with_payouts',
-  text: `
-    select id from accounts a
-    where exists (select from payout_quotes q where q.account_id = a.id) order by id`,
-  columns: { id: column.uuid },
-});
-
 const nextExpiry = defineQuery({
   name: 'find_next_approval_expiry',
   text: `
@@ -94,10 +86,6 @@ export const selectPayoutsToApprove = (
     plainArray(payouts.map(({ accountId }) => accountId)),
     plainArray(payouts.map(({ payoutId }) => payoutId)),
   ]);
-
-export async function selectSendingAccounts(session: Session): Promise<string[]> {
-  return (await many(session, accounts, [])).map(({ id }) => id);
-}
 
 export type PastRow = RowOf<typeof past.columns>;
 

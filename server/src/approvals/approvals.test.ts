@@ -43,7 +43,7 @@ test('the policy of every account holds besides that of each, and the newest ver
   );
 });
 
-test('of two settings at the same moment one is refused', async () => {
+test('when two settings arrive at the same moment, one is refused', async () => {
   const { accountId } = await money.createOwner();
   const set = () => setApprovalPolicy(services, { accountId, content: all, ...by });
   const results = await Promise.allSettled([set(), set(), set()]);
@@ -69,7 +69,7 @@ test('a policy that was written past the service holds every payout', async () =
   assert.match(hold?.detail ?? '', /past the service/);
 });
 
-test('what was held once is not judged again, and expires by itself', async () => {
+test('a payout that was held once is not judged again, and its approval expires', async () => {
   const owner = await money.createOwner({ USD: 100_000n });
   await setApprovalPolicy(services, { accountId: owner.accountId, content: all, ...by });
   const { payoutId } = await money.quoteAndCommit(owner);

@@ -1,6 +1,5 @@
 import { findCurrency } from '../core/currency.ts';
-import { canonicalizeJson, parseExactJson } from '../core/exact-json.ts';
-import type { Metadata } from '../core/metadata-hashes.ts';
+import { canonicalizeJson, parseExactObject } from '../core/exact-json.ts';
 import { convert } from '../core/rate.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -69,7 +68,7 @@ export async function applyApprovals(
   return holdForApproval(services.session, { ...payout, fence: undefined }, hold);
 }
 
-/** Cancels what nobody has approved in time. */
+/** Cancels payouts that were not approved in time. */
 export async function expireApprovals(session: Session): Promise<void> {
   while (await expireOneApproval(session)) continue;
 }
@@ -93,7 +92,7 @@ export function readFacts(keys: KeyRing, row: FactRow): PayoutFacts {
     payoutId: row.payout_id,
     dataKey: row.data_key,
   };
-  const metadata = parseExactJson(openMetadata(keys, owner, row.metadata)) as Metadata;
+  const metadata = parseExactObject(openMetadata(keys, owner, row.metadata));
   return {
     amountMinor: row.source_amount,
     sourceCurrency: row.source_currency,

@@ -1,6 +1,7 @@
 import { findUserKey } from '../core/sealing.ts';
+import { type AttributeValues, openValues } from './attribute-values.ts';
 import { listVersions } from './attributes.sql.ts';
-import { type AttributeContext, type AttributeValues, openValues } from './attributes.ts';
+import { type AttributeContext } from './attributes.ts';
 
 /** A version of a set; its values are undefined where the data of the user was erased. */
 export type StoredVersion = {

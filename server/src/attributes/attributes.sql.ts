@@ -14,7 +14,7 @@ const isVerificationNeeded = (destinationToken: string, currency: string): strin
       and p.needs_verification
     limit 1), false)`;
 
-/** The newest verification session of user `u` whom somebody has begun to verify. */
+/** The newest verification session of user `u` that has begun. */
 export const sessionStatus = `
   case when u.kyc_status in ('pending', 'declined') then (
     select s.status from verification_sessions s

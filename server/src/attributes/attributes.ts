@@ -1,13 +1,6 @@
-import { z } from 'zod';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
-import {
-  type KeyOwner,
-  type KeyRing,
-  openVersioned,
-  rowContext,
-  sealBytes,
-} from '../core/sealing.ts';
+import { type KeyRing, sealBytes } from '../core/sealing.ts';
 import { createTenantBatcher, held, type TenantBatcher } from '../db/batcher.ts';
 import {
   createKeyedBatcher,
@@ -18,6 +11,7 @@ import {
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
+import { type AttributeValues, openValues, sealContext } from './attribute-values.ts';
 import {
   findAttributeContext,
   findEqualSet,
@@ -34,7 +28,6 @@ import {
   touchSet,
 } from './attributes.sql.ts';
 import { checkValues } from './checks.ts';
-import { attributeTypes } from './field.ts';
 import {
   describeMissingIdentity,
   describeMissingValue,
@@ -44,7 +37,6 @@ import {
 } from './missing.ts';
 import {
   type AttributeType,
-  type Corridor,
   getProfile,
   identityVerification,
   makeCorridor,
@@ -55,9 +47,6 @@ import {
 /** The attributes that a destination needs of a recipient, and the sets of values stored for it. */
 
 export { sessionStatus } from './attributes.sql.ts';
-
-const attributeValues = z.partialRecord(z.enum(attributeTypes), z.string());
-export type AttributeValues = z.infer<typeof attributeValues>;
 
 /** Never changed, because every attribute token is derived from it. */
 const tokenNamespace = '5b0c1f4e-6f0a-4d53-9a2b-2f1f3f0f6f11';
@@ -320,51 +309,13 @@ function sealSet(
   };
 }
 
-/** The values of a stored version (`with_version`), opened with the user's key. */
-export function openValues(userKey: Buffer, sealed: Buffer, set: SetKey): AttributeValues {
-  const plain = openVersioned(userKey, sealed, (version) => sealContext(set, version));
-  return attributeValues.parse(JSON.parse(plain.toString()));
-}
-
 /** Whether a payout to the destination needs stored attributes at all. */
 export function needsAttributes(destination: Destination): boolean {
   return getProfile(corridorOf(destination)).requirements.some((one) => !one.isOptional);
 }
 
-const maskedTypes = new Set<AttributeType>([
-  'BankAccountNumber',
-  'IdentificationNumber',
-  'SocialSecurity',
-  'CardNumber',
-]);
-
-/** The values for an answer: of numbers that identify a person only the last four characters. */
-export function maskValues(
-  values: AttributeValues,
-  deliveryType: Corridor['deliveryType'],
-): Record<string, string> {
-  const shown: Record<string, string> = {};
-  for (const [type, value] of Object.entries(values)) {
-    // A wallet address is public on its chain, and the sender must be able to check it.
-    const isPublic = deliveryType === 'CRYPTOCURRENCY' && type === 'BankAccountNumber';
-    const isMasked = maskedTypes.has(type as AttributeType) && !isPublic;
-    shown[type] = isMasked ? maskValue(value) : value;
-  }
-  return shown;
-}
-
-function maskValue(value: string): string {
-  return value.length <= 4 ? '*'.repeat(value.length) : `****${value.slice(-4)}`;
-}
-
 function ownerOf(accountId: string, userId: string, { payer, currency }: Destination): SetOwner {
   return { accountId, userId, destinationToken: payer.destinationToken, currency };
-}
-
-type SetKey = KeyOwner & { readonly setId: string };
-
-function sealContext({ accountId, userId, setId }: SetKey, version: number): string {
-  return rowContext('attribute_set_versions', accountId, userId, setId, version);
 }
 
 async function lockNamedSet(context: AttributeContext, owner: SetOwner, token: string | undefined) {

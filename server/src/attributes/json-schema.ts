@@ -54,7 +54,7 @@ function allowEmpty(validation: string): string {
   return `^$|${validation}`;
 }
 
-/** `anyOf` and not `oneOf`: whoever gives a Pix key and an account has given enough. */
+/** `anyOf` and not `oneOf`: a Pix key and an account together are valid too. */
 function describeGroup(attributes: readonly ReadAttribute[], group: string): JsonSchema[] {
   const options = new Map<string, { label: string; parts: [token: string, Alternative][] }>();
   for (const { token, alternatives } of attributes) {

@@ -48,7 +48,7 @@ const missingFields = {
   link: z
     .string()
     .describe(
-      'Of an identity verification: where the recipient goes on. "" where there is nothing to do, and for credentials without `kyc:write`',
+      'Of an identity verification: where the recipient continues. "" where there is nothing to do, and for credentials without `kyc:write`',
     ),
 };
 

@@ -136,7 +136,7 @@ function evmAddress(label: string): Field {
 
 const solanaKeyBytes = 32;
 
-/** Accounts of programs that everybody uses: what is sent there is lost. */
+/** Accounts of programs that everyone uses: what is sent there is lost. */
 const solanaPrograms: ReadonlySet<string> = new Set([
   '11111111111111111111111111111111',
   'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
@@ -147,7 +147,7 @@ const solanaPrograms: ReadonlySet<string> = new Set([
 /**
  * An address of Solana has no checksum. A wallet is a point on the curve, because it is a public key;
  * token accounts and programs usually are not, and money for a token account's address would go to a
- * token account that nobody owns. So addresses off the curve are refused, and about half of all
+ * token account without an owner. So addresses off the curve are refused, and about half of all
  * mistyped addresses with them.
  */
 const checkSolanaAddress: Check = (value) => {

@@ -3,9 +3,10 @@ import { isUuid } from '../core/ids.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { type PayerHistories, readPayerHistories } from '../dispatch/standings.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { listQuotingAccounts } from '../payouts/quoting-accounts.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { type Changes, planAsItIs, planChanged } from './changes.ts';
-import { selectAccounts, selectPastPayouts } from './past-payouts.sql.ts';
+import { selectPastPayouts } from './past-payouts.sql.ts';
 import { createReplay, type Replay, type ReplayResult } from './replay.ts';
 
 export { type Changes, ChangesFaults, readChanges } from './changes.ts';
@@ -62,7 +63,11 @@ async function replayAll(
 ): Promise<string | null> {
   const from = scope.cursor === undefined ? undefined : readCursor(scope.cursor);
   let left = scope.payoutsMax;
-  for await (const accountId of listAccounts(session, scope, from?.accountId)) {
+  const accounts =
+    scope.accountId === undefined
+      ? listQuotingAccounts(session, { since: scope.since, first: from?.accountId })
+      : [scope.accountId];
+  for await (const accountId of accounts) {
     let place: Place =
       from?.accountId === accountId ? from : { accountId, createdUs: 0n, id: firstId };
     for (;;) {
@@ -81,26 +86,6 @@ async function replayAll(
     }
   }
   return null;
-}
-
-/** In the order of their ids. */
-async function* listAccounts(
-  session: Session,
-  { accountId, since }: BacktestScope,
-  first = firstId,
-): AsyncGenerator<string> {
-  if (accountId !== undefined) {
-    yield accountId;
-    return;
-  }
-  for (let from = first, seen = 0; ; seen = 1) {
-    // The last one of a page is the first one of the next.
-    const ids = await selectAccounts(session, { from, since, count: pageRows });
-    yield* ids.slice(seen);
-    const last = ids.at(-1);
-    if (last === undefined || ids.length < pageRows) return;
-    from = last;
-  }
 }
 
 const writeCursor = ({ accountId, createdUs, id }: Place): string =>

@@ -53,16 +53,6 @@ const pastPayouts = defineQuery({
   },
 });
 
-const accounts = defineQuery({
-  name: 'list_accounts_with_payouts_to_replay',
-  text: `
-    select a.id from accounts a
-    where a.id >= $1 and exists (
-      select from payout_quotes q where q.account_id = a.id and q.created_at >= $2)
-    order by a.id limit $3`,
-  columns: { id: column.uuid },
-});
-
 export type PastRow = RowOf<typeof pastPayouts.columns>;
 
 export const selectPastPayouts = (
@@ -76,12 +66,3 @@ export const selectPastPayouts = (
     page.after.id,
     page.count,
   ]);
-
-/** Those with quotes since then, in the order of their ids, beginning with `from`. */
-export async function selectAccounts(
-  session: Session,
-  page: { from: string; since: Date; count: number },
-): Promise<string[]> {
-  const rows = await many(session, accounts, [page.from, page.since, page.count]);
-  return rows.map(({ id }) => id);
-}

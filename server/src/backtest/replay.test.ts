@@ -227,7 +227,7 @@ test('a payer that needs a verified recipient does not take over for another one
   assert.equal(found.moved, 1);
 });
 
-test('what a daily limit does not admit leaves on the next day, or not within a week', () => {
+test('a payment beyond a daily limit leaves on the next day, or is refused after a week', () => {
   const limited = (MXN: string) => ({ rails: [{ rail: 'first', dailyLimits: { MXN } }] });
   const found = run(limited('4000'), [createRow(), createRow(), createRow()]);
   assert.equal(found.total.before.delayed_by_daily_limits, 0);

@@ -29,7 +29,7 @@ const movesMax = 100;
 /** Why a payout cannot be compared. */
 export const leftOutReasons = {
   not_run: 'scheduled, and has not run',
-  payer_unknown: 'its payer is not configured any more',
+  payer_unknown: 'its payer is no longer configured',
   rate_unknown: 'its source currency has no rate to USD',
 } as const;
 export type LeftOutReason = keyof typeof leftOutReasons;

@@ -5,8 +5,8 @@ import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
 import type { Quote } from '../destinations/quote.ts';
 import type { Fenced } from './batches.sql.ts';
+import type { CheckedRow } from './draft-row.ts';
 import type { RowFault } from './file/file-row.ts';
-import type { CheckedRow } from './row-check.ts';
 import type { RowTerms } from './row-terms.ts';
 
 /** Stores the rows of a batch in portions, and prices them again. */

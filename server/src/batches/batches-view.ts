@@ -197,7 +197,7 @@ const storedBatch = z.object({
 });
 type BatchState = z.infer<typeof storedBatch>;
 
-/** A batch as an event stored it, without what its rows and the balance tell. */
+/** A batch as an event stored it, without the figures that come from its rows and the balance. */
 export function writeStoredBatch(payload: string, path: string) {
   const batch = storedBatch.parse(JSON.parse(payload));
   return writeBatch(batch, { funds: [], faultRows: [], payouts: [], path });

@@ -69,7 +69,7 @@ test('an interrupted upload resumes where it stopped, with the same rows only', 
   assert.equal(again.isRepeated, true);
 });
 
-test('a repeated upload returns the first answer, whatever the state of the batch', async () => {
+test('a repeated upload returns the first answer, regardless of the state of the batch', async () => {
   const owner = await batches.createOwner(100_000n);
   const lines = batches.describe(owner, names(2, 'replayed'));
   const first = await batches.receive(owner, lines, { key: 'replayed' });
@@ -195,9 +195,9 @@ test('a quote keeps prices while rates are unchanged, and prices again otherwise
   assert.equal(fixed?.destination_amount, 180_000n);
   // At this rate a hundred dollars are less than a cent, so no row can be paid.
   batches.setRate('0.000001');
-  const poor = await quoteBatch(batches.services, id);
-  assert.equal(poor.valid_count, 0);
-  assert.equal(poor.invalid_count, 1201);
+  const unfunded = await quoteBatch(batches.services, id);
+  assert.equal(unfunded.valid_count, 0);
+  assert.equal(unfunded.invalid_count, 1201);
   batches.setRate('18');
 });
 

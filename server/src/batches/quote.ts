@@ -107,7 +107,7 @@ async function priceAgain(services: PricingServices, id: BatchId, nowMs: number)
   }
 }
 
-/** @returns The shortest rate lock of the rows; undefined where none is valid any more. */
+/** @returns The shortest rate lock of the rows; undefined where no row is valid. */
 async function priceAll(
   session: Session,
   fenced: Fenced,

@@ -16,10 +16,11 @@ import {
   releaseBatch,
   removeBatch,
 } from './batches.sql.ts';
+import { type RowChecker, type RowForm } from './draft-row.ts';
 import { type FileFormat, type FileLimits, type FileRow, portionRows } from './file/file-row.ts';
 import { readFileRows } from './file/file-rows.ts';
 import { checkRecipients } from './recipient-faults.ts';
-import { checkRows, type RowChecker, type RowForm, rememberFirst } from './row-check.ts';
+import { checkRows, rememberFirst } from './row-check.ts';
 import { storeInputs } from './row-inputs.sql.ts';
 import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
 

@@ -4,7 +4,7 @@ import {
   listRowFaults,
   type RecipientServices,
 } from '../payouts/recipient-check.ts';
-import type { CheckedRow } from './row-check.ts';
+import type { CheckedRow } from './draft-row.ts';
 
 /** What the rails of valid rows object to: such rows are invalid, as single payouts are refused. */
 export async function checkRecipients(

@@ -1,5 +1,10 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type ExactJson, parseExactJson } from '../core/exact-json.ts';
+import {
+  type ExactJson,
+  isExactObject,
+  parseExactJson,
+  parseExactObject,
+} from '../core/exact-json.ts';
 import { findUserKey, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import { textArray } from '../db/arrays.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -52,9 +57,8 @@ function contextOf({ accountId, batchId }: Batch, firstNumber: number): string {
 export function flattenInput(input: RowFields): { [column: string]: ExactJson } {
   const { metadata, ...cells }: { [column: string]: ExactJson } = input;
   if (metadata === undefined) return cells;
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return input;
-  for (const [key, value] of Object.entries(metadata as RowFields))
-    cells[`metadata.${key}`] = value;
+  if (!isExactObject(metadata)) return input;
+  for (const [key, value] of Object.entries(metadata)) cells[`metadata.${key}`] = value;
   return cells;
 }
 
@@ -94,7 +98,18 @@ function sealPortion(keys: KeyRing, place: Place, rows: readonly PackedRow[]): B
 function openPortion(keys: KeyRing, place: Place, sealed: Buffer): PackedRow[] {
   const text = inflateRawSync(keys.open(sealed, contextOf(place, place.firstNumber)));
   // Exact: numbers of the file are kept as they were written.
-  return parseExactJson(text.toString('utf8')) as PackedRow[];
+  const packed = parseExactJson(text.toString('utf8'));
+  if (!Array.isArray(packed)) throw new TypeError('a portion of batch rows is not a list');
+  return packed.map(readPackedRow);
+}
+
+function readPackedRow(packed: ExactJson): PackedRow {
+  if (isExactObject(packed)) {
+    const { row, user, sealed } = packed;
+    if (row !== undefined && isExactObject(row)) return { row };
+    if (typeof user === 'string' && typeof sealed === 'string') return { user, sealed };
+  }
+  throw new TypeError('a row of a batch has an unexpected form');
 }
 
 export async function storeInputs(
@@ -134,7 +149,7 @@ export async function findInputs(
     if (userKey === undefined) return {};
     const context = rowContextOf(range, number);
     const plain = openBytes(userKey, Buffer.from(row.sealed, 'base64'), context);
-    return parseExactJson(plain.toString('utf8')) as RowFields;
+    return parseExactObject(plain.toString('utf8'));
   };
   return new Map(packed.map(({ row, number }) => [number, open(row, number)]));
 }

@@ -137,7 +137,7 @@ export function compareRates(
   for (const [name, text] of Object.entries(used)) {
     const [pair = '', token] = name.split(' ').toReversed();
     const payer = token === undefined ? undefined : catalogue.findPayer(token);
-    // A payer that is not offered any more is found when its rows are priced again.
+    // A payer that is no longer offered is found when its rows are priced again.
     if (token !== undefined && payer?.offer === undefined) areSame = false;
     else {
       const now = payer === undefined ? findMid(present, pair) : findPrice(payer, pair.split('>'));

@@ -17,6 +17,7 @@ import {
 import type { PayoutServices } from '../payouts/payouts.routes.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { batchAnswer, viewBatch } from './batches-view.ts';
+import type { DraftRow, RowForm } from './draft-row.ts';
 import {
   batchBytesMax,
   type FileFormat,
@@ -26,7 +27,6 @@ import {
   type RowFields,
 } from './file/file-row.ts';
 import { receiveBatch } from './receive.ts';
-import type { DraftRow, RowForm } from './row-check.ts';
 
 /** The upload of a batch, and the columns of its file. */
 

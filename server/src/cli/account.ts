@@ -53,7 +53,7 @@ export const accountCommands = [
   defineCommand({
     name: 'account fund',
     permission: 'operate',
-    about: 'record money that came in from outside, once for each reference',
+    about: 'record a deposit, once for each reference',
     options: { account, currency, amount, reference, reason },
     approval: async (context, values) => {
       const booking = await readBooking(context, 'fund', values);
@@ -77,7 +77,7 @@ export const accountCommands = [
   defineCommand({
     name: 'account bookings',
     permission: 'read',
-    about: 'list what operators have booked on the balances of an account, the newest first',
+    about: 'list bookings of operators on the balances of an account, newest first',
     options: { account, limit: limit.optional() },
     run: async (context, { account: id, limit: count = 100 }) => {
       const accountId = await getAccountId(context, id);

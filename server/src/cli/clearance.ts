@@ -13,7 +13,7 @@ import { getUserKey } from './user-key.ts';
 /** Entries of sanctions lists that are cleared for recipients. */
 
 const result = option(
-  { value: 'number', about: 'the result that was looked at: sequence in screening show' },
+  { value: 'number', about: 'the reviewed result: sequence in screening show' },
   z
     .string()
     .regex(/^[1-9]\d{0,8}$/, 'must be the number of a result, such as 3')
@@ -37,7 +37,7 @@ export const clearanceCommands = [
   defineCommand({
     name: 'screening clear',
     permission: 'comply',
-    about: 'put hits of a user on the list of clearances until a date; may need two persons',
+    about: 'clear hits of a user until a date; may need two persons',
     options: { user, result, entries: entries.optional(), until, reason },
     approval: () => ({ policy: 'screening' }),
     run: async (context, { user: userId, result: sequence, entries: chosen, ...values }) => {

@@ -127,7 +127,7 @@ function describeFaults(faults: readonly OptionFault[]): ConfigError {
   return new ConfigError(texts.join('; '));
 }
 
-/** What the service refuses is told to the operator like a wrong option: in one line. */
+/** Refusals of the service are printed like a wrong option: in one line. */
 async function run(work: () => unknown): Promise<unknown> {
   try {
     return await work();

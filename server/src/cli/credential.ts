@@ -36,11 +36,11 @@ import {
 const budgetOptions = {
   currency: currency.optional(),
   perProposal: option(
-    { value: 'amount', about: 'the most that a proposal may debit, fee included' },
+    { value: 'amount', about: 'maximum debit of one proposal, fee included' },
     z.string(),
   ).optional(),
   perDay: option(
-    { value: 'amount', about: 'the most that confirmed proposals may debit in a day (UTC)' },
+    { value: 'amount', about: 'maximum debit of confirmed proposals in a day (UTC)' },
     z.string(),
   ).optional(),
   open: option(

@@ -9,7 +9,7 @@ import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
 import { verifyLedger } from '../ledger/ledger.ts';
-import { type PayoutProof, verifyPayoutProof } from '../ledger/payout-proof.ts';
+import { readPayoutProof, verifyPayoutProof } from '../ledger/payout-proof.ts';
 import { defineCommand, defineHostCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
 import { environmentName, file, flag, option } from './options.ts';
@@ -84,7 +84,7 @@ export const ledgerCommands = [
   }),
 ];
 
-/** Refuses to overwrite: the file may be an earlier export that somebody keeps as evidence. */
+/** Refuses to overwrite: the file may be an earlier export that is kept as evidence. */
 async function exportToNewFile(db: CommandContext['db'], path: string) {
   try {
     return await exportChains(db, path);
@@ -115,7 +115,7 @@ async function verifyLive(context: CommandContext, outside: ReturnType<typeof re
 
 function verifyProof(path: string, pemPath: string) {
   try {
-    const proof = JSON.parse(readFileSync(path, 'utf8')) as PayoutProof;
+    const proof = readPayoutProof(readFileSync(path, 'utf8'));
     return { result: 'proved', ...verifyPayoutProof(proof, readFileSync(pemPath, 'utf8')) };
   } catch (error) {
     throw new ConfigError(`not proved: ${error instanceof Error ? error.message : String(error)}`, {

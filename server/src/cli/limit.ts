@@ -22,11 +22,11 @@ const bounds = {
     z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of hours'),
   ).optional(),
   count: option(
-    { value: 'count', about: 'at most so many payouts' },
+    { value: 'count', about: 'maximum number of payouts' },
     z.string().regex(/^\d{1,9}$/, 'must be a whole number'),
   ).optional(),
   usd: option(
-    { value: 'amount', about: 'at most so much in USD, at the rate of the check' },
+    { value: 'amount', about: 'maximum in USD, at the rate of the check' },
     z.string().refine((text) => readUsdMinor(text) !== undefined, {
       error: 'must be an amount in USD, such as 5000.00',
     }),

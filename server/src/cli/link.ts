@@ -126,7 +126,7 @@ export const linkCommands = [
     options: {
       user,
       payout,
-      showPickupCode: flag('whoever has the link sees the code that collects the money'),
+      showPickupCode: flag('anyone with the link sees the code that collects the money'),
       ...terms,
     },
     run: async (context, { user: userId, payout: payoutId, showPickupCode, ...values }) => {

@@ -156,7 +156,7 @@ const approvalCommands = [
   defineCommand({
     name: 'approval list',
     permission: 'read',
-    about: 'list what waits for a second person; who runs the same command approves it',
+    about: 'list requests that wait for a second operator; running the same command approves one',
     options: { limit: limit.optional() },
     run: async (context, { limit: count = 100 }) =>
       (await listOpenApprovals(services(context), count)).map(({ id, parameters, ...row }) => ({
@@ -181,7 +181,7 @@ const auditCommands = [
   defineCommand({
     name: 'audit list',
     permission: 'read',
-    about: 'list who did what, newest first',
+    about: 'list the audit log, newest first',
     options: {
       name: operatorName.optional(),
       action: words.optional(),

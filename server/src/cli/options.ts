@@ -134,10 +134,7 @@ export const color = option(
   text.regex(/^#[0-9a-f]{6}$/, 'must be # and six hexadecimal digits in lower case'),
 );
 /** Of the pages and receipts of a sender. */
-export const privacyUrl = httpsUrl(
-  'its notice about data protection, for pages of recipients',
-  500,
-);
+export const privacyUrl = httpsUrl('address of its privacy notice, for pages of recipients', 500);
 export const redirectUrl = httpsUrl('where the page leads when all is done', 2000);
 export const reason = visible({ value: 'text', about: 'why' }, 1000);
 export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);
@@ -205,7 +202,7 @@ export const month = option(
   text.regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month, such as 2026-11'),
 );
 export const limit = option(
-  { value: 'count', about: 'at most this many, up to 1000; default: 100' },
+  { value: 'count', about: 'maximum number of results, up to 1000; default: 100' },
   text.regex(/^(?:[1-9]\d{0,2}|1000)$/, 'must be a whole number from 1 to 1000').transform(Number),
 );
 export const cursor = option(

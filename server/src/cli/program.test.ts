@@ -39,7 +39,7 @@ const refused: readonly [string, RegExp][] = [
   [`credential create --account ${uuid} --kind client --addresses 10.0.0.0/99`, /--addresses must/],
   [`credential revoke --account ${uuid} --credential 7`, /--credential must be an identifier/],
   ['credential list', /--account is missing/],
-  ['rates import --accept-doubts', /unknown option '--accept-doubts'/],
+  ['rates import --accept-shorter', /unknown option '--accept-shorter'/],
   ['exception list --kind banana', /--kind must be one of unmatched, unreadable/],
   ['exception list --limit 0', /--limit must be a whole number from 1 to 1000/],
   ['exception list --from yesterday', /--from must be a date/],

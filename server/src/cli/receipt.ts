@@ -14,7 +14,7 @@ export const receiptCommands = [
     options: {
       file: file.optional(),
       code: option(
-        { value: 'text', about: 'what its QR code says, instead of the file' },
+        { value: 'text', about: 'content of its QR code, instead of the file' },
         z.string().max(5000, 'must be the text of a QR code'),
       ).optional(),
       key: file.meta({ value: 'path', about: 'public key of the environment (PEM)' }),

@@ -64,7 +64,7 @@ export async function importStatement(
 const listCommand = defineCommand({
   name: 'reconciliation list',
   permission: 'read',
-  about: 'list what the bank has and the ledger has not, and the other way round',
+  about: 'list differences between statements of the bank and the ledger',
   options: { rail, currency: currency.optional(), from: from.optional(), to: to.optional() },
   run: (context, { rail: name, currency: chosen, from: firstDay, to: lastDay }) =>
     describeOpen(context, { rail: name, currency: chosen?.code, firstDay, lastDay }),

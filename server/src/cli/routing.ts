@@ -15,7 +15,7 @@ const changes = jsonDocument('the changes', {
 });
 
 const payouts = option(
-  { value: 'count', about: 'read at most this many, up to 1000000; default: 100000' },
+  { value: 'count', about: 'maximum number of payouts to read, up to 1000000; default: 100000' },
   z
     .string()
     .regex(/^(?:[1-9]\d{0,5}|1000000)$/, 'must be a whole number from 1 to 1000000')

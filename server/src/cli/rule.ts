@@ -3,7 +3,7 @@ import {
   listPolicyVersions,
   setApprovalPolicy,
 } from '../approvals/approval-policies.ts';
-import { listSendingAccounts, previewRules } from '../approvals/approval-preview.ts';
+import { previewRules } from '../approvals/approval-preview.ts';
 import { PolicyFaults, readPolicyContent } from '../approvals/approval-rules.ts';
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
@@ -75,17 +75,14 @@ export const ruleCommands = [
     about: 'show which past payouts rules would have held, before they are set',
     options: { ...scope, policy, days: daysBack.optional() },
     run: async (context, { account: id, policy: content, days: back = 30 }) => {
-      const accounts =
-        id === undefined
-          ? await listSendingAccounts(context.db.system)
-          : [await getAccountId(context, id)];
+      const accountId = id === undefined ? undefined : await getAccountId(context, id);
       const services = {
         session: context.db.system,
         keys: context.keys,
         rates: await readMidRates(context),
       };
       const since = new Date(context.clock.nowMs() - back * 86_400_000);
-      return previewRules(services, content.rules, { accountIds: accounts, since });
+      return previewRules(services, content.rules, { accountId, since });
     },
   }),
 ];

@@ -30,9 +30,9 @@ export const screeningCommands = [
     name: 'screening import',
     permission: 'comply',
     about: 'read the configured sanctions lists now',
-    options: { acceptDoubts: flag('accept a list that is much shorter than the previous one') },
-    run: async (context, { acceptDoubts }) => {
-      const reports = await importSanctionsLists(context, acceptDoubts);
+    options: { acceptShorter: flag('accept a list that is much shorter than the previous one') },
+    run: async (context, { acceptShorter }) => {
+      const reports = await importSanctionsLists(context, acceptShorter);
       if (reports.some(({ ok }) => !ok)) process.exitCode = 1;
       return reports;
     },

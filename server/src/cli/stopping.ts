@@ -139,7 +139,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze corridor',
     permission: 'operate',
-    about: 'send nothing to a country, or of one delivery type or currency there',
+    about: 'stop sending to a country, or one delivery type or currency there',
     options: {
       country,
       deliveryType: deliveryType.optional(),
@@ -156,7 +156,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze rail',
     permission: 'operate',
-    about: 'send nothing through a rail; its passes rest',
+    about: 'stop sending through a rail; its passes pause',
     options: { rail, reason },
     run: (context, { rail: name, ...values }) =>
       freezeObject(context, { scope: 'rail', rail: name }, values),
@@ -164,7 +164,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze list',
     permission: 'read',
-    about: 'list what is frozen, by whom and why',
+    about: 'list freezes, with operator and reason',
     options: { all: flag('lifted ones too') },
     run: async ({ db }, { all }) =>
       (await listFreezes(db.system, { withLifted: all })).map(describeFreeze),

@@ -108,7 +108,7 @@ test('a request that was written or changed past the service counts for nothing'
   assert.equal(resultOf(await as(ada)('account fund', funding('wire 5'))), 'waiting');
 });
 
-test('of two operators who approve at the same moment one does it, and no request is left', async () => {
+test('when two operators approve at the same moment, one approval counts, and no request is left', async () => {
   const wanted = { account, kind: 'api_key', reason: 'Reports' };
   assert.equal(resultOf(await as(ada)('credential create', wanted)), 'waiting');
   const both = await Promise.allSettled([

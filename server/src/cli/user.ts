@@ -22,7 +22,7 @@ export const userCommands = [
   defineCommand({
     name: 'user hold',
     permission: 'comply',
-    about: 'keep the data of a recipient until a date, whoever asks for its erasure',
+    about: 'keep the data of a recipient until a date, even if its erasure is requested',
     options: { user, until, reason },
     run: async (context, { user: userId, until: end, reason: why }) => {
       const key = await getUserKey(context, userId);

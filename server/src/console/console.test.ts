@@ -241,7 +241,7 @@ describe('a password', () => {
     const right = await send('POST', '/console/session', { body: { operator: 'pia', password } });
     assert.deepEqual([right.status, right.body.code], [429, 'rate_limited']);
     assert.ok(Number(right.headers.get('retry-after')) > 0);
-    // Nobody learns whether a name exists.
+    // The answer does not reveal whether a name exists.
     assert.equal(await guess('nobody'), 401);
   });
 });

@@ -4,9 +4,9 @@ import { listAccounts } from '../accounts/accounts.ts';
 import { appendAudit } from '../audit/audit.ts';
 import { type EnvironmentName, newestVersion } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
+import { findAddress } from '../http/addresses.ts';
 import type { RateLimiters } from '../http/limits.ts';
 import type { BaseServices } from '../http/route.ts';
-import { findAddress } from '../http/server.ts';
 import { checkBody } from '../http/validation.ts';
 import {
   confirmTotp,
@@ -110,7 +110,7 @@ export function addConsoleSession(app: FastifyInstance, options: ConsoleOptions)
 
 const services = ({ db, keys }: BaseServices) => ({ session: db.system, keys });
 
-/** Ends the session that the browser may have, so that no one can plant one before the login. */
+/** Ends the session that the browser may have: a session planted before the login (fixation) is worthless. */
 async function startSession(
   env: BaseServices,
   request: FastifyRequest,
@@ -121,7 +121,7 @@ async function startSession(
   const before = readSessionToken(request);
   if (before !== undefined) await endSession(env.db.system, before);
   const { operator, method, hasSecondFactor } = login;
-  // Live admits nobody without a second factor.
+  // Live admits no operator without a second factor.
   const isRestricted = env.name === 'live' && !hasSecondFactor;
   const token = await openSession(services(env), operator, { method, isRestricted, address });
   const open = await getSession(env, token);
@@ -140,7 +140,7 @@ async function tryLogin(
     if (error instanceof AppError && error.code === 'login_failed') {
       const operator =
         'operator' in given ? await findGenuineOperator(services(env), given.operator) : undefined;
-      // A name that nobody has may be a password that was typed into the wrong field.
+      // An unknown name may be a password that was typed into the wrong field.
       await appendAudit(env.db.system, {
         actor: { kind: 'system' },
         action: 'session begin',

@@ -54,7 +54,7 @@ export async function stop(db: Database, object: FreezeObject, by: Deciding): Pr
 /** `released`: payouts that waited for the end of the freeze. */
 export type Resumed = { result: 'resumed'; released: number };
 
-/** @throws AppError not_found; illegal_move where it is not in force any more. */
+/** @throws AppError not_found; illegal_move where it is no longer in force. */
 export async function resume(db: Database, id: string, deciding: Deciding): Promise<Resumed> {
   return db.systemTransaction(async (session) => {
     await getFreeze(session, id);

@@ -15,7 +15,7 @@ export type StopsInForce = {
 export type StopCode = 'account_frozen' | 'commits_stopped' | HoldingCode;
 
 export type AccountStops = {
-  /** What stands in the way of such a payout; undefined: nothing. */
+  /** The obstacles of such a payout; undefined: nothing. */
   find(facts: Omit<StopFacts, 'accountId'>): StopCode | undefined;
 };
 

@@ -17,7 +17,7 @@ test('every code is snake_case, has a status that is an error, and a title witho
   }
 });
 
-test('what a client may simply send again has a status that says so', () => {
+test('retryable refusals have a retryable status', () => {
   const retried: ErrorCode[] = [
     'idempotency_in_progress',
     'rate_limited',

@@ -72,7 +72,7 @@ export const faultCatalogue = {
   animated_image: 'The image has several frames',
   bank_mismatch: 'Bank and account number do not belong together',
   below_minimum: 'The amount is below the minimum of the payer',
-  burn_address: 'No one can spend what is sent to this address',
+  burn_address: 'Funds sent to this address are lost',
   cell_count: 'The row has another number of cells than the header',
   check_digit: 'The check digit is wrong',
   checksum: 'The checksum of the address is wrong',

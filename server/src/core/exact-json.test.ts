@@ -51,7 +51,7 @@ test('every document of JSON.stringify is read as JSON.parse reads it', () => {
   );
 });
 
-test('what is read is written again without loss', () => {
+test('JSON is read and written again without loss', () => {
   fc.assert(
     fc.property(document, (value) => {
       const read = parseExactJson(JSON.stringify(value));

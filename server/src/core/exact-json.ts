@@ -24,13 +24,9 @@ export class JsonNumber {
   }
 }
 
-export type ExactJson =
-  | null
-  | boolean
-  | string
-  | JsonNumber
-  | ExactJson[]
-  | { [key: string]: ExactJson };
+export type ExactObject = { [key: string]: ExactJson };
+
+export type ExactJson = null | boolean | string | JsonNumber | ExactJson[] | ExactObject;
 
 /** The text is no JSON that can be kept exactly. Its message never repeats the text. */
 export class JsonFault extends Error {
@@ -55,6 +51,18 @@ export function parseExactBytes(bytes: Buffer): ExactJson {
     throw Object.assign(new JsonFault('the body is not UTF-8', ''), { cause });
   }
   return parseExactJson(text);
+}
+
+export function isExactObject(value: ExactJson): value is ExactObject {
+  const isOther = value === null || Array.isArray(value) || value instanceof JsonNumber;
+  return typeof value === 'object' && !isOther;
+}
+
+/** @throws JsonFault when the text is not an exact JSON object. */
+export function parseExactObject(text: string): ExactObject {
+  const value = parseExactJson(text);
+  if (!isExactObject(value)) throw new JsonFault('must be an object', '');
+  return value;
 }
 
 /** @throws JsonFault when the text is not exact JSON. */
@@ -125,7 +133,7 @@ class Reader {
     const match = numberPattern.exec(this.#text);
     if (match === null) throw this.#fault('a value is not JSON');
     const [text] = match;
-    // A number that no decimal of sixty digits holds means nothing to anybody here.
+    // A number that no decimal of sixty digits holds means nothing to anyone here.
     if (text.length > numberLengthMax || readDecimal(text) === undefined) {
       throw this.#fault('a number is out of range');
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { finishReading } from './finish-reading.ts';
 
-test('all who ask before the loop has read what arrived go on together', async () => {
+test('all callers that ask before the loop has read what arrived continue together', async () => {
   const first = finishReading();
   await Promise.resolve();
   assert.equal(finishReading(), first);
@@ -12,7 +12,7 @@ test('all who ask before the loop has read what arrived go on together', async (
   await second;
 });
 
-test('who asks in the same turn goes on before anything that comes in a later one', async () => {
+test('a caller of the same turn continues before anything that arrives in a later one', async () => {
   const order: string[] = [];
   const asked = [1, 2, 3].map((name) => finishReading().then(() => order.push(`asked ${name}`)));
   setImmediate(() => order.push('later'));

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomFillSync, randomInt } from 'node:crypto';
+import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 import { v5, v7, validate } from 'uuid';
 
 /** A time-ordered UUID (version 7): its order keeps every index warm, and tells who came first. */
@@ -9,7 +9,7 @@ export function newId(): string {
     // Its upper half is left for those that follow within the same millisecond.
     last.seq = takeRandom(4).readUInt32BE() >>> 1;
   } else {
-    // By a random step, so that two ids of the same millisecond do not tell how many lie between.
+    // By a random step, so that two ids of the same millisecond do not reveal how many lie between.
     last.seq += 1 + takeRandom(2).readUInt16BE();
     if (last.seq > seqMax) {
       last.msecs += 1;
@@ -81,11 +81,4 @@ export function newSecret(): string {
 
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
-}
-
-/** Decimal digits, each uniformly random. */
-export function newDigits(count: number): string {
-  let digits = '';
-  for (let index = 0; index < count; index += 1) digits += randomInt(10);
-  return digits;
 }

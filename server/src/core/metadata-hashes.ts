@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto';
-import { canonicalizeJson, type ExactJson, JsonNumber } from './exact-json.ts';
+import { canonicalizeJson, type ExactObject, JsonNumber } from './exact-json.ts';
 import type { KeyRing } from './sealing.ts';
 
 /** Hashes of the metadata of payouts, by which lists find them. */
 
-export type Metadata = { [key: string]: ExactJson };
-
 /** One hash per key and scalar value; stored and searched as `keyHashes` makes of it. */
-export function hashMetadata(metadata: Metadata): Buffer[] {
+export function hashMetadata(metadata: ExactObject): Buffer[] {
   const hashes: Buffer[] = [];
   for (const [key, value] of Object.entries(metadata)) {
     const text = typeof value === 'string' ? value : canonicalizeJson(value);

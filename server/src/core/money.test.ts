@@ -21,7 +21,7 @@ const spelling = fc.record({
   exponent: fc.integer({ min: -8, max: 8 }),
 });
 
-test('what is written is read back as the same amount, in every currency', () => {
+test('a formatted amount parses to the same amount, in every currency', () => {
   fc.assert(
     fc.property(minor, currency, (amount, of) => {
       assert.deepEqual(parseAmount(formatAmount(amount, of), of), { ok: true, minor: amount });
@@ -68,7 +68,7 @@ test('one digit more than the currency has is a fault, and never rounded away', 
   );
 });
 
-test('nothing, less than nothing and too much are faults of their own', () => {
+test('zero, negative and excessive amounts have faults of their own', () => {
   const usd = getCurrency('USD');
   const faultOf = (text: string) => {
     const result = parseAmount(text, usd);
@@ -84,7 +84,7 @@ test('nothing, less than nothing and too much are faults of their own', () => {
   }
 });
 
-test('what is no decimal is none, however long or odd', () => {
+test('a text that is not a decimal is refused, however long or odd', () => {
   const texts = ['', ' ', '1 ', ' 1', '+1', '.5', '1.', '1,5', '0x10', '1_000', 'NaN', 'Infinity'];
   const odd = ['1e', '1e+', '--1', '1e400', '1e-400', '١', '1\n', '1'.repeat(61), '0b1', '1n', '½'];
   for (const text of [...texts, ...odd]) {

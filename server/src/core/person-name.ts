@@ -1,7 +1,7 @@
 /**
  * The form in which two ways of writing one person's name are equal: without regard to case, spaces
  * and characters that cannot be seen, in Unicode's compatibility form. Empty where nothing is left.
- * Whoever counts persons compares this form, so that nobody is two persons.
+ * Checks that count persons compare this form, so that one person is not counted twice.
  */
 export function normalizePersonName(name: string): string {
   return (

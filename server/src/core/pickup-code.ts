@@ -19,7 +19,7 @@ export type StoredPickupCode = {
 
 const codes = 100_000_000n;
 
-/** The code that the recipient is told; "" where there is none, or the recipient was erased. */
+/** The code that the recipient gets; "" where there is none, or the recipient was erased. */
 export function openPickupCode(keys: KeyRing, code: StoredPickupCode): string {
   const { accountId, payoutId, stored, dataKey } = code;
   if (stored === '' || dataKey === null) return '';

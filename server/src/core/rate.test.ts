@@ -60,7 +60,7 @@ test('no round trip gains: there and back is never more than there was', () => {
   );
 });
 
-test('what is asked for is delivered: the source for a destination suffices, and a unit less does not', () => {
+test('a requested amount is delivered: the source for a destination suffices, and a unit less does not', () => {
   fc.assert(
     fc.property(minor, conversion, (wanted, by) => {
       const source = convertBack(wanted, by, 'ceil');
@@ -80,7 +80,7 @@ test('more never delivers less, and a sum never less than its parts', () => {
   );
 });
 
-test('what rounding keeps is less than one minor unit, and with it nothing is lost', () => {
+test('the rounding difference is less than one minor unit, and with it no amount is lost', () => {
   fc.assert(
     fc.property(minor, conversion, (amount, by) => {
       const delivered = convert(amount, by, 'floor');

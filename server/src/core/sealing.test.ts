@@ -18,7 +18,7 @@ import {
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
 const context = fc.string({ unit: 'grapheme', maxLength: 40 });
 
-test('what is sealed is opened with its key and context, and with no other', () => {
+test('sealed bytes open with their key and context, and with no other', () => {
   fc.assert(
     fc.property(bytes, context, context, (plain, own, other) => {
       const key = newDataKey();
@@ -45,7 +45,7 @@ test('a change of any single bit, and any cut, is noticed', () => {
   );
 });
 
-test('nothing of a text shows in what is stored, and the same text is sealed differently each time', () => {
+test('sealed bytes reveal nothing of a text, and the same text is sealed differently each time', () => {
   const key = newDataKey();
   const plain = Buffer.from('Gómez Ana 032180000118359719');
   const sealed = Array.from({ length: 200 }, () => sealBytes(key, plain, 'x').toString('hex'));

@@ -24,7 +24,7 @@ import { AppError } from './errors.ts';
  * table with personal data.
  */
 export type KeyRing = {
-  /** Of the newest master key, which wraps; a hash that does not tell it. */
+  /** Of the newest master key, which wraps; a hash that does not reveal it. */
   readonly masterKeyId: string;
   /** The key of a user as `users.data_key` stores it. */
   wrap(key: Buffer, owner: KeyOwner): Buffer;

@@ -18,7 +18,7 @@ export type Migration = {
   name: string;
   text: string;
   hash: string;
-  /** The oldest schema whose processes go on working after this migration. */
+  /** The oldest schema whose processes keep working after this migration. */
   worksBeside: number;
 };
 
@@ -50,7 +50,7 @@ function describeMigration(file: string, text: string): Migration {
     file === initialFile ? 1 : Number(besidePattern.exec(line)?.[1] ?? Number.NaN);
   if (!(worksBeside >= 1 && worksBeside <= version)) {
     throw new Error(
-      `${file} must begin with "-- works beside schema NNNN": the oldest schema whose processes go on ` +
+      `${file} must begin with "-- works beside schema NNNN": the oldest schema whose processes continue ` +
         'working after it; its own number if none does',
     );
   }
@@ -59,7 +59,7 @@ function describeMigration(file: string, text: string): Migration {
 
 /**
  * Writes the live schema as the first migration, so that later ones can change the schema files.
- * Databases that were made from the live files go on: the text is the same.
+ * Databases that were made from the live files continue: the text is the same.
  *
  * @throws when it exists already.
  */

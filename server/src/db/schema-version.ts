@@ -5,7 +5,7 @@ import { column, defineQuery, one } from './rows.ts';
 
 /**
  * Detects that a newer release has migrated the database beyond what this one works with. A migration
- * says beside which older schemas it works; processes of those go on, so that releases can be replaced
+ * says beside which older schemas it works; processes of those continue, so that releases can be replaced
  * one process at a time. Older ones take no more work from then on.
  */
 

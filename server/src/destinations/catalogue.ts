@@ -81,8 +81,8 @@ export type Catalogue = {
   servedCountries(): readonly ServedCountry[];
   /**
    * The other payers with the same country, delivery type, payer name, currency and network: a
-   * dynamic destination may fail over to them. An address that is right on one chain may belong to
-   * nobody on another.
+   * dynamic destination may fail over to them. An address that is right on one chain may have no
+   * owner on another.
    */
   findEquivalents(payer: Payer, currency: string): readonly Payer[];
 };

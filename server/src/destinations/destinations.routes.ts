@@ -86,9 +86,7 @@ const payerAnswer = z.object({
   is_dynamic_token: z.boolean(),
   available: z
     .boolean()
-    .describe(
-      'False while the operator has stopped payouts to it; rates and fees hold all the same',
-    ),
+    .describe('False while the operator has stopped payouts to it; rates and fees hold anyway'),
   unavailable_reason: z
     .enum(['', ...unavailableReasons])
     .describe(

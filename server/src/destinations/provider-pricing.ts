@@ -80,7 +80,7 @@ export function describeTerms({ source, rate, steps }: ProviderPrice): string {
   return [source.code, formatRate(rate), ...fee].join(', ');
 }
 
-/** Undefined where a currency is not known any more. */
+/** Undefined where a currency is no longer known. */
 function compilePrice(row: StoredPrice): ProviderPrice | undefined {
   const source = findCurrency(row.source_currency);
   const destination = findCurrency(row.destination_currency);

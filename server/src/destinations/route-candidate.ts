@@ -67,7 +67,7 @@ export const hideProviderPrice = (candidate: RouteCandidate): RouteCandidate => 
   provider_price: null,
 });
 
-/** A payer at an instant, whatever the amount. */
+/** A payer at an instant, regardless of the amount. */
 export const standingSchema = candidateSchema
   .pick({
     destination_token: true,

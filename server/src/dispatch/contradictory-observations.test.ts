@@ -228,7 +228,7 @@ describe('a payout never ends up stuck', () => {
     );
   });
 
-  it('no payer left, paid all the same, written off', async () => {
+  it('no payer left, paid anyway, written off', async () => {
     const kit = open([first(refuse)]);
     const payout = await commit();
     await kit.dispatcher.runDue();

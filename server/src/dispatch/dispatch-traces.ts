@@ -4,7 +4,7 @@ import { findTracePlaces, type TracePlace } from '../tracing/trace-contexts.ts';
 import { findRecorded, runInSpan, type Tracing } from '../tracing/tracing.ts';
 import type { DispatchRow } from './dispatch.sql.ts';
 
-/** The trace of a commit goes on where its payout is checked, sent and queried, in any process. */
+/** The trace of a commit continues where its payout is checked, sent and queried, in any process. */
 
 type Traced = { readonly tracing?: Tracing | undefined; readonly system: Session };
 

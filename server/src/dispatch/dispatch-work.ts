@@ -1,9 +1,6 @@
-import type { EnvironmentName } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { KeyRing } from '../core/sealing.ts';
 import { createBatcher, held } from '../db/batcher.ts';
-import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
 import { getDestinationToken } from '../destinations/catalogue.ts';
@@ -12,9 +9,8 @@ import {
   findLatestPrice,
   readProviderPrice,
 } from '../destinations/provider-pricing.ts';
-import { type ApprovalHold, holdForApproval } from '../payouts/approval-hold.ts';
-import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
-import type { TravelRules } from '../travel-rule/travel-rule.ts';
+import { holdForApproval } from '../payouts/approval-hold.ts';
+import type { RailAnswer } from '../rails/contract/contract.ts';
 import {
   awaitOpinion,
   type DispatchRow,
@@ -22,6 +18,7 @@ import {
   passChecks,
   postponeDispatch,
 } from './dispatch.sql.ts';
+import { type Parts } from './dispatch-parts.ts';
 import { traceRailCall } from './dispatch-traces.ts';
 import { describeTerms, failOver } from './failover.ts';
 import { formatReason, getBackOffMs, type NextStep, park, planNext } from './next-step.ts';
@@ -35,93 +32,12 @@ import {
 import { callRail, readInstruction } from './rail-call.ts';
 import type { RailRuntime } from './rail-runtimes.ts';
 import { findRecoveredTwin } from './recovery.ts';
-import { evaluateRoute, type RouterServices } from './routing.ts';
-import type { SendMarker } from './send-marker.ts';
-import type { Measurements } from './standings.ts';
+import { evaluateRoute } from './routing.ts';
 
 /** Works on a claimed payout: checks it, calls its rail, and records the answer. */
 
-export type DispatchServices = {
-  db: Database;
-  keys: KeyRing;
-  clock: EnvironmentClock;
-  rails: ReadonlyMap<string, Rail>;
-  /** What finding another payer and evaluating the present one depend on. */
-  router: Omit<RouterServices, 'healthOf' | 'hasIndependentPayers' | 'nowMs'>;
-  measurements: Measurements;
-  /** Checks before a payout is sent first; undefined: none. */
-  rules: Rules | undefined;
-  /** Undefined: nothing is asked of sender and recipient. */
-  travelRules?: TravelRules;
-  /** Advanced before anything is sent. */
-  marker?: Pick<SendMarker, 'advance'>;
-  /** A rail refused a payment at the price that it had quoted: makes it quote again. */
-  requestPrices?: (rail: string) => Promise<void>;
-  onAnswer: (rail: string, outcome: string) => void;
-  onError: (error: unknown) => void;
-  times: DispatchTimes;
-};
-
-/** What the rules depend on. */
-export type CheckedRow = Pick<
-  DispatchRow,
-  | 'account_id'
-  | 'payout_id'
-  | 'user_id'
-  | 'data_key'
-  | 'person'
-  | 'user_country'
-  | 'attr_set_id'
-  | 'attributes'
-  | 'country'
-  | 'delivery_type'
-  | 'source_currency'
-  | 'source_amount'
-  | 'destination_currency'
->;
-
-export type Rules = {
-  /** Only payouts of accounts with limits or approval rules of their own are checked. */
-  readonly onlyOfAccounts?: boolean;
-  /** In the order of the rows: what stops the payout; undefined lets it pass. */
-  check(rows: readonly CheckedRow[]): Promise<readonly (RuleHit | Waiting | undefined)[]>;
-};
-/** The payout is checked again when a screening service has answered, which is waited for. */
-export type Waiting = { exception: 'none'; wait: 'opinion' };
-/** What a check has found, as an exception. */
-export type CheckHit = { exception: 'screening' | 'velocity'; detail: string };
-export type RuleHit =
-  | CheckHit
-  /** Persons have to approve it first. */
-  | { exception: 'approval'; hold: ApprovalHold };
-
-export type DispatchTimes = {
-  /** After it, another process may claim what a dead one held. */
-  leaseMs: number;
-  /** Shorter than the lease: the answer of a call that took longer would be refused anyway. */
-  callMsMax: number;
-};
-
-/** In staging, moving the clock waits for the leases of dead processes, and calls are short. */
-export const dispatchTimes: Readonly<Record<EnvironmentName, DispatchTimes>> = {
-  staging: { leaseMs: 5_000, callMsMax: 4_000 },
-  live: { leaseMs: 60_000, callMsMax: 45_000 },
-};
-
-/** After so many failures of this service a payout opens an exception. */
+/** After this many failures of this service a payout opens an exception. */
 const faultsMax = 8;
-
-export type Parts = DispatchServices & {
-  runtimes: ReadonlyMap<string, RailRuntime>;
-  fullRouter: RouterServices;
-  /** Returns whether it was applied. */
-  record: (observation: Observation) => Promise<boolean>;
-  /** Cancel instead of sending or querying. */
-  isCancelling: boolean;
-  holdFor?: CheckHit | undefined;
-  /** When the lease ends, by the steady clock. */
-  endMs: number;
-};
 
 /** Applies answers of rails in batches. */
 export function createRecorder(db: Database): (observation: Observation) => Promise<boolean> {
@@ -252,7 +168,7 @@ const priceWorse: RailAnswer = { outcome: 'rejected', reason: 'price_worse' };
 
 /**
  * Why the payer's price is too much worse than the one that the payout was quoted with. Nothing was sent
- * then, which is what a rejection by the rail states. A rail compares once more when it orders.
+ * then, which is what a rejection by the rail states. A rail compares again when it orders.
  */
 function findWorsePrice(
   { fullRouter, isCancelling }: Parts,

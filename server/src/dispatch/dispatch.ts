@@ -2,15 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../db/postgres/pool.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import { claimDispatches, countDue } from './dispatch.sql.ts';
+import { type CheckHit, type DispatchServices, type Parts } from './dispatch-parts.ts';
 import { findDispatchPlaces, traceChecks, traceDispatch } from './dispatch-traces.ts';
-import {
-  type CheckHit,
-  checkAll,
-  createRecorder,
-  type DispatchServices,
-  type Parts,
-  work,
-} from './dispatch-work.ts';
+import { checkAll, createRecorder, work } from './dispatch-work.ts';
 import type { Health } from './gate.ts';
 import { findRoom, openRailRuntimes, type RailRuntime } from './rail-runtimes.ts';
 import type { RouterServices } from './routing.ts';
@@ -32,7 +26,7 @@ export {
   type RuleHit,
   type Rules,
   type Waiting,
-} from './dispatch-work.ts';
+} from './dispatch-parts.ts';
 export { applyObservation } from './observations.sql.ts';
 
 /**

@@ -64,12 +64,16 @@ const dynamic = (answer: Answering) =>
 describe('a payout through a dynamic destination', () => {
   it('goes to the best payer within the quoted cost when the first one refuses', async () => {
     const payout = await commit();
-    const dear = createRail('dear', [payerOf('dear', { marginBasisPoints: 900 })], pay);
+    const expensive = createRail(
+      'expensive',
+      [payerOf('expensive', { marginBasisPoints: 900 })],
+      pay,
+    );
     const good = createRail('good', [payerOf('good', { marginBasisPoints: 200 })], pay);
     const fair = createRail('fair', [payerOf('fair', { marginBasisPoints: 300 })], pay);
-    const explained = await run([dynamic(refuse), dear, good, fair], payout);
+    const explained = await run([dynamic(refuse), expensive, good, fair], payout);
     assert.equal(explained.status, 'COMPLETED');
-    assert.deepEqual([good.sends(), dear.sends(), fair.sends()], [1, 0, 0]);
+    assert.deepEqual([good.sends(), expensive.sends(), fair.sends()], [1, 0, 0]);
     assert.deepEqual(
       explained.attempts.map(({ rail, state }) => [rail, state]),
       [

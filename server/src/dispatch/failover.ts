@@ -40,16 +40,16 @@ export async function failOver(
   const terms = describeTerms(row);
   const route = findNextPayer(router, terms, { tried: await listTried(), refused });
   const routing = JSON.stringify({ refused_because: reason, candidates: route.candidates });
-  const told = detail === undefined ? {} : { detail };
+  const shown = detail === undefined ? {} : { detail };
   if (route.next === undefined) {
     const exception = isPrice ? 'price_worse' : 'routes_exhausted';
-    return { outcome: 'rejected', details: { ...told, routing, is_exhausted: true, exception } };
+    return { outcome: 'rejected', details: { ...shown, routing, is_exhausted: true, exception } };
   }
   const { railName, key } = route.next;
   return {
     outcome: 'rejected',
     details: {
-      ...told,
+      ...shown,
       routing,
       next_rail: railName,
       next_payer: key,

@@ -37,7 +37,7 @@ export type NotificationServices = {
 const claimedMax = 200;
 const ranks = ['accepted', 'ready_for_pickup', 'paid', 'rejected', 'returned'];
 
-/** After so many failures a notification opens an exception. */
+/** After this many failures a notification opens an exception. */
 const triesMax = 8;
 /** Accounts worked on at the same time; a locked one delays only its own notifications. */
 const accountsAtOnce = 6;

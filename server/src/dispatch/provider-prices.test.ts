@@ -288,18 +288,18 @@ describe('a payout through a provider that quotes prices', () => {
   });
 
   it('goes to another provider within the quoted cost, at the price of that one', async () => {
-    const [first, second, dear] = ['first', 'second', 'dear'].map((name) =>
+    const [first, second, expensive] = ['first', 'second', 'expensive'].map((name) =>
       createProvider(name, pay),
     );
-    assert.ok(first !== undefined && second !== undefined && dear !== undefined);
-    const others = [...createPrice('second', '0.8'), ...createPrice('dear', '5')];
-    const rails = [first.rail, second.rail, dear.rail];
+    assert.ok(first !== undefined && second !== undefined && expensive !== undefined);
+    const others = [...createPrice('second', '0.8'), ...createPrice('expensive', '5')];
+    const rails = [first.rail, second.rail, expensive.rail];
     const market = openMarket(rails, [...createPrice('first', '1'), ...others]);
     const payout = await market.commit('dynamic');
     market.move([...createPrice('first', '3'), ...others]);
     const explained = await market.run(payout);
     assert.equal(explained.status, 'COMPLETED');
-    assert.deepEqual([first.sent.length, dear.sent.length], [0, 0]);
+    assert.deepEqual([first.sent.length, expensive.sent.length], [0, 0]);
     assert.deepEqual(
       quotedOf(second.sent).map((quoted) => quoted?.feeMinor),
       [80n],

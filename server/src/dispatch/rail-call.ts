@@ -1,4 +1,4 @@
-import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import { type AttributeValues, openValues } from '../attributes/attribute-values.ts';
 import { assert } from '../core/errors.ts';
 import { openPickupCode } from '../core/pickup-code.ts';
 import { formatRate } from '../core/rate.ts';
@@ -55,7 +55,7 @@ function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
 }
 
 /**
- * A payment that the rail once accepted is never sent again, whatever it answers later; and a payment
+ * A payment that the rail once accepted is never sent again, no matter what it answers later; and a payment
  * that it rejects as a duplicate may have been paid the first time.
  */
 function normalizeOutcome(answer: RailAnswer, row: DispatchRow): RailAnswer {

@@ -78,7 +78,7 @@ export type Route = {
 
 type TriedPayer = { rail: string; payer_key: string };
 
-/** The named payer and those that may take over from it; none if it is not offered any more. */
+/** The named payer and those that may take over from it; none if it is no longer offered. */
 function listPayers(catalogue: Catalogue, terms: RouteTerms): readonly Payer[] {
   const named = catalogue.findPayer(terms.destinationToken);
   if (named === undefined) return [];
@@ -131,7 +131,7 @@ export type EvaluatedRoute = {
 
 /**
  * Evaluates the payer through which a payout is sent and, with the terms of its first attempt, the
- * candidates; undefined if the payer is not offered any more.
+ * candidates; undefined if the payer is no longer offered.
  */
 export function evaluateRoute(
   services: RouterServices,

@@ -65,7 +65,7 @@ const store: Statement = {
 export type PayerCountsRow = RowOf<typeof sumCounts.columns>;
 export type PayerCounts = Omit<PayerCountsRow, 'rail' | 'payer_key'>;
 
-/** When each rail was last heard. */
+/** When each rail last answered. */
 export async function addContacts(
   session: Session,
   contacts: ReadonlyMap<string, number>,

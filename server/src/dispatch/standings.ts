@@ -108,9 +108,9 @@ export function createMeasurements(session: Session): Measurements {
       const rows = [...pending.values()];
       pending = new Map();
       if (rows.length > 0) await addPayerCounts(session, rows);
-      const heard = contacts;
+      const reached = contacts;
       contacts = new Map();
-      if (heard.size > 0) await addContacts(session, heard);
+      if (reached.size > 0) await addContacts(session, reached);
       const sums = await sumPayerCounts(session);
       known = new Map(sums.map((row) => [nameOf(row.rail, row.payer_key), row]));
     },

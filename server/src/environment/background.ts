@@ -171,7 +171,7 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   startChores(repeat, parts, loops.signal);
 }
 
-/** What neither pays nor reads payouts, so that it goes on during a recovery. */
+/** What neither pays nor reads payouts, so that it continues during a recovery. */
 function startChores(
   repeat: Repeat,
   { base, payments, rates, deliverer, identityChecks, resumeClock }: BackgroundParts,

@@ -76,7 +76,7 @@ async function assertReadable(
   }
 }
 
-test('a rotation that is killed half-way is completed by the next one, while the service goes on', async () => {
+test('a rotation that is killed half-way is completed by the next one, while the service continues', async () => {
   const installed = await openInstallation();
   const { base, file, variables } = installed;
   const filled = await fill(installed, users);

@@ -13,7 +13,7 @@ export type Loops = {
   succeededAtMs(): ReadonlyMap<string, number>;
   /** Aborted by `stop`: a pass over a long list must not keep the process from stopping. */
   readonly signal: AbortSignal;
-  /** Resolves when no loop runs any more. */
+  /** Resolves when all loops have ended. */
   stop(): Promise<void>;
 };
 

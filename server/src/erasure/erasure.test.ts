@@ -110,7 +110,7 @@ test('a legal hold ends by itself at its date', async () => {
   await eraseUser(services, { ...owner, ...by });
 });
 
-test('what rails hold about payments to the person is emptied, and their keys stay taken', async () => {
+test('records of rails about payments to the person are emptied, and their keys stay taken', async () => {
   const owner = await money.createOwner({ USD: 100_000n });
   const other = await money.createOwner({ USD: 100_000n });
   const [mine, theirs] = [await money.quoteAndCommit(owner), await money.quoteAndCommit(other)];
@@ -164,7 +164,7 @@ test('what rails hold about payments to the person is emptied, and their keys st
   );
 });
 
-test('what rails hold is sealed by the person, so that a later key opens no backup of it', async () => {
+test('records of rails are sealed by the person, so that a later key opens no backup of them', async () => {
   const root = newDataKey();
   const [older, newer] = [readMasterKey(newDataKey()), readMasterKey(newDataKey())];
   const keys = createKeyRing({ list: () => [older] }, root);
@@ -251,7 +251,7 @@ test('an erasure that a restore undid is done again; a list that others wrote is
   await assert.rejects(reapplyErasures(forgedFile), TombstoneError);
 });
 
-test('a line that a crash cut is passed over, and the list goes on after it', async () => {
+test('a line that a crash cut is passed over, and the list continues after it', async () => {
   const own = servicesOf('cut.jsonl');
   const [first, second] = [await money.createOwner(), await money.createOwner()];
   await eraseUser(own, { ...first, ...by });

@@ -7,7 +7,7 @@ import type { SigningKey } from '../core/sealing.ts';
 
 /**
  * The list of erased users, outside of the database: JSON lines, each signed by the environment, so
- * that nobody else can have a user erased by writing into the file. It holds identifiers only.
+ * that write access to the file is not enough to have a user erased. It holds identifiers only.
  */
 
 export type TombstonePlace = { file: string; environment: string; signing: SigningKey };

@@ -61,7 +61,7 @@ export function createEventFeed({ db, readersMax, onError }: FeedOptions): Event
       const waitMs = await readPlaces(db, places).then(
         (hasMore) => (hasMore ? 0 : tickMs),
         (error: unknown) => {
-          // The readers go on waiting.
+          // The readers keep waiting.
           onError(error);
           return errorWaitMs;
         },

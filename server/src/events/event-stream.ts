@@ -22,7 +22,7 @@ const reconnectMs = 2_000;
 /** Bytes that wait for a slow reader, besides one chunk and those of the socket. */
 const waitingBytesMax = 64 * 1024;
 
-/** Ends when the feed stops or the credential may not read any more; fails where events were deleted. */
+/** Ends when the feed stops or the credential may no longer read; fails where events were deleted. */
 export function openEventStream(options: StreamOptions): Readable {
   const frames = writeFrames(options, () => stream.destroyed);
   const stream: Readable = Readable.from(

@@ -119,8 +119,8 @@ const proposal = z
     credential_id: z.string().describe('The credential that proposed'),
     created_on: z.string().describe('UTC, without offset'),
     expiration: z.string().describe('Of the quote: UTC, without offset'),
-    decided_on: z.string().describe('UTC, without offset; "" while no one has decided'),
-    decided_through: z.string().describe('link or api; "" while no one has decided'),
+    decided_on: z.string().describe('UTC, without offset; "" until a decision'),
+    decided_through: z.string().describe('link or api; "" until a decision'),
     decided_by: z
       .string()
       .describe('The credential that decided, or that got the link last; "" if there is none'),
@@ -197,7 +197,7 @@ const kinds = [
 
 export const eventTypes = kinds.flatMap((kind): string[] => kind.shape.type.options);
 
-/** One of the kinds of events, told apart by `type`. */
+/** One of the kinds of events, distinguished by `type`. */
 export const eventAnswer = z
   .discriminatedUnion('type', kinds)
   .describe('A change, in the order in which the changes of the account happened')

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { maskValues } from '../attributes/attribute-values.ts';
 import { openVersions } from '../attributes/attribute-versions.ts';
-import { type AttributeContext, maskValues } from '../attributes/attributes.ts';
+import { type AttributeContext } from '../attributes/attributes.ts';
 import { writeStoredBatch } from '../batches/batches-view.ts';
 import type { Scope } from '../core/access.ts';
 import { formatSeconds } from '../core/clock.ts';
-import { JsonNumber, parseExactJson } from '../core/exact-json.ts';
+import { JsonNumber, parseExactObject } from '../core/exact-json.ts';
 import { findTokenId, formatToken, isUuid, type TokenKind } from '../core/ids.ts';
 import { findUserKey } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
@@ -102,7 +103,7 @@ async function describeFamily(
 }
 
 function readPayload({ payload }: EventRow): Data {
-  return parseExactJson(payload ?? '{}') as Data;
+  return parseExactObject(payload ?? '{}');
 }
 
 async function describePayouts(

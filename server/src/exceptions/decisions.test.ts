@@ -16,7 +16,8 @@ import { getDestinationToken } from '../destinations/catalogue.ts';
 import type { Rules } from '../dispatch/dispatch.ts';
 import { revokeOperator } from '../operators/operators.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
-import { type DecisionAction, decidePayout, listExceptions } from './decisions.ts';
+import { type DecisionAction, decidePayout } from './decisions.ts';
+import { listExceptionRows } from './exceptions.sql.ts';
 
 let money: MoneyTest;
 let owner: Owner;
@@ -50,7 +51,7 @@ function open(answer: () => RailAnswer, rules?: Rules) {
 
 const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
 const openKinds = async (payout: CommittedPayout) =>
-  (await listExceptions(money.db, { accountId: undefined, includesClosed: false, count: 1000 }))
+  (await listExceptionRows(money.db.system, {}, { state: 'open', after: undefined, count: 1000 }))
     .filter(({ payout_id: id }) => id === payout.payoutId)
     .map(({ kind }) => kind);
 
@@ -146,7 +147,7 @@ describe('a payout of high value', () => {
     const { kit, payout } = await holdLarge();
     assert.equal(await kit.decide(payout, 'release', 'ada'), 'waiting');
     const bob = await person('bob');
-    // The second vote, as whoever can write to the database would copy the first one.
+    // The second vote, copied from the first one with write access to the database.
     await money.rows(
       `insert into payout_decisions select (jsonb_populate_record(d, jsonb_build_object(
          'id', gen_random_uuid(), 'decided_by', 'bob', 'operator_id', $2::uuid))).*

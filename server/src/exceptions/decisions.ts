@@ -25,7 +25,6 @@ import {
   openMissingRails,
   type VoteRow,
 } from './decisions.sql.ts';
-import { type ExceptionRow, listExceptionRows } from './exceptions.sql.ts';
 
 export { findAccountOfPayout } from './decisions.sql.ts';
 
@@ -136,7 +135,10 @@ function computeMac(
 function refuseMaker(payout: DecidedPayoutRow, { action, operatorId }: Decision): void {
   if (action !== 'release' || !payout.has_open_approval) return;
   if (operatorId !== payout.created_by && operatorId !== payout.committed_by) return;
-  throw new AppError('own_payout', 'Who made a payout cannot approve it: another operator must');
+  throw new AppError(
+    'own_payout',
+    'The operator who created or committed a payout cannot approve it',
+  );
 }
 
 /** A release clears the recipient of the screening hit, for later payouts too. */
@@ -192,16 +194,6 @@ function findAcceptedPrice(router: RouterServices, payout: DecidedPayoutRow) {
   const found = findFreshPrice(payer.name, payer.offer, pair);
   if (!found.ok || getProviderCost(found.price, destinationMinor) === undefined) return undefined;
   return found.price;
-}
-
-/** The newest first; of all accounts if none is named. */
-export async function listExceptions(
-  db: Database,
-  query: { accountId: string | undefined; includesClosed: boolean; count: number },
-): Promise<ExceptionRow[]> {
-  const { accountId, includesClosed, count } = query;
-  const page = { state: includesClosed ? 'all' : 'open', after: undefined, count } as const;
-  return listExceptionRows(db.system, { accountId }, page);
 }
 
 /** Opens exceptions for payouts whose rail no process has configured; returns how many are new. */

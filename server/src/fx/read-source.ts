@@ -22,7 +22,7 @@ const redirectsMax = 3;
 
 /**
  * The text (UTF-8) of a file or an https address. http is accepted for loopback addresses only,
- * because whoever can change the text in transit sets the prices. External failures (no such file,
+ * because an attacker who can change the text in transit sets the prices. External failures (no such file,
  * no response, too large, not UTF-8) are returned, not thrown.
  */
 export async function readSource(location: string, options: ReadOptions): Promise<SourceText> {

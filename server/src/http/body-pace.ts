@@ -50,7 +50,7 @@ export function createPace(onSlow: () => void, options: PaceOptions = bodyPace):
   };
 }
 
-/** How long an answered request may go on sending its body, at the minimum rate. */
+/** How long an answered request may continue sending its body, at the minimum rate. */
 const restMsMax = 30_000;
 const restWindowMs = 5000;
 

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import type { EnvironmentName, Principal } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { isAcceptable } from './accept.ts';
+import { findAddress, type PublicAddress, readHeaders } from './addresses.ts';
 import type { RateLimiters } from './limits.ts';
 import type { BaseServices, Route } from './route.ts';
-import { findAddress, type PublicAddress, readHeaders } from './server.ts';
 import type { UploadOwner } from './upload-slots.ts';
 
 /** Who calls a route, and whether it may. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
-import { type ExactJson, JsonNumber } from '../core/exact-json.ts';
-import { hashMetadataEntry, type Metadata } from '../core/metadata-hashes.ts';
+import { type ExactJson, type ExactObject, JsonNumber } from '../core/exact-json.ts';
+import { hashMetadataEntry } from '../core/metadata-hashes.ts';
 import { controlCharacters } from './schema.ts';
 
 /** The client's own key-value object on users and payouts: stored exactly, searchable by entry. */
@@ -19,7 +19,7 @@ function hasControlCharacters(value: ExactJson): boolean {
 }
 
 export const metadataField = z
-  .custom<Metadata>(
+  .custom<ExactObject>(
     (value) =>
       typeof value === 'object' &&
       value !== null &&

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { AppError } from '../core/errors.ts';
 import { hashSecret } from '../core/ids.ts';
+import { findAddress, nameRoute } from './addresses.ts';
 import { createAddressCheck } from './connections.ts';
-import { findAddress, nameRoute } from './server.ts';
 
 /** For operators: liveness, readiness, and metrics in the Prometheus text format. */
 

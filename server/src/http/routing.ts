@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { findAddress, getBaseUrl, type PublicAddress } from './addresses.ts';
 import { openUpload } from './body.ts';
 import {
   anonymous,
@@ -32,7 +33,7 @@ import {
   type RouteContext,
 } from './route.ts';
 import { createWriter } from './schema.ts';
-import { findAddress, getBaseUrl, type PublicAddress, sendAnswer } from './server.ts';
+import { sendAnswer } from './server.ts';
 import { createUploadSlots } from './upload-slots.ts';
 import { checkInput } from './validation.ts';
 

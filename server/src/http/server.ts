@@ -1,18 +1,13 @@
 import type { IncomingMessage, Server } from 'node:http';
-import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
 import { createOutdatedError } from '../db/schema-version.ts';
 import type { Span } from '../tracing/tracing.ts';
+import { nameEnvironment, nameRoute, readEnvironment } from './addresses.ts';
 import { addBodyReader } from './body.ts';
 import { watchRest } from './body-pace.ts';
 import {
@@ -318,75 +313,6 @@ export function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
   if (answer.body === null) return reply.send();
   void reply.header('content-type', answer.contentType);
   return reply.send(answer.body);
-}
-
-/** @throws AppError malformed_http where the request has no Host, or more than one. */
-function readEnvironment(raw: IncomingMessage, fallback: EnvironmentName): EnvironmentName {
-  const hosts = readHeaders(raw, 'host');
-  const isOldHttp = raw.httpVersionMajor === 1 && raw.httpVersionMinor === 0;
-  if (hosts.length > 1 || (hosts.length === 0 && !isOldHttp)) {
-    throw new AppError('malformed_http', 'A request must have exactly one Host header');
-  }
-  const [host] = hosts;
-  if (host !== undefined && !isHost(host)) {
-    throw new AppError('malformed_http', 'Malformed Host header');
-  }
-  return nameEnvironment(host, fallback);
-}
-
-function nameEnvironment(host: string | undefined, fallback: EnvironmentName): EnvironmentName {
-  const label = labelPattern.exec(host ?? '')?.[0].toLowerCase();
-  if (label === 'api') return 'live';
-  return label === 'staging-api' ? 'staging' : fallback;
-}
-
-const labelPattern = /^[^.:]*/;
-
-const hostPattern = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/;
-
-function isHost(text: string): boolean {
-  const match = hostPattern.exec(text);
-  return match !== null && Number(match[1] ?? 0) <= 65_535;
-}
-
-/**
- * The client's IP address without zone or mapping; undefined when a proxy passes something else.
- */
-export function findAddress(request: FastifyRequest): string | undefined {
-  const { ip } = request;
-  const unmapped = ip.startsWith('::ffff:') ? ip.slice(7) : ip;
-  const zoneAt = unmapped.indexOf('%');
-  const address = zoneAt === -1 ? unmapped : unmapped.slice(0, zoneAt);
-  return isIP(address) === 0 ? undefined : address;
-}
-
-/** Where clients reach the service: `publicUrl` is the address of the default environment. */
-export type PublicAddress = { publicUrl: string | undefined; defaultEnvironment: EnvironmentName };
-
-export function getBaseUrl(request: FastifyRequest, address: PublicAddress): string {
-  const isDefault = request.environmentName === address.defaultEnvironment;
-  return isDefault && address.publicUrl !== undefined
-    ? address.publicUrl
-    : `${request.protocol}://${request.host}`;
-}
-
-/** The route of a request, never its path, which names a person. */
-export function nameRoute(request: FastifyRequest): string {
-  if (request.routeName !== undefined) return request.routeName;
-  const { config, url = 'none' } = request.routeOptions;
-  return config.path ?? url;
-}
-
-/** Every value of a header; for some headers Node keeps only the first. */
-export function readHeaders(raw: IncomingMessage, name: string): string[] {
-  const values: string[] = [];
-  const { rawHeaders } = raw;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index];
-    if (given?.length !== name.length || given.toLowerCase() !== name) continue;
-    values.push(rawHeaders[index + 1] ?? '');
-  }
-  return values;
 }
 
 /** Answers on the socket, since bytes that Node's parser refuses make no request. */

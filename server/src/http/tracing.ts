@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TraceHeaders, Tracing } from '../tracing/tracing.ts';
+import { nameRoute } from './addresses.ts';
 import { isExempt } from './load-shedding.ts';
-import { nameRoute } from './server.ts';
 
 /** A span for each request, which continues the trace that its `traceparent` names. */
 

@@ -61,7 +61,7 @@ test('a reader that fails is tried again five times, then a person decides witho
   assert.equal((await submitted.row())?.state, 'failed');
 });
 
-test('what a killed process had claimed is claimed again, and a late answer changes nothing', async () => {
+test('work that a killed process had claimed is claimed again, and a late answer changes nothing', async () => {
   const submitted = await submit();
   let release: (() => void) | undefined;
   const slow = worker(async () => {

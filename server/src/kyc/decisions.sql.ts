@@ -18,7 +18,7 @@ import { type SessionId, sessionStatuses, type UserId } from './kyc.sql.ts';
 export const identityDecisions = ['approved', 'declined', 'resubmission_requested'] as const;
 export type IdentityDecision = (typeof identityDecisions)[number];
 
-/** What a reviewer can tell the recipient; the page has a text for each. */
+/** The reasons that a reviewer can give the recipient; the page has a text for each. */
 export const recipientReasons = [
   'dark',
   'blurred',

@@ -153,7 +153,7 @@ function linkStatusRoute(): Route<BaseServices> {
   });
 }
 
-/** @throws AppError not_found, and illegal_move where the session accepts no images (any more). */
+/** @throws AppError not_found, and illegal_move where the session does not, or no longer, accept images. */
 async function getOpenSession(env: BaseServices, token: string): Promise<LinkedSession> {
   const { db, keys, clock } = env;
   const linked = await getLinkedSession({ db, keys, nowMs: clock.nowMs() }, token);

@@ -76,7 +76,7 @@ export type Upload = UserId & { images: PreparedImage[]; linkSessionId?: string 
  * Stores the three images of one upload: the open session becomes Submitted, or Resubmitted after a
  * decline; without an open session a new one starts. Runs in the caller's transaction of the account.
  * With `linkSessionId` only that session accepts them. Throws `not_found` for an unknown user, and
- * `illegal_move` when the session of the link accepts no images (any more).
+ * `illegal_move` when the session of the link does not, or no longer, accept images.
  */
 export async function submitImages(
   { sql, keys }: { sql: Session; keys: KeyRing },

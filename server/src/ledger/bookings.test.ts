@@ -38,7 +38,7 @@ test('a reference is booked once, also by many at the same time', async () => {
   );
 });
 
-test('nothing can be taken that the balance does not have', async () => {
+test('a correction cannot exceed the balance', async () => {
   const owner = await money.createOwner({ USD: 20_200n });
   await money.quoteAndCommit(owner);
   await assert.rejects(book(owner, { amountMinor: -10_101n }), isRefused(/less than the amount/));

@@ -1,8 +1,16 @@
 import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { z } from 'zod';
 import type { Database } from '../db/postgres/pool.ts';
-import { type Checkpoint, type LinkRecord, readPublicKey } from './chain.ts';
+import {
+  type Checkpoint,
+  checkpointSchema,
+  type LinkRecord,
+  linkRecordSchema,
+  parseChainJson,
+  readPublicKey,
+} from './chain.ts';
 import { readChains } from './chain-source.ts';
 import { type ChainProof, createChainVerifier } from './chain-verifier.ts';
 
@@ -11,16 +19,19 @@ import { type ChainProof, createChainVerifier } from './chain-verifier.ts';
  * line with their number.
  */
 
-type ExportLine =
-  | { type: 'checkpoint'; checkpoint: Checkpoint }
-  | { type: 'link'; link: LinkRecord }
-  | { type: 'end'; links: number };
+const exportLine = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('checkpoint'), checkpoint: checkpointSchema }),
+  z.object({ type: z.literal('link'), link: linkRecordSchema }),
+  z.object({ type: z.literal('end'), links: z.int() }),
+]);
+type ExportLine = z.output<typeof exportLine>;
+type WrittenLine = Exclude<ExportLine, { type: 'link' }> | { type: 'link'; link: LinkRecord };
 
 /** Leaves no file behind when it fails. @throws Error where the file exists. */
 export function exportChains(db: Database, path: string): Promise<{ links: number }> {
   return readChains(db, async ({ checkpoints, links }) => {
     const file = await open(path, 'wx', 0o600);
-    const write = (line: ExportLine) => file.appendFile(`${JSON.stringify(line)}\n`);
+    const write = (line: WrittenLine) => file.appendFile(`${JSON.stringify(line)}\n`);
     try {
       for (const checkpoint of checkpoints) await write({ type: 'checkpoint', checkpoint });
       let count = 0;
@@ -81,7 +92,7 @@ async function* readLines(path: string): AsyncGenerator<ExportLine> {
 
 function parseLine(line: string, path: string): ExportLine {
   try {
-    return JSON.parse(line) as ExportLine;
+    return parseChainJson(line, exportLine, 'a line');
   } catch (cause) {
     throw new Error(`${path} is not an export of chains`, { cause });
   }

@@ -99,7 +99,7 @@ export function readChains<T>(
   db: Database,
   work: (chains: {
     checkpoints: Checkpoint[];
-    /** `verifier` is told what no link shows. */
+    /** Reports to `verifier` what no link shows. */
     links(verifier?: Pick<ChainVerifier, 'report'>): AsyncGenerator<LinkRecord>;
   }) => Promise<T>,
 ): Promise<T> {

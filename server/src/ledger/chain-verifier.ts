@@ -36,7 +36,7 @@ export type ChainFinding = {
 export type ChainProof = {
   links: number;
   rows: number;
-  /** Links whose rows are not kept any more. */
+  /** Links whose rows are no longer kept. */
   without_rows: number;
   checkpoints: number;
   /** The first hundred. */

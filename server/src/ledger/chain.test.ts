@@ -9,7 +9,7 @@ import { readPublicKey } from './chain.ts';
 import { exportChains, verifyExport } from './chain-export.ts';
 import { verifyChains } from './chain-source.ts';
 import { type CheckpointServices, readCheckpoints, signCheckpoints } from './checkpoints.ts';
-import { provePayout, verifyPayoutProof } from './payout-proof.ts';
+import { provePayout, readPayoutProof, verifyPayoutProof } from './payout-proof.ts';
 
 /** Changes that the owner of the database makes past the service. */
 
@@ -237,5 +237,31 @@ describe('the proof of a payout', () => {
     const moved = structuredClone(proof);
     moved.links[0]?.path.pop();
     assert.throws(() => verifyPayoutProof(moved, pem), /does not lead to its checkpoint/);
+  });
+
+  it('does not show what no hash covers', async () => {
+    const { accountId } = owner;
+    const payoutId = payouts[0] ?? '';
+    const proof = await provePayout(services, money.db.tenant(accountId), { accountId, payoutId });
+    const added = JSON.stringify(proof).replace(
+      '"kind":"commit"',
+      '"kind":"commit","note":"paid twice"',
+    );
+    assert.match(added, /paid twice/);
+    const { journals } = verifyPayoutProof(readPayoutProof(added), money.keys.signing.publicPem);
+    assert.doesNotMatch(JSON.stringify(journals), /paid twice/);
+  });
+
+  it('in another form is refused, and the message names the place', () => {
+    const nil = '00000000-0000-0000-0000-000000000000';
+    const links = [{ chain: 'ledger', place: 'first' }];
+    const text = JSON.stringify({ account_id: nil, payout_id: nil, links });
+    assert.throws(
+      () => readPayoutProof(text),
+      /^Error: the proof .* at links\.0\.place: must be a decimal/,
+    );
+    assert.throws(() => readPayoutProof('nothing'), /the proof must be JSON/);
+    writeFileSync(services.file, '{"statement":""}\n');
+    assert.throws(() => readCheckpoints(services.file), /the checkpoint in line 1 .* at signature/);
   });
 });

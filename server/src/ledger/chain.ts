@@ -1,8 +1,9 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { z } from 'zod';
 
 /**
- * The chain of hashes over journals and events (`db/schema/chain.sql`), computed outside the database:
- * whoever has an export and the public key can verify it without trusting either.
+ * The chains of hashes over journals, events and the audit log (`db/schema/chain.sql`), computed outside
+ * the database: anyone with an export and the public key can verify them without trusting the service.
  */
 
 export const accountChains = ['ledger', 'events'] as const;
@@ -14,52 +15,61 @@ export type ChainName = (typeof chains)[number];
 /** In place of an account, in the links of the audit log. */
 export const nilAccount = '00000000-0000-0000-0000-000000000000';
 
+const number = z.string().regex(/^-?\d{1,19}$/, 'must be a decimal number as text');
+const hex = z.string().regex(/^([\da-f]{2})*$/, 'must be in hexadecimal');
+const count = z.int().min(0);
+
 /**
  * Amounts in minor units and times in microseconds since 1970, as decimal text. Null and absent are the
- * same.
+ * same. What a row has beside these members is not hashed, and so not read.
  */
-export type JournalRow = {
-  id: string;
-  kind: string;
-  payout_id?: string | null;
-  batch_id?: string | null;
-  source_currency: string;
-  source_amount: string;
-  fee: string;
-  destination_currency?: string | null;
-  destination_amount?: string | null;
-  rail?: string | null;
-  wallet_balance?: string | null;
-  created_us: string;
-};
+const journalRow = z.object({
+  id: z.guid(),
+  kind: z.string(),
+  payout_id: z.guid().nullish(),
+  batch_id: z.guid().nullish(),
+  source_currency: z.string(),
+  source_amount: number,
+  fee: number,
+  destination_currency: z.string().nullish(),
+  destination_amount: number.nullish(),
+  rail: z.string().nullish(),
+  wallet_balance: number.nullish(),
+  created_us: number,
+});
+export type JournalRow = z.output<typeof journalRow>;
 
-export type EventRow = {
-  sequence: string;
-  type: string;
-  subject_id: string;
-  payload?: string | null;
-  detail: string;
-  created_us: string;
-};
+const eventRow = z.object({
+  sequence: number,
+  type: z.string(),
+  subject_id: z.guid(),
+  payload: z.string().nullish(),
+  detail: z.string(),
+  created_us: number,
+});
+export type EventRow = z.output<typeof eventRow>;
 
-export type AuditRow = {
-  audit_sequence: string;
-  id: string;
-  actor_id?: string | null;
-  account_id?: string | null;
-  /** The texts of the entry, in the order in which they are hashed. */
-  texts: readonly string[];
-  created_us: string;
-};
+const auditRow = z.object({
+  audit_sequence: number,
+  id: z.guid(),
+  actor_id: z.guid().nullish(),
+  account_id: z.guid().nullish(),
+  texts: z.array(z.string()).describe('Of the entry, in the order in which they are hashed'),
+  created_us: number,
+});
 
-type RowOf = { ledger: JournalRow; events: EventRow; audit: AuditRow };
+/** The rows that each chain covers. */
+export const chainRows = { ledger: journalRow, events: eventRow, audit: auditRow } as const;
+type RowOf = { [Name in ChainName]: z.output<(typeof chainRows)[Name]> };
 export type ChainRow = RowOf[ChainName];
+
+/** `place`: the number of the link, or the sequence of its last event or entry. */
+export const linkColumns = { place: number, row_count: count, digest: hex } as const;
 
 /** A link with the rows that it covers; hashes in hexadecimal. */
 export type Link<Name extends ChainName = ChainName> = {
   account_id: string;
   chain: Name;
-  /** The number of the link, or the sequence of its last event or entry. */
   place: string;
   row_count: number;
   digest: string;
@@ -67,31 +77,71 @@ export type Link<Name extends ChainName = ChainName> = {
   created_us: string;
 };
 export type LinkRecord<Name extends ChainName = ChainName> = Link<Name> & {
-  /** Null where they are not kept any more. */
+  /** Null where they are no longer kept. */
   rows: readonly RowOf[Name][] | null;
 };
 
+const recordOf = <Name extends ChainName>(chain: Name) =>
+  z.object({
+    account_id: z.guid(),
+    chain: z.literal(chain),
+    ...linkColumns,
+    hash: hex,
+    created_us: number,
+    rows: z.array(chainRows[chain]).nullable(),
+  });
+export const linkRecordSchema = z.discriminatedUnion('chain', [
+  recordOf('ledger'),
+  recordOf('events'),
+  recordOf('audit'),
+]);
+
 /** The signed heads of an account's chains, or of the audit log. */
-export type Checkpoint = {
+export const checkpointSchema = z.object({
   /** What is signed: JSON of a `CheckpointStatement`. */
-  statement: string;
-  /** Base64. */
-  signature: string;
-  key_id: string;
-};
+  statement: z.string(),
+  signature: z.string().describe('Base64'),
+  key_id: z.string(),
+});
+export type Checkpoint = z.output<typeof checkpointSchema>;
 
-export type CheckpointStatement = {
-  environment: string;
-  account_id: string;
-  /** RFC 3339, real time. */
-  signed_at: string;
-  ledger: { place: string; hash: string };
-  events: { place: string; hash: string };
-  audit?: { place: string; hash: string };
-};
+const head = z.object({ place: number, hash: hex });
+const statementSchema = z.object({
+  environment: z.string(),
+  account_id: z.guid(),
+  signed_at: z.string().describe('RFC 3339, real time'),
+  ledger: head,
+  events: head,
+  audit: head.optional(),
+});
+export type CheckpointStatement = z.output<typeof statementSchema>;
 
+/** @throws ChainFileError */
 export function readStatement({ statement }: Checkpoint): CheckpointStatement {
-  return JSON.parse(statement) as CheckpointStatement;
+  return parseChainJson(statement, statementSchema, 'the statement of a checkpoint');
+}
+
+/** A file of chains, checkpoints or proofs has another form; the message says where. */
+export class ChainFileError extends Error {}
+
+/** @throws ChainFileError */
+export function parseChainJson<Value>(
+  text: string,
+  schema: z.ZodType<Value>,
+  subject: string,
+): Value {
+  let written: unknown;
+  try {
+    written = JSON.parse(text);
+  } catch (cause) {
+    throw new ChainFileError(`${subject} must be JSON`, { cause });
+  }
+  const parsed = schema.safeParse(written);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const place =
+    issue === undefined ? '' : ` at ${issue.path.join('.') || 'its root'}: ${issue.message}`;
+  throw new ChainFileError(`${subject} has an unexpected form${place}`, { cause: parsed.error });
 }
 
 const microsecondsTo2000 = 946_684_800_000_000n;

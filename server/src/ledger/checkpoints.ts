@@ -12,13 +12,19 @@ import {
   type NewCheckpoint,
   storeCheckpoints,
 } from './chain.sql.ts';
-import { type Checkpoint, type CheckpointStatement, nilAccount } from './chain.ts';
+import {
+  type Checkpoint,
+  type CheckpointStatement,
+  checkpointSchema,
+  nilAccount,
+  parseChainJson,
+} from './chain.ts';
 
 export { measureUnsigned } from './chain.sql.ts';
 
 /**
- * Signs the heads of the chains, so that nobody can write a chain anew: the signing key is not in the
- * database. Each checkpoint is appended to a file before it is stored.
+ * Signs the heads of the chains, so that access to the database is not enough to rewrite a chain: the
+ * signing key is not in the database. Each checkpoint is appended to a file before it is stored.
  */
 
 export type CheckpointServices = {
@@ -116,11 +122,14 @@ async function append(path: string, text: string): Promise<void> {
   }
 }
 
-/** The checkpoints of a file; none where there is no file. @throws SyntaxError with a damaged line. */
+/** The checkpoints of a file; none where there is no file. @throws ChainFileError for a damaged line. */
 export function readCheckpoints(path: string): Checkpoint[] {
   if (!existsSync(path)) return [];
   return readFileSync(path, 'utf8')
     .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Checkpoint);
+    .map((line, index) => ({ line, number: index + 1 }))
+    .filter(({ line }) => line !== '')
+    .map(({ line, number }) =>
+      parseChainJson(line, checkpointSchema, `${path}: the checkpoint in line ${number}`),
+    );
 }

@@ -235,7 +235,8 @@ const stuckPayouts = defineQuery({
   answerMsMax: proofMsMax,
   text: `
     select s.account_id, s.payout_id, s.status from payout_states s
-    where s.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+    where s.status <> 'SCHEDULED'
+      and s.status in (select status from payout_statuses where not has_ended)
       and not exists (
         select from payout_dispatches d
         where d.account_id = s.account_id and d.payout_id = s.payout_id

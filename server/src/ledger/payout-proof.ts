@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   findCheckpointAfter,
@@ -10,15 +11,17 @@ import {
 } from './chain.sql.ts';
 import {
   type AccountChain,
-  type Checkpoint,
+  chainRows,
+  checkpointSchema,
   digestRows,
   type EventRow,
   hashLink,
   hashRow,
   isSigned,
   type JournalRow,
-  type Link,
   type LinkRecord,
+  linkColumns,
+  parseChainJson,
   readPublicKey,
   readStatement,
 } from './chain.ts';
@@ -30,20 +33,27 @@ import { type CheckpointServices, signAccount } from './checkpoints.ts';
  * of those to a head that the environment has signed. The other rows of a link are hashes only.
  */
 
-type ProvedRow = { row_hash: string; row?: JournalRow | EventRow };
+const provedLink = <Name extends AccountChain>(chain: Name) =>
+  z.object({
+    chain: z.literal(chain),
+    place: linkColumns.place,
+    previous: z.string().describe('The hash of the link before it; "" for the first one'),
+    rows: z.array(z.object({ row_hash: z.string(), row: chainRows[chain].optional() })),
+    path: z.array(z.object(linkColumns)).describe('From the next link on to the signed one'),
+    checkpoint: checkpointSchema,
+  });
+const proofSchema = z.object({
+  account_id: z.guid(),
+  payout_id: z.guid(),
+  links: z.array(z.discriminatedUnion('chain', [provedLink('ledger'), provedLink('events')])),
+});
+export type PayoutProof = z.output<typeof proofSchema>;
+type ProvedLink = PayoutProof['links'][number];
 
-export type ProvedLink = {
-  chain: AccountChain;
-  place: string;
-  /** The hash of the link before it; "" for the first one. */
-  previous: string;
-  rows: ProvedRow[];
-  /** From the next link on to the signed one. */
-  path: Pick<Link, 'place' | 'row_count' | 'digest'>[];
-  checkpoint: Checkpoint;
-};
-
-export type PayoutProof = { account_id: string; payout_id: string; links: ProvedLink[] };
+/** @throws ChainFileError unless the text is a proof of a payout, which is not verified yet. */
+export function readPayoutProof(text: string): PayoutProof {
+  return parseChainJson(text, proofSchema, 'the proof');
+}
 
 type Owner = { session: Session; accountId: string };
 type Payout = { accountId: string; payoutId: string };

@@ -6,7 +6,7 @@ import { createDatabaseIfAbsent } from '../db/postgres/create-database.ts';
 
 /**
  * Repeated lines are counted for ten seconds, so the short form needs no time: what its requests log
- * is all that these ten seconds may hold. The long form goes on beyond them.
+ * is all that these ten seconds may hold. The long form continues beyond them.
  */
 const isLong = process.env['OUTLAY_TEST_LONG'] === '1';
 const requestsMin = 500;

@@ -32,7 +32,7 @@ function createProvider() {
   return { provider, catalogue: compileCatalogue([provider], price.read_at.getTime(), [price]) };
 }
 
-test('what is committed and scheduled is taken from the balance that pays it', () => {
+test('committed and scheduled payouts count against the balance that pays them', () => {
   const { catalogue } = createProvider();
   const need = { rail: 'provider', payer_key: 'bank', currency: 'MXN', is_scheduled: false };
   const rows = listPrefunding({
@@ -62,7 +62,7 @@ test('what is committed and scheduled is taken from the balance that pays it', (
   assert.equal(euros && getLeftMinor(euros), undefined);
 });
 
-test('a rail is described from what it has, what waits for it and when it was heard', async () => {
+test('a rail is described by its funds, the payouts that wait for it, and its last answer', async () => {
   const { provider, catalogue } = createProvider();
   const owner = await money.createOwner({ USD: 100_000n });
   const through = { rail: 'provider', payerKey: 'bank', destinationMinor: 200_000n };

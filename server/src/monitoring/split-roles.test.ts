@@ -45,7 +45,7 @@ test('a serve process without any usable rate is not ready and gives the reason'
   assert.match(text, /live: no exchange rate is usable \(missing or stale: USD\/MXN\)/);
 });
 
-describe('what changes while the processes run', { concurrency: true }, () => {
+describe('changes while the processes run', { concurrency: true }, () => {
   describe('rates', { concurrency: 1 }, () => {
     test('a serve process becomes ready when another process imports rates', async () => {
       setup.writeRates(yesterday(), { USD: '1', MXN: '18.40' });

@@ -1,9 +1,10 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
+import { unfinishedStatuses, unfinishedStatusList } from '../payouts/payout-states.ts';
 
 /** Payouts that have not ended, as operators look for them. */
 
-export const unfinishedStatuses = ['PROCESSING', 'HOLD', 'ERROR', 'READY_FOR_PICKUP'] as const;
+export { unfinishedStatuses };
 
 const listed = defineQuery({
   name: 'list_unfinished_payouts',
@@ -32,7 +33,7 @@ const listed = defineQuery({
         where a.account_id = p.account_id and a.payout_id = p.id
         order by number desc limit 1
       ) l on true
-      where p.status in ('PROCESSING', 'HOLD', 'ERROR', 'READY_FOR_PICKUP')
+      where p.status in (${unfinishedStatusList})
         and ($1::uuid is null or p.account_id = $1)
         and ($2::text is null or p.rail = $2)
         and ($3::text is null or p.status = $3)

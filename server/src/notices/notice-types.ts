@@ -14,7 +14,7 @@ export type NoticeType = (typeof noticeTypes)[number];
 type State = Pick<ClaimRow, 'payout_status' | 'status' | 'completed_at' | 'is_repeated'>;
 
 /**
- * What to tell the recipient; undefined if the payout has moved on, so that the notice would be wrong,
+ * The notice for the recipient; undefined if the payout has moved on, so that the notice would be wrong,
  * or an earlier notice says it.
  */
 export function chooseType(notice: State): NoticeType | undefined {

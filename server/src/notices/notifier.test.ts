@@ -29,7 +29,7 @@ const listNotices = (payoutId: string): Promise<Row[]> =>
   );
 const minuteMs = 60_000;
 
-test('the recipient is told in the own language and time zone, with code and receipt', async () => {
+test('the recipient gets a notice in their language and time zone, with code and receipt', async () => {
   await using server = await startMailServer();
   const owner = await createRecipient(money, {
     email: 'Ana.Gomez@example.org',
@@ -105,7 +105,7 @@ test('a greylisted notice is sent again as the same message', async () => {
   assert.deepEqual(notifier.results, ['email retried', 'email sent']);
 });
 
-test('a refused recipient is not tried again, and the payout goes on', async () => {
+test('a refused recipient is not tried again, and the payout continues', async () => {
   await using server = await startMailServer({
     onRecipient: (address) => {
       throw smtpError(550, `5.1.1 <${address}> unknown`);
@@ -181,7 +181,7 @@ test('a notice whose payout has moved on is not sent, nor one that repeats anoth
   assert.equal(server.mails.length, 2);
 });
 
-test('a return is told apart from a cancellation', async () => {
+test('a return is distinguished from a cancellation', async () => {
   await using server = await startMailServer();
   const notifier = openTestNotifier(money, openTestEmail(server));
   const owner = await createRecipient(money);

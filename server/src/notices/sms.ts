@@ -1,5 +1,5 @@
+import { readRetryAfterMs } from '../core/retry-after.ts';
 import { findUrlFault } from '../webhooks/addresses.ts';
-import { readRetryAfterMs } from '../webhooks/retry-times.ts';
 import { createSender, type SenderOptions, type SendResult } from '../webhooks/sender.ts';
 import { createSigner, signMessage } from '../webhooks/signatures.ts';
 import type { Channel, Notice, Outcome } from './channel.ts';

@@ -130,8 +130,8 @@ const limit = z
     name: text('The name of the limit'),
     per: text('What it limits: payout, account or corridor'),
     hours: z.number().describe('The window'),
-    count_max: optionalText('At most so many payouts; null: any'),
-    usd_max: optionalText('At most so much in USD; null: any'),
+    count_max: optionalText('Maximum number of payouts; null: no limit'),
+    usd_max: optionalText('Maximum in USD; null: no limit'),
     corridor: optionalText('Only of this corridor; null: of all'),
   })
   .meta({ id: 'AccountLimit' });

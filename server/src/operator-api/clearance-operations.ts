@@ -44,7 +44,7 @@ const waiting = z
           screened_at: text('When, UTC'),
         }),
       )
-      .describe('With a hit that nobody has decided about, oldest first'),
+      .describe('With an undecided hit, oldest first'),
     payouts: z
       .array(
         z.object({

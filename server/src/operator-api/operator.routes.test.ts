@@ -265,7 +265,7 @@ describe('a change', () => {
     assert.deepEqual([done.body.result, done.body.outcome?.['balance']], ['done', '1000100.01']);
     const again = await call('bob', approve, { reason: 'Again' });
     assert.equal(again.status, 404);
-    // A repeat of what was booked moves nothing and needs nobody.
+    // A repeated booking moves nothing and needs no approval.
     const repeated = await call('ada', path, wire);
     assert.equal(repeated.body.outcome?.['balance'], '1000100.01');
   });

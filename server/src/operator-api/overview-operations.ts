@@ -136,7 +136,9 @@ const rail = z
     prices: z
       .object({
         age_seconds: z.number().nullable().describe('Of the newest price; null: none was read'),
-        unpriced: count('Payers and currencies that are not offered for want of a fresh price'),
+        unpriced: count(
+          'Payers and currencies that are not offered because they have no fresh price',
+        ),
       })
       .nullable()
       .describe('The prices that its provider quotes; null where tariffs are the price'),

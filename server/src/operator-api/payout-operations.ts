@@ -162,7 +162,7 @@ const singlePayoutOperations = () => [
     operationId: 'decidePayout',
     summary: 'Decide about a payout that waits for a person',
     description:
-      'Release, refund, retry, or say what became of it. One of high value needs the same decision from a second operator.',
+      'Release, refund, retry, or record its outcome. One of high value needs the same decision from a second operator.',
     result: nothing.meta({ id: 'DecidedPayout' }),
     shape: () => ({}),
     refusals: [404, 409],

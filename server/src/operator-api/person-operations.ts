@@ -21,7 +21,7 @@ const operator = z
     created_at: text('When the operator was created, UTC'),
     key_created_at: text('When the present key was made, UTC'),
     revoked_at: optionalText('When the operator was revoked, UTC; null while it may act'),
-    is_genuine: yes('False: the row was changed past the service, and admits nobody'),
+    is_genuine: yes('False: the row was changed past the service and does not authenticate'),
   })
   .meta({ id: 'Operator' });
 

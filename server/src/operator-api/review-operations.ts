@@ -214,7 +214,7 @@ const legalHold = z
     placed_by: text('The operator who placed it'),
     placed_at: text('When it was placed, UTC'),
     until: text('Until when, UTC'),
-    ended_by: optionalText('Who ended it before its date; null: nobody'),
+    ended_by: optionalText('Who ended it before its date; null if it was not ended early'),
     ended_at: optionalText('When it was ended before its date, UTC'),
   })
   .meta({ id: 'LegalHold' });

@@ -59,7 +59,7 @@ export const ruleOperations = () => [
     path: '/operator/approval-rules',
     operationId: 'setApprovalPolicy',
     summary: 'Replace the rules that ask for approvals',
-    description: 'Payouts that wait already go on waiting.',
+    description: 'Payouts that wait already keep waiting.',
     result: z
       .object({ version: count('The version that is in force now') })
       .meta({ id: 'ChangedApprovalPolicy' }),

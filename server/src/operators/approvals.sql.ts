@@ -111,7 +111,7 @@ export async function lockApprovals(
 export const findOpenApproval = (session: Session, action: string, parameters: string) =>
   maybeOne(session, open, [action, parameters]);
 
-/** Whether the same was approved some seconds ago, for a request of somebody else. */
+/** Whether the same was approved some seconds ago, at the request of another operator. */
 export async function wasJustApproved(
   session: Session,
   request: { action: string; parameters: string; operatorId: string },

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { rowContext } from '../core/sealing.ts';
@@ -95,7 +96,7 @@ export async function requestApproval(
   const wanted = { action, parameters: text, operatorId: operator.id };
   if (await wasJustApproved(session, wanted)) {
     const detail =
-      'exactly this was approved a moment ago; to do it once more, repeat it in ten seconds';
+      'exactly this was approved a moment ago; to do it again, repeat it in ten seconds';
     throw new AppError('illegal_move', detail);
   }
   const expiresAt = new Date((await readNow(session)).getTime() + approvalSeconds * 1000);
@@ -121,6 +122,8 @@ export async function listOpenApprovals(
   return listed;
 }
 
+const parametersSchema = z.record(z.string(), z.unknown());
+
 export type RequestedAct = {
   id: string;
   action: string;
@@ -136,7 +139,7 @@ export async function getRequestedAct(
   if (open === undefined || open.is_expired || !(await isValid(services, open))) {
     throw new AppError('not_found', 'no request with this id waits');
   }
-  const parameters = JSON.parse(open.parameters) as Record<string, unknown>;
+  const parameters = parametersSchema.parse(JSON.parse(open.parameters));
   return { id, action: open.action, parameters };
 }
 

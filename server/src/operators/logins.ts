@@ -52,7 +52,7 @@ function refuse(): AppError {
   );
 }
 
-/** Of somebody who is logged in: says which field is wrong, which betrays nothing to them. */
+/** For a logged-in operator: says which field is wrong, which reveals nothing new. */
 function refuseField(field: string, detail: string): AppError {
   const fault = { pointer: `/${field}`, code: 'invalid_value', detail } as const;
   return new AppError('invalid_request', detail, { faults: [fault] });

@@ -167,7 +167,7 @@ export async function listOperators({ session, keys }: OperatorServices) {
     created_at: row.created_at,
     key_created_at: row.key_created_at,
     revoked_at: row.revoked_at,
-    // False: the row was changed past the service, and its key admits nobody.
+    // False: the row was changed past the service, and its key does not authenticate.
     is_genuine: row.revoked_at === null ? isGenuineOperator(keys, row) : row.mac.length === 0,
   }));
 }

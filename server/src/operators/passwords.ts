@@ -37,7 +37,7 @@ export function hashPassword(password: string): Promise<string> {
   return inTurn(() => hash(normalize(password), parameters));
 }
 
-/** Of a text that nobody knows. */
+/** Of an unknown text. */
 let unknown: Promise<string> | undefined;
 
 /** False without a stored hash, after as much work. */

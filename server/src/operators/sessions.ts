@@ -50,7 +50,7 @@ function computeMac(keys: KeyRing, terms: Terms, operatorMac: Buffer): Buffer {
   return keys.blindIndex('operator_session', row);
 }
 
-/** Opens a session and returns the token of its cookie, which is shown to nobody else. */
+/** Opens a session and returns the token of its cookie, which is shown only once. */
 export async function openSession(
   { session, keys }: OperatorServices,
   operator: Operator & { mac: Buffer },

@@ -1,9 +1,5 @@
-import {
-  type AttributeValues,
-  describeIdentity,
-  describeMissingTypes,
-  openValues,
-} from '../attributes/attributes.ts';
+import { type AttributeValues, openValues } from '../attributes/attribute-values.ts';
+import { describeIdentity, describeMissingTypes } from '../attributes/attributes.ts';
 import { checkValues } from '../attributes/checks.ts';
 import type { MissingDetail } from '../attributes/missing.ts';
 import { type Corridor, getProfile } from '../attributes/requirements.ts';

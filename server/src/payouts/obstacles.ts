@@ -3,7 +3,7 @@ import { lacksPrice, type RefusalReason } from '../destinations/quote.ts';
 import type { RecipientFault } from '../rails/contract/contract.ts';
 
 /**
- * What stands in the way of a payout: by code, with who has to act. Commits and the readiness of a
+ * The obstacles to a payout: by code, with who has to act. Commits and the readiness of a
  * recipient describe it here, so that both say the same.
  */
 

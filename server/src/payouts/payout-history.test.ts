@@ -89,7 +89,7 @@ async function readTimes({ accountId, payoutId }: CommittedPayout): Promise<Time
   return times;
 }
 
-test('where the events are not kept any more, a past state is unknown and the present one is not', async () => {
+test('where the events are no longer kept, a past state is unknown and the present one is not', async () => {
   let payout = await createReturnedInParts();
   let times = await readTimes(payout);
   // A Date has no microseconds: the moment before the commit has to be after the quote.

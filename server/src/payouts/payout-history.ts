@@ -9,7 +9,7 @@ export { listPayoutsAfterEvents } from './payout-history.sql.ts';
  * A payout as it was just before a time.
  *
  * @throws AppError not_found, also where it was quoted later; events_dropped where the events that tell
- * are not kept any more.
+ * are no longer kept.
  */
 export async function getPayoutBefore(
   session: Session,
@@ -25,7 +25,7 @@ export async function getPayoutBefore(
       faults: [{ parameter: 'as_of', code: 'not_found', detail }],
     });
   }
-  const detail = 'the events that tell the state of the payout at that time are no longer kept';
+  const detail = 'the events needed for the state of the payout at that time are no longer kept';
   throw new AppError('events_dropped', detail, {
     faults: [{ parameter: 'as_of', code: 'events_dropped', detail }],
   });

@@ -1,5 +1,5 @@
-import { parseExactJson } from '../core/exact-json.ts';
-import { hashMetadata, keyHashes, type Metadata } from '../core/metadata-hashes.ts';
+import { parseExactObject } from '../core/exact-json.ts';
+import { hashMetadata, keyHashes } from '../core/metadata-hashes.ts';
 import { findUserKey, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Session, Statement } from '../db/postgres/pool.ts';
 import { column, defineQuery, exec, many } from '../db/rows.ts';
@@ -58,7 +58,7 @@ export async function forgetMetadata(
     const rows = await many(session, listQuery, [accountId, userId, after, portion]);
     const hashes = rows.flatMap(({ id, metadata, data_key: dataKey }) => {
       const json = openMetadata(keys, { accountId, userId, payoutId: id, dataKey }, metadata);
-      const entries = hashMetadata(parseExactJson(json) as Metadata);
+      const entries = hashMetadata(parseExactObject(json));
       return keyHashes(keys, accountId, entries).map((hash) => ({ id, hash }));
     });
     await exec(session, removeStatement, [

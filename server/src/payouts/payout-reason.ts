@@ -5,7 +5,7 @@ import { findScheduleReason, scheduleReasonCodes } from './schedule-reasons.ts';
 
 /** Why a payout waits or failed, as a code, and who has to act; `status_reason` is the sentence. */
 
-/** Who has to act for a payout to go on, or for the next one to succeed. */
+/** Who has to act for a payout to continue, or for the next one to succeed. */
 const actors = ['', 'client', 'recipient', 'operator', 'payer'] as const;
 type Actor = (typeof actors)[number];
 
@@ -104,7 +104,7 @@ export const payoutReasonFields = {
     ),
   actor: z
     .enum(actors)
-    .describe('Who has to act for it to go on or, after CANCELLED, for the next one to succeed'),
+    .describe('Who has to act for it to continue or, after CANCELLED, for the next one to succeed'),
 };
 
 export type PayoutReason = { reason_code: ReasonCode; actor: Actor };

@@ -5,7 +5,7 @@ import type { ExactJson } from '../core/exact-json.ts';
 import { hashMetadata } from '../core/metadata-hashes.ts';
 import { metadataField } from '../http/metadata.ts';
 import { decimalField, isRealDate, requireField, textField } from '../http/schema.ts';
-import type { PayoutRequest } from './payouts.ts';
+import type { PayoutRequest } from './quote-request.ts';
 
 /** The body with which a payout is created. */
 

@@ -10,19 +10,10 @@ export const payoutStatuses = [
   'COMPLETED',
   'CANCELLED',
 ] as const;
-export type PayoutStatus = (typeof payoutStatuses)[number];
-
-/** The moves of a payout; none from a state that is final. */
-export const payoutTransitions: Readonly<Record<PayoutStatus, readonly PayoutStatus[]>> = {
-  PENDING: ['PROCESSING', 'SCHEDULED'],
-  SCHEDULED: ['PROCESSING', 'CANCELLED'],
-  PROCESSING: ['HOLD', 'ERROR', 'READY_FOR_PICKUP', 'COMPLETED', 'CANCELLED'],
-  HOLD: ['PROCESSING', 'CANCELLED'],
-  ERROR: ['PROCESSING', 'CANCELLED'],
-  READY_FOR_PICKUP: ['COMPLETED', 'CANCELLED'],
-  COMPLETED: ['CANCELLED'],
-  CANCELLED: [],
-};
 
 /** For SQL: committed, and something is still to happen. */
 export const openStatusList = `'SCHEDULED', 'PROCESSING', 'HOLD', 'ERROR', 'READY_FOR_PICKUP'`;
+
+/** The open ones whose money has moved: all but those that a commit still debits. */
+export const unfinishedStatuses = ['PROCESSING', 'HOLD', 'ERROR', 'READY_FOR_PICKUP'] as const;
+export const unfinishedStatusList = `'PROCESSING', 'HOLD', 'ERROR', 'READY_FOR_PICKUP'`;

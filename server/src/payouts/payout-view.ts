@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type AttributeValues, maskValues, openValues } from '../attributes/attributes.ts';
+import { type AttributeValues, maskValues, openValues } from '../attributes/attribute-values.ts';
 import { getProfile } from '../attributes/requirements.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { formatSeconds, formatSecondsZ } from '../core/clock.ts';
 import { getCountry } from '../core/country.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
-import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
+import { JsonNumber, parseExactObject } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import { openPickupCode } from '../core/pickup-code.ts';
@@ -114,7 +114,7 @@ export function writePayout(
     payer_name: row.payer_name,
     delivery_type: row.delivery_type,
     country_code: row.country,
-    metadata: parseExactJson(readMetadata(row, options.keys)) as { [key: string]: ExactJson },
+    metadata: parseExactObject(readMetadata(row, options.keys)),
     estimated_availability: formatSecondsZ(row.estimated_availability),
     attrs: readAttrs(row, options.keys),
     ...writeProgress(row, options.network),
@@ -145,7 +145,7 @@ export function writeHistoryRow(row: PayoutRow, keys: KeyRing) {
   };
 }
 
-/** The payer's logo; "" if it is not requested or the payer is not offered any more. */
+/** The payer's logo; "" if it is no longer requested or the payer is not offered. */
 export function findPayerLogo(
   catalogue: Catalogue,
   request: { destinationToken: string; isWanted: boolean },

@@ -88,7 +88,7 @@ export const payoutColumns = {
   returned_amount: column.bigint,
   /** The rail that it takes now. */
   rail: column.text,
-  /** Its changes, the oldest first; those whose events are not kept any more are missing. */
+  /** Its changes, the oldest first; those whose events are no longer kept are missing. */
   timeline: column.json(z.array(timelineEntry)),
   /** The rail's own name for the payment; "" before it gave one. */
   rail_reference: column.text,

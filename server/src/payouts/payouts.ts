@@ -1,10 +1,8 @@
 import { needsAttributes } from '../attributes/attributes.ts';
-import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
 import { AppError, assert, type Fault, type FaultCode, throwFaults } from '../core/errors.ts';
-import { findTokenId, formatToken, isUuid, newId } from '../core/ids.ts';
+import { formatToken, newId } from '../core/ids.ts';
 import { keyHashes } from '../core/metadata-hashes.ts';
-import { parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
@@ -16,6 +14,18 @@ import { stopTexts } from './obstacles.ts';
 import { valueInUsd } from './open-quotes.ts';
 import { sealMetadata } from './payout-metadata.ts';
 import { type PayoutRow } from './payouts.sql.ts';
+import {
+  type Amount,
+  checkConflict,
+  checkExclusion,
+  findDestination,
+  findSource,
+  type PayoutRequest,
+  readAmount,
+  readAttrSet,
+  readUuid,
+  sideOf,
+} from './quote-request.ts';
 import {
   findQuoteContexts,
   insertPayout,
@@ -29,7 +39,7 @@ import {
   listRecipientFaults,
   type RecipientServices,
 } from './recipient-check.ts';
-import { readSchedule, type ScheduleRequest } from './schedule.ts';
+import { readSchedule } from './schedule.ts';
 import type { NewSchedule } from './schedules.sql.ts';
 
 /** Quotes and commits payouts; the dispatcher sends them. */
@@ -42,24 +52,6 @@ export type QuoteServices = RecipientServices & {
   lockSeconds: { national: number; crypto: number };
   /** Business days in which what a scheduled payout waits for may come. */
   scheduleDays: number;
-};
-
-export type PayoutRequest = {
-  clientTransferId: string | undefined;
-  sourceToken: string | undefined;
-  sourceCurrency: string | undefined;
-  destinationToken: string | undefined;
-  destinationCurrency: string;
-  /** Decimal texts. */
-  sourceAmount: string | undefined;
-  destinationAmount: string | undefined;
-  attrSetToken: string | undefined;
-  notifyUser: boolean;
-  /** JSON text, and the hashes of its entries (`hashMetadata`). */
-  metadata: string;
-  metadataHashes: readonly Buffer[];
-  /** Undefined: it runs when it is committed. */
-  schedule: ScheduleRequest | undefined;
 };
 
 /** `maker`: who asks, see `getMaker`. */
@@ -165,118 +157,8 @@ function getLockSeconds(services: QuoteServices, codes: readonly string[]): numb
   return isCrypto ? services.lockSeconds.crypto : services.lockSeconds.national;
 }
 
-/** Stands for a malformed token: it identifies nothing. */
-const nilUuid = '00000000-0000-0000-0000-000000000000';
-
-function readUuid(token: string): string {
-  return isUuid(token) ? token : nilUuid;
-}
-
-function readAttrSet(token: string | undefined): string | undefined {
-  return token === undefined ? undefined : (findTokenId('attributeSet', token) ?? nilUuid);
-}
-
 function refuse(pointer: string, code: FaultCode, detail: string): AppError {
   return new AppError('invalid_request', detail, { faults: [{ pointer, code, detail }] });
-}
-
-/** @throws AppError source_and_destination_exclusive. */
-function checkExclusion(row: QuoteContextRow, request: PayoutRequest): void {
-  const hasBoth = request.sourceToken !== undefined && request.destinationToken !== undefined;
-  if (hasBoth && !row.accept_both_tokens) {
-    const detail = 'give source_token or destination_token, not both';
-    throw new AppError('source_and_destination_exclusive', detail, {
-      faults: ['/source_token', '/destination_token'].map((pointer) => ({
-        pointer,
-        code: 'source_and_destination_exclusive',
-        detail,
-      })),
-    });
-  }
-}
-
-/** @throws AppError user_not_active, duplicate_transfer. */
-function checkConflict(row: QuoteContextRow): void {
-  if (row.user_status !== 'ACTIVE') {
-    throw new AppError('user_not_active', `the user is ${row.user_status}`);
-  }
-  if (row.committed_id !== null) {
-    const payoutToken = formatToken('payout', row.committed_id);
-    const detail = `duplicate transfer: this client_transfer_id was committed as ${payoutToken}`;
-    throw new AppError('duplicate_transfer', detail, { members: { payout_token: payoutToken } });
-  }
-}
-
-function findSource(
-  row: QuoteContextRow,
-  request: PayoutRequest,
-  faults: Fault[],
-): { token: string; currency: string } | undefined {
-  const { wallet_token: token, wallet_currency: currency } = row;
-  const { sourceToken, sourceCurrency } = request;
-  if (token === null || currency === null) {
-    faults.push(
-      sourceToken === undefined
-        ? {
-            pointer: '/source_currency_code',
-            code: 'no_balance_in_currency',
-            detail: `the account has no balance in ${sourceCurrency ?? 'USD'}`,
-          }
-        : {
-            pointer: '/source_token',
-            code: 'unknown_source',
-            detail: 'source_token is no balance of this account',
-          },
-    );
-    return undefined;
-  }
-  if (sourceCurrency !== undefined && sourceCurrency !== currency) {
-    const detail = `the balance of source_token is in ${currency}`;
-    faults.push({ pointer: '/source_currency_code', code: 'currency_mismatch', detail });
-  }
-  return { token, currency };
-}
-
-function findDestination(
-  row: QuoteContextRow,
-  context: { request: PayoutRequest; attrSetId: string | undefined; catalogue: Catalogue },
-  faults: Fault[],
-): Payer | undefined {
-  const { request, attrSetId, catalogue } = context;
-  const token = request.destinationToken ?? row.set_destination ?? row.last_destination;
-  const payer = token === null ? undefined : catalogue.findPayer(token);
-  const isOtherSet =
-    payer !== undefined &&
-    (row.set_destination !== payer.destinationToken ||
-      row.set_currency !== request.destinationCurrency);
-  if (attrSetId !== undefined && (row.set_destination === null || isOtherSet)) {
-    const detail = 'attr_set_token is no set of this user for this destination and currency';
-    faults.push({ pointer: '/attr_set_token', code: 'unknown_attr_set', detail });
-  }
-  if (payer === undefined) {
-    // The fault of the attribute set was reported above.
-    if (request.destinationToken === undefined && attrSetId !== undefined) return undefined;
-    faults.push(
-      request.destinationToken === undefined
-        ? {
-            pointer: '/attr_set_token',
-            code: 'no_destination',
-            detail:
-              'with source_token alone the set, or an earlier payout, must name a destination',
-          }
-        : {
-            pointer: '/destination_token',
-            code: 'unknown_destination',
-            detail: 'destination_token is no destination',
-          },
-    );
-    return undefined;
-  }
-  if (!payer.currencies.includes(request.destinationCurrency)) {
-    const detail = `this destination delivers ${payer.currencies.join(', ')}`;
-    faults.push({ pointer: '/destination_currency_code', code: 'currency_not_delivered', detail });
-  }
-  return payer;
 }
 
 function findSchedule(
@@ -301,30 +183,6 @@ function findSchedule(
     waitDays: scheduleDays,
   };
   return readSchedule(request.schedule, terms, faults);
-}
-
-function sideOf({ sourceAmount }: PayoutRequest): Amount['side'] {
-  return sourceAmount === undefined ? 'destination' : 'source';
-}
-
-type Amount = { side: 'source' | 'destination'; minor: bigint };
-
-/** The given amount in its currency; undefined with a fault, or without a currency. */
-function readAmount(
-  request: PayoutRequest,
-  sourceCurrency: string | undefined,
-  faults: Fault[],
-): Amount | undefined {
-  const side = sideOf(request);
-  const code = side === 'source' ? sourceCurrency : request.destinationCurrency;
-  const currency = code === undefined ? undefined : findCurrency(code);
-  // The fault of the currency was reported before.
-  if (currency === undefined) return undefined;
-  const amount = parseAmount(request.sourceAmount ?? request.destinationAmount ?? '', currency);
-  if (amount.ok) return { side, minor: amount.minor };
-  const name = `${side}_amount`;
-  faults.push({ pointer: `/${name}`, ...amountFaults(name, amount.fault, currency) });
-  return undefined;
 }
 
 type QuoteRequest = {

@@ -79,7 +79,7 @@ test('the timeline tells each status with its time, why, and who has to act', as
   assert.equal(refund?.time, canceled_at);
 });
 
-test('what came back after completion is refunded without the fee, part by part', async () => {
+test('a return after completion is refunded without the fee, part by part', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const payout = await money.quoteAndCommit(owner);
   const before = await money.balance(owner.accountId, 'USD');

@@ -71,7 +71,7 @@ export function readinessRoutes(): Route<PayoutServices>[] {
       tag: 'Payouts',
       summary: 'Ask whether a recipient can be paid now',
       description:
-        'Judges as a quote and a commit would, and lists everything that stands in the way: state of the recipient, attributes, identity, limits, balance, rail. The link of a verification is given to credentials with `kyc:write` only.',
+        'Judges as a quote and a commit would, and lists every obstacle: state of the recipient, attributes, identity, limits, balance, rail. The link of a verification is given to credentials with `kyc:write` only.',
       access: 'payouts:read',
       params: userParams,
       query: readinessQuery,

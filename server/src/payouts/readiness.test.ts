@@ -75,7 +75,7 @@ test('a rail that is down, an open recovery and a locked recipient stand in the 
   assert.deepEqual(codes.slice(0, 3), ['recovering', 'rail_unavailable', 'user_not_active']);
 });
 
-test('what the operator has stopped stands in the way', async () => {
+test('a stop of the operator is an obstacle', async () => {
   const { accountId, ask } = await find({});
   const by = { by: 'Ada', reason: 'a test' };
   const stopped = [

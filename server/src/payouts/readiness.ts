@@ -1,9 +1,9 @@
+import { openValues } from '../attributes/attribute-values.ts';
 import {
   type AttributeContext,
   corridorOf,
   type Destination,
   needsAttributes,
-  openValues,
 } from '../attributes/attributes.ts';
 import type { MissingDetail } from '../attributes/missing.ts';
 import { findStops } from '../controls/freezes.ts';

@@ -31,7 +31,7 @@ export function receiptLinkRoutes(): Route<PayoutServices>[] {
       refusals: [404, 410],
       handle: async ({ env }, { params }) => {
         const linked = findLinkedPayout(env.keys, params.token, env.clock.nowMs());
-        // An expired link is not told from one that never was.
+        // An expired link gets the same answer as one that never existed.
         if (linked === undefined) throw new AppError('not_found', 'receipt not found');
         const { accountId } = linked;
         const row = await findPayoutRow(env.db.tenant(accountId), linked);

@@ -141,7 +141,7 @@ export async function findRecipientOfPayout(
   return maybeOne(session, recipientOfPending, [payout.accountId, payout.userId, payout.payoutId]);
 }
 
-/** Undefined where it is not SCHEDULED any more. */
+/** Undefined where it is no longer SCHEDULED. */
 export async function findRecipientOfScheduled(
   session: Session,
   payout: { accountId: string; userId: string; payoutId: string },

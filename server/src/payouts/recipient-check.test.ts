@@ -13,7 +13,8 @@ import { AppError } from '../core/errors.ts';
 import { compileCatalogue } from '../destinations/catalogue.ts';
 import type { Rail, RecipientDraft } from '../rails/contract/contract.ts';
 import { updateUser } from '../users/users.ts';
-import { createPayout, openQuoteStore, type PayoutRequest } from './payouts.ts';
+import { createPayout, openQuoteStore } from './payouts.ts';
+import { type PayoutRequest } from './quote-request.ts';
 import { describeRefusedRecipient, listPayoutFaults } from './recipient-check.ts';
 
 /** A rail that requires the city of a recipient and refuses one account. */

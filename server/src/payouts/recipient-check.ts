@@ -1,8 +1,5 @@
-import {
-  type AttributeValues,
-  formatAttributeToken,
-  openValues,
-} from '../attributes/attributes.ts';
+import { type AttributeValues, openValues } from '../attributes/attribute-values.ts';
+import { formatAttributeToken } from '../attributes/attributes.ts';
 import { type Corridor, getProfile } from '../attributes/requirements.ts';
 import type { Fault, FaultCode } from '../core/errors.ts';
 import { type KeyRing, readVersion } from '../core/sealing.ts';

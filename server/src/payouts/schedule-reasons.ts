@@ -30,7 +30,7 @@ const wait = (
   [waiting, ended]: readonly [waiting: string, ended: string],
 ): Wait => ({ actor, waiting: { code, text: waiting }, ended: { code, text: ended } });
 
-/** What can stand in the way of a scheduled payout, most of it as of a commit. */
+/** The obstacles to a scheduled payout, most of it as of a commit. */
 const waits = {
   insufficient_funds: {
     actor: 'client',

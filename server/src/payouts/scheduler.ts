@@ -93,7 +93,7 @@ async function run(
   return failed;
 }
 
-/** A row of `schedule_try`: the price of now, and what stands in the way. */
+/** A row of `schedule_try`: the price of now, and the obstacles. */
 async function judge(services: SchedulerServices, row: ClaimedSchedule): Promise<object> {
   const { payout_id, fence } = row;
   const named = { payout_id, fence: fence.toString() };

@@ -13,7 +13,7 @@ export type Confirmation = {
   readonly payout: ReceiptData;
   /** What the proposer gave as reason; "" after an erasure. */
   readonly reason: string;
-  /** The balance that is debited, as decimal text. Undefined once it does not matter any more. */
+  /** The balance that is debited, as decimal text. Undefined once it no longer matters. */
   readonly balance: string | undefined;
   readonly minutesLeft: number;
 };

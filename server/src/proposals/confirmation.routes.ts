@@ -154,7 +154,7 @@ async function decideByLink(
   };
 }
 
-/** What a person is told; undefined for an error that is not about the proposal. */
+/** The message for the person; undefined for an error that is not about the proposal. */
 function describeRefusal({ code, message }: AppError): Notice | undefined {
   const titles: Partial<Record<ErrorCode, string>> = {
     budget_exceeded: 'Beyond the budget of the proposing key',
@@ -183,7 +183,7 @@ const notices: Readonly<Record<Exclude<ProposalStatus, 'OPEN'>, Notice>> = {
   DECLINED: {
     tone: 'neutral',
     title: 'Declined',
-    text: 'Nothing was paid, and the link decides nothing any more.',
+    text: 'Nothing was paid, and the link can no longer be used.',
   },
   EXPIRED: {
     tone: 'neutral',

@@ -22,10 +22,10 @@ export const proposalAnswer = z
     credential_id: z.string().describe('The credential that proposed'),
     created_on: z.string().describe('UTC, without offset'),
     expiration: z.string().describe('Of the quote: UTC, without offset'),
-    decided_on: z.string().describe('UTC, without offset; "" while no one has decided'),
+    decided_on: z.string().describe('UTC, without offset; "" until a decision'),
     decided_through: z
       .enum(decisionChannels)
-      .describe('link: the page behind a link; api: the operation; "" while no one has decided'),
+      .describe('link: the page behind a link; api: the operation; "" until a decision'),
     decided_by: z
       .string()
       .describe('The credential that decided, or that got the link last; "" if there is none'),

@@ -133,7 +133,7 @@ function readRoute(): Route<ProposalRouteServices> {
 const linkAnswer = z
   .object({
     proposal_token: z.string(),
-    url: z.string().describe('Whoever has it can confirm and decline: give it to a person only'),
+    url: z.string().describe('Anyone who has it can confirm and decline: give it to a person only'),
     expiration: z.string().describe('UTC, without offset'),
   })
   .meta({ id: 'ConfirmationLink' });

@@ -127,7 +127,7 @@ const titles: Readonly<Record<string, string>> = {
   CANCELLED: 'Payout cancellation',
 };
 
-/** Turns a payout's data into the texts of its receipt. Never throws, whatever the texts. */
+/** Turns a payout's data into the texts of its receipt. Never throws, regardless of the texts. */
 export function composeReceipt(data: ReceiptData): ReceiptDocument {
   const title = titles[data.status] ?? 'Payout receipt';
   const pickupCode = isCollectable(data) ? data.pickupCode.replaceAll(/(.{4})(?=.)/g, '$1 ') : '';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { AppError } from '../core/errors.ts';
 import { isEngineInstalled, requireEngine } from './engine.ts';
 
-test('a machine without an engine for PDFs is told so, and another one is not', {
+test('a machine without a PDF engine gets a hint, and another one does not', {
   skip: !(process.platform === 'linux' && process.arch === 'x64') && 'knows Linux on x64 only',
 }, () => {
   assert.equal(isEngineInstalled(), true);

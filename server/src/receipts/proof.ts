@@ -4,7 +4,7 @@ import { readAttachments } from './attachments.ts';
 import type { ReceiptData } from './document.ts';
 
 /**
- * What proves a receipt to someone who trusts neither the file nor its sender, offline:
+ * Proves a receipt offline, without trust in the file or its sender:
  * - the PDF has `receipt.json` attached, and the Ed25519 signature over its bytes;
  * - its QR code is a signed short form (JWS, RFC 7515, with EdDSA, RFC 8037), for a printed receipt;
  * - its last line is a signature over all bytes before it, so that the page cannot be exchanged.

@@ -13,7 +13,7 @@ export type ReceiptText = {
 
 /** Longer values are cut with an ellipsis. Fields of the API are much shorter. */
 const valueCharactersMax = 300;
-/** A shorter part fits every column at the ordinary size, whatever its letters. */
+/** A shorter part fits every column at the ordinary size, regardless of its letters. */
 const longWordCharactersMin = 18;
 
 export function shapeText(value: string): ReceiptText {

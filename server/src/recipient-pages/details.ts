@@ -75,7 +75,7 @@ function listChoices({ requirement }: Field): FormChoice[] {
   });
 }
 
-/** Without the digits, so that nobody's account or document is shown, and none can be copied. */
+/** Without the digits, so that no real account or document number is shown or copied. */
 function showForm(example: string): string {
   return example.replaceAll(/[0-9]/g, '0');
 }

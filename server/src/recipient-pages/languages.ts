@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 
 /** The languages of the pages: one file of texts each, all with the same keys. */
 
@@ -15,11 +16,13 @@ export type Language = {
 
 export const fallback = 'en';
 
-/** Reads all files. Throws where one is not an object of texts, so that the service does not start. */
+const textsSchema = z.record(z.string(), z.string());
+
+/** @throws ZodError where a file is not an object of texts, so that the service does not start. */
 export function readLanguages(): ReadonlyMap<string, Language> {
   const languages = new Map<string, Language>();
   for (const file of readdirSync(folder).toSorted()) {
-    const texts = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Record<string, string>;
+    const texts = textsSchema.parse(JSON.parse(readFileSync(join(folder, file), 'utf8')));
     const { 'language.name': name = '', 'language.dir': dir } = texts;
     const code = file.replace(/\.json$/, '');
     languages.set(code, { code, texts, name, dir: dir === 'rtl' ? 'rtl' : 'ltr' });

@@ -48,7 +48,7 @@ const linkRequest = z
       .boolean()
       .default(false)
       .describe(
-        'For payout_status: whoever has the link sees the code with which the money can be collected',
+        'For payout_status: anyone with the link sees the code with which the money can be collected',
       ),
     expires_in_seconds: integerField(linkSeconds)
       .optional()
@@ -82,7 +82,7 @@ function createRoute(): Route<DestinationServices> {
     tag,
     summary: 'Create a link for a recipient',
     description:
-      'Leads to a page that names you and lets the recipient do one thing, without a credential. Send it to the recipient only: whoever has it can use it. A link for details ends when they are stored; every link ends with its time, when you revoke it, and when the user is erased.',
+      'Leads to a page that names you and lets the recipient do one thing, without a credential. Send it to the recipient only: anyone who has it can use it. A link for details ends when they are stored; every link ends with its time, when you revoke it, and when the user is erased.',
     access: 'bearer',
     params: userParams,
     body: linkRequest,

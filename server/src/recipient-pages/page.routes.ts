@@ -203,7 +203,7 @@ async function describePage(
   }
 }
 
-/** @throws AppError not_found where the destination is not offered any more. */
+/** @throws AppError not_found where the destination is no longer offered. */
 function findDestination(env: Services, { row }: OpenedLink): Destination {
   const { destination_token: token, currency } = row;
   return readDestination(env, { destination_token: token ?? '', currency: currency ?? '' });

@@ -37,7 +37,7 @@ test('a camt.053 gives its booked entries with our references in one form', () =
   );
 });
 
-test('an entry has the same id in every file, and equal entries of a file are told apart', () => {
+test('an entry has the same id in every file, and equal entries of a file are distinguished', () => {
   const twice = readBankFile(
     statement(writeBooking({ reference }) + writeBooking({ reference })),
   ).entries;

@@ -41,7 +41,7 @@ after(async () => {
 const dayMs = 86_400_000;
 const today = (): string => new Date(money.clock.nowMs()).toISOString().slice(0, 10);
 
-/** Payouts of so many MXN cents each, paid through the rail today. */
+/** Payouts of this many MXN cents each, paid through the rail today. */
 async function settle(...amounts: bigint[]): Promise<CommittedPayout[]> {
   const payouts: CommittedPayout[] = [];
   for (const destinationMinor of amounts) {
@@ -82,7 +82,7 @@ const close = (changes: Partial<PeriodKey> = {}) => {
   return closePeriod(money, { ...period, closedBy: 'Ana' });
 };
 
-test('what the bank and the ledger have in common is matched, and the rest is listed both ways', async () => {
+test('equal entries of bank and ledger are matched, and the rest is listed both ways', async () => {
   const [paid, missing] = await settle(10_000n, 20_000n);
   const report = await importFile(
     { amount: '-100', reference: paid?.reference },

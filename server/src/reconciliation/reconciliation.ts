@@ -173,7 +173,7 @@ export async function decideMatch(db: Database, decision: PersonsDecision): Prom
 }
 
 /**
- * Closes a period whose sums agree. Nothing can be imported into it any more.
+ * Closes a period whose sums agree. Nothing more can be imported into it.
  *
  * @throws AppError illegal_move with what is open, or how the sums differ, in minor units.
  */

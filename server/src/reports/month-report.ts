@@ -90,7 +90,7 @@ function periodOf(month: string): { from: Date; to: Date } {
   return { from, to };
 }
 
-/** Minor units as they are where the currency is not known any more. */
+/** Minor units as they are where the currency is no longer known. */
 function format(minor: bigint | null, code: string): string {
   if (minor === null) return '';
   const currency = findCurrency(code);

@@ -74,7 +74,7 @@ test('every recipient is screened once after a change, and one who is listed now
   assert.deepEqual(await listWaitingRecipients(kit.db.system, 10), []);
 });
 
-test('a pass that was killed goes on at its cursor, and an old claim moves nothing', async () => {
+test('a pass that was killed continues at its cursor, and an old claim moves nothing', async () => {
   await load([...sdnLines, sdnLine({ id: 401, name: 'PRZYBYLOWSKY, Jan' })]);
   assert.equal(await open()(), true);
   const before = await findRescreeningProgress(kit.db.system);
@@ -90,7 +90,7 @@ test('a pass that was killed goes on at its cursor, and an old claim moves nothi
   assert.deepEqual([progress?.screened, progress?.remaining], [120n, 0n]);
 });
 
-test('several processes share a pass, without screening anybody twice', async () => {
+test('several processes share a pass, without screening anyone twice', async () => {
   await load([...sdnLines, sdnLine({ id: 402, name: 'PRZYBYLOWSKY, Jan' })]);
   const rowsOf = async () =>
     (await kit.rows<{ count: string }>('select count(*) from screenings'))[0]?.count;

@@ -21,7 +21,7 @@ import { describePerson } from './screened-payout.ts';
 /**
  * When a list or the threshold changes, all stored recipients are screened again, so that a hit waits for
  * a decision before the next payout. The cursor is in the database: any number of processes take turns,
- * and after a crash another one goes on where the lease ends. A portion that is screened twice finds the
+ * and after a crash another one continues where the lease ends. A portion that is screened twice finds the
  * results stored.
  */
 

@@ -1,5 +1,6 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
 import { column, defineQuery, exec, many, nullable, type RowOf } from '../db/rows.ts';
+import { openStatusList, unfinishedStatusList } from '../payouts/payout-states.ts';
 
 /** The SQL of screening payouts again while they are in flight. */
 
@@ -45,7 +46,7 @@ const selectLive = defineQuery({
     select live.account_id, live.payout_id, p.user_id, p.status, p.country, p.attr_set_id,
       with_version(v.version, v.sealed) as attributes, u.data_key,
       with_version(u.version, u.sealed) as person, u.country as user_country,
-      p.status in ('SCHEDULED', 'PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+      p.status in (${openStatusList})
         and (last.list_fingerprint is distinct from $4 or last.threshold_permille <> $5
           or (p.status = 'PROCESSING' and not last.is_passed))
         as is_outdated
@@ -70,7 +71,7 @@ const openException: Statement = {
       p.destination_amount, environment_now())
     from payouts p
     where p.account_id = $1 and p.id = $2
-      and p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+      and p.status in (${unfinishedStatusList})
       and not exists (
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'screening'

@@ -103,7 +103,7 @@ describe('a limit of an account', () => {
 });
 
 describe('a velocity limit', () => {
-  it('holds what comes after so many payouts to a recipient, until the window has passed', async () => {
+  it('holds what comes after this many payouts to a recipient, until the window has passed', async () => {
     const settle = open({ name: 'two a day', per: 'recipient', windowHours: 24, countMax: 2 });
     const owner = await createOwner();
     const other = { ...owner, userId: await money.createUser(owner.accountId) };
@@ -145,7 +145,7 @@ describe('a velocity limit', () => {
     assert.deepEqual((await settle(...both)).toSorted(), ['COMPLETED', 'HOLD']);
   });
 
-  it('of value holds what has no rate', async () => {
+  it('holds payouts without a rate', async () => {
     const settle = open({ name: 'value', per: 'account', windowHours: 1, usdMax: 1_000_000n });
     const owner = await money.createOwner({ GBP: 1_000_000n });
     assert.deepEqual(await settle(await money.quoteAndCommit(owner, { sourceCurrency: 'GBP' })), [

@@ -25,7 +25,7 @@ export type RulesOptions = {
   mayGainLimits?: boolean;
   /** Undefined: no list is configured, so there is no screening. */
   screening: ScreeningSettings | undefined;
-  /** Asked for a second opinion; undefined: nobody is. */
+  /** Gives a second opinion; undefined: there is none. */
   opinions?: OpinionSettings | undefined;
   /** Real time, by which lists age, whatever the sandbox's clock shows. */
   realNowMs: () => number;
@@ -71,7 +71,7 @@ export function createRules(options: RulesOptions): Rules {
 
 /**
  * The service is asked about every payout. It can only add to what our own checks found: a hit of a list
- * holds the payout at once, whatever the service answers later.
+ * holds the payout at once, no matter what the service answers later.
  */
 async function addOpinions(
   { db, keys, opinions }: RulesOptions,

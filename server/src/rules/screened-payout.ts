@@ -1,4 +1,4 @@
-import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import { type AttributeValues, openValues } from '../attributes/attribute-values.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { CheckedRow, CheckHit } from '../dispatch/dispatch.ts';
 import type { PayoutScreening, PayoutToScreen } from '../screening/payout-screenings.ts';

@@ -10,15 +10,12 @@ import {
 } from '../../testing/setups/money.ts';
 import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { asFile, loadLists, sdnLine, sdnLines } from '../../testing/setups/screening.ts';
-import {
-  type AttributeValues,
-  corridorOf,
-  formatAttributeToken,
-  storeAttributes,
-} from '../attributes/attributes.ts';
+import { type AttributeValues } from '../attributes/attribute-values.ts';
+import { corridorOf, formatAttributeToken, storeAttributes } from '../attributes/attributes.ts';
 import type { AttributeType } from '../attributes/field.ts';
 import { getProfile } from '../attributes/requirements.ts';
-import { decidePayout, listExceptions } from '../exceptions/decisions.ts';
+import { decidePayout } from '../exceptions/decisions.ts';
+import { listExceptionPage } from '../exceptions/exceptions.ts';
 import type { NewSchedule } from '../payouts/schedules.sql.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { listPayoutScreenings, wasScreened } from '../screening/payout-screenings.ts';
@@ -184,8 +181,11 @@ const payBank = (owner: Owner, values: AttributeValues) =>
   payTo(owner, { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR', values });
 
 async function findException({ payoutId }: CommittedPayout) {
-  const query = { accountId: undefined, includesClosed: false, count: 1000 };
-  const rows = await listExceptions(money.db, query);
+  const { rows } = await listExceptionPage(
+    money.db,
+    {},
+    { state: 'open', cursor: undefined, count: 1000 },
+  );
   return rows.find((row) => row.payout_id === payoutId && row.kind === 'screening');
 }
 
@@ -223,7 +223,7 @@ describe('before it is sent, a payout', () => {
     assert.equal(await kit.settle(same), 'COMPLETED');
   });
 
-  it('to a branch of a listed bank is held each time, whatever the name of the bank', async () => {
+  it('to a branch of a listed bank is held each time, regardless of the name of the bank', async () => {
     const kit = open();
     const owner = await createOwner();
     const payout = await payBank(owner, { SWIFT: 'OLIBDEFFXXX' });
@@ -292,7 +292,7 @@ describe('when a list changes, a payout', () => {
     await load(withWallet);
   });
 
-  it('that its rail cannot stop any more goes on, and a person is asked', async () => {
+  it('that its rail can no longer stop continues, and an exception opens', async () => {
     for (const cancel of [accepted, undefined]) {
       const kit = open({ send: accepted, ...(cancel && { cancel }) });
       const payout = await money.quoteAndCommit(await createOwner());

@@ -44,7 +44,7 @@ export type Clearance = UserKey & {
   readonly until: Date;
   readonly endedBy: string | null;
   readonly endedAt: Date | null;
-  /** `changed`: the entry says something else now, or is not on its list any more. */
+  /** `changed`: the entry has changed, or is no longer on its list. */
   readonly state: 'in_force' | 'changed' | 'expired' | 'ended';
 };
 

@@ -178,7 +178,7 @@ async function importTexts(
     }
     const warnings = [...parsed.warnings, ...compareWithLast(parsed, inForce, options.nowMs())];
     if (warnings.length > 0 && options.acceptWarnings !== true) {
-      const fault = `${warnings.join('; ')}; check the list, then import it with --accept-doubts`;
+      const fault = `${warnings.join('; ')}; check the list, then import it with --accept-shorter`;
       return { ok: false, fault };
     }
     const changes = await writeChanges(session, rows, {

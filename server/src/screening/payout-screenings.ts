@@ -235,7 +235,7 @@ async function addCleared(session: Session, screened: readonly ScreenedSubject[]
   }
 }
 
-/** Nobody else is meant by these, so that they are cleared for their payout only. */
+/** These identify exactly one party, so they are cleared for their payout only. */
 const exactFields: ReadonlySet<string> = new Set(['wallet', 'bank_code', 'country']);
 
 function isCovered({ payout, hits }: ScreenedSubject, row: ClearedRow): boolean {

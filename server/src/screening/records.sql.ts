@@ -192,7 +192,7 @@ const insertReview = defineQuery({
   columns,
 });
 
-/** `clearance`: whose decision is copied; undefined: none covers the hits any more. */
+/** `clearance`: whose decision is copied; undefined: none covers the hits. */
 export function writeReview(
   session: Session,
   user: UserKey,

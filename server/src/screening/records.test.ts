@@ -220,7 +220,7 @@ test('results and decisions are immutable and hidden from tenants', async () => 
   }
 });
 
-test('what was compared for a hit is stored sealed, and readable for an operator', async () => {
+test('the compared texts of a hit are stored sealed, and readable for an operator', async () => {
   const user = await screening.newUser();
   const result = await screen(user, listed);
   const services = { session: screening.db.system, keys: screening.keys };

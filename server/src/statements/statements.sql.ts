@@ -79,7 +79,7 @@ export async function closePeriod(
 
 export type Sums = { credits: bigint; creditTotal: bigint; debits: bigint; debitTotal: bigint };
 
-/** One statement adds up so many journals in well under a second. */
+/** One statement adds up this many journals in well under a second. */
 const summedJournals = 20_000;
 
 /** Counts and adds up the entries of a closed period. */

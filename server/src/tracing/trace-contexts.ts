@@ -8,8 +8,8 @@ import {
 import { findRecorded, type SpanStart, type Tracing } from './tracing.ts';
 
 /**
- * How a trace goes on in another process: the request stores its context with the payout or the batch
- * that it commits, and whoever works on it later asks for it.
+ * How a trace continues in another process: the request stores its context with the payout or the batch
+ * that it commits, and a process that works on it later reads it.
  */
 
 /** Inbound reports belong to no account. */

@@ -50,7 +50,7 @@ test('the share of recorded traces follows the sampler, and a caller decides for
   await tracing.close();
 });
 
-test('spans that nobody takes are reported and do not delay the stop', async () => {
+test('spans that no collector takes are reported and do not delay the stop', async () => {
   const receiver = await startOtlpReceiver(400);
   const { tracing, errors } = await open(receiver.url);
   await runInSpan(tracing, { name: 'lost' }, () => Promise.resolve());

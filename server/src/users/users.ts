@@ -234,7 +234,7 @@ export async function listUsers(
   return matches ? [user] : [];
 }
 
-/** Without what events of its verification tell. */
+/** Without the members that its verification events carry. */
 export type StoredUserState = Omit<User, 'kycStatus'>;
 
 /** What `user_payload` stores in an event. */

@@ -36,7 +36,7 @@ export type DelivererOptions = Pick<
 export type Deliverer = AsyncDisposable & {
   /** Begins the turns and tests that are due. Returns whether there may be more. */
   startDue(): Promise<boolean>;
-  /** Resolves when no turn or test runs any more. */
+  /** Resolves when all turns and tests have ended. */
   settle(): Promise<void>;
 };
 

@@ -1,5 +1,6 @@
+import { readRetryAfterMs } from '../core/retry-after.ts';
 import type { ClaimRow } from './deliveries.sql.ts';
-import { chooseDelayMs, readRetryAfterMs, retryMsMax } from './retry-times.ts';
+import { chooseDelayMs, retryMsMax } from './retry-times.ts';
 import type { SendResult } from './sender.ts';
 
 /**
@@ -10,7 +11,7 @@ import type { SendResult } from './sender.ts';
 
 export type EndpointHealth = ReturnType<typeof createEndpointHealth>;
 
-/** After so many failures in a row an endpoint backs off. */
+/** After this many failures in a row an endpoint backs off. */
 const failuresMax = 5;
 /** These ask for fewer requests (Standard Webhooks 1.0, "Delivery success and failure"). */
 const throttleStatuses = new Set([429, 502, 503, 504]);

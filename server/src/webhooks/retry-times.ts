@@ -10,7 +10,7 @@ const jitter = 0.2;
 /** A delivery is abandoned, and an endpoint without any success paused, after this time. */
 export const retryMsMax = 14 * 24 * hourMs;
 /** An endpoint cannot ask for a longer pause. */
-export const retryAfterMsMax = 24 * hourMs;
+const retryAfterMsMax = 24 * hourMs;
 
 /** `random` is from 0 to 1. An endpoint's `Retry-After` is a minimum. */
 export function chooseDelayMs(options: {
@@ -21,12 +21,4 @@ export function chooseDelayMs(options: {
   const place = Math.min(options.failures, delaysMs.length) - 1;
   const delayMs = (delaysMs[place] ?? 0) * (1 - jitter + 2 * jitter * options.random);
   return Math.round(Math.max(delayMs, Math.min(options.retryAfterMs, retryAfterMsMax)));
-}
-
-/** The value of a `Retry-After` header (RFC 9110, section 10.2.3) in milliseconds; 0 if there is none. */
-export function readRetryAfterMs(value: string | undefined, nowMs: number): number {
-  if (value === undefined) return 0;
-  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? 0 : Math.max(0, at - nowMs);
 }

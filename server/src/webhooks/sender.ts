@@ -157,7 +157,7 @@ async function limit(
   }
 }
 
-/** Once the status is known, it decides, whatever becomes of the body. */
+/** Once the status is known, it decides, whether or not the body arrives. */
 function exchange(sent: ClientRequest, body: string): Promise<EndpointAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<EndpointAnswer>();
   sent.on('error', reject);

@@ -27,7 +27,7 @@ const windowMax = 1000;
 const readCountMax = 500;
 /** For a probe, which sends one of them. */
 const probeReadCount = 20;
-/** With so many stored deliveries, new events stay in the event log. */
+/** With this many stored deliveries, new events stay in the event log. */
 const storedMax = 1000;
 export const leaseMs = 30_000;
 const renewMs = 10_000;

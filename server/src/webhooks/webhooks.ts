@@ -106,7 +106,7 @@ async function addSecret(
   return algorithm === 'ed25519' ? '' : secret;
 }
 
-/** Requests a test delivery, whatever the status of the endpoint. Returns the delivery's id. */
+/** Requests a test delivery, regardless of the status of the endpoint. Returns the delivery's id. */
 export async function requestTest(context: EndpointContext): Promise<string> {
   await getEndpoint(context);
   return insertTest(context.session, context, newId());

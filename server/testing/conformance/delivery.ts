@@ -169,7 +169,7 @@ export type FileCourier = {
   setPolicy(policy: DeliveryPolicy): void;
   /** Delivers complete files; under `hold` only the newest one, and only when asked to. */
   carry(mayRelease: boolean): Promise<void>;
-  /** Delivers every file once more, under other names. */
+  /** Delivers every file again, under other names. */
   repeat(): Promise<void>;
   /** The genuine files so far. */
   read(): Promise<Buffer[]>;

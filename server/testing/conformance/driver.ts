@@ -200,7 +200,7 @@ function readAnswer(answer: RailAnswer | 'late' | 'thrown'): RailAnswer {
 }
 
 function applyAnswer(payment: Payment, answer: RailAnswer, nowMs: number): void {
-  // What a rail had taken once is never sent again, whatever it answers later.
+  // What a rail had taken once is never sent again, no matter what it answers later.
   const outcome = answer.outcome === 'retry' && payment.wasTaken ? 'unknown' : answer.outcome;
   const { availableAtMs } = payment.instruction;
   payment.attempt = outcome;

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newDigits, newId } from '../../src/core/ids.ts';
+import { newId } from '../../src/core/ids.ts';
 import type { RailHost, ReferenceRule } from '../../src/rails/contract/contract.ts';
 import { type FaultProxy, openFaultProxy } from '../fault-proxy/fault-proxy.ts';
 import { type HostGround, openHostGround, openTestHost, type TestHost } from '../setups/rail.ts';
+import { randomDigits } from '../setups/random-digits.ts';
 import { type Checks, watchHost } from './checks.ts';
 import { type CallbackServer, createFileCourier, type FileCourier } from './delivery.ts';
 import { type Caller, createDriver, type Driver, type Payment } from './driver.ts';
@@ -254,7 +255,7 @@ function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
       dateOfBirth: '1979-03-14',
     },
     originator: { accountId: newId(), name: 'Hollowbrook Trading' },
-    pickupCode: newDigits(8),
+    pickupCode: randomDigits(8),
     committedAtMs: nowMs,
     availableAtMs: nowMs + 10 * minuteMs,
   };

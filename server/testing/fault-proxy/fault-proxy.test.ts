@@ -58,7 +58,7 @@ test('a reset and a swallowed request never reach the server', async () => {
   });
 });
 
-test('an answer that is thrown away was given all the same', async () => {
+test('an answer that the proxy drops was given by the server', async () => {
   await withProxy(faultNth(1, { kind: 'drop_answer' }), async (proxy) => {
     assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 1 });
   });

@@ -33,7 +33,7 @@ export type Fault =
   | { readonly kind: 'forge_answer'; readonly answer: Uint8Array }
   /** The request is forwarded; the answer is dropped silently. */
   | { readonly kind: 'drop_answer' }
-  /** The request is forwarded; the answer is truncated after so many bytes by a reset. */
+  /** The request is forwarded; the answer is truncated after this many bytes by a reset. */
   | { readonly kind: 'truncate_answer'; readonly afterBytes: number }
   /** The request is forwarded; the client gets these bytes instead of the answer. */
   | { readonly kind: 'replace_answer'; readonly answer: Uint8Array }

@@ -10,6 +10,7 @@ import {
   type AdyenSimulatorOptions,
   openAdyenSimulator,
 } from '../counterparties/adyen/adyen-simulator.ts';
+import { payerBase } from './payer.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
 /** The simulated Adyen, a rail against it, and instructions. */
@@ -45,26 +46,13 @@ export function declarePayer(
   changes: Partial<PayerDeclaration> = {},
 ): PayerDeclaration {
   return {
+    ...payerBase,
     key,
     companyKey: 'adyen',
     payerName: 'Bank transfer',
-    logo: '',
     countryCode: 'ESP',
     deliveryType: 'BANK_DEPOSIT',
     currencies: ['EUR'],
-    tariffs: [],
-    availability: {
-      timeZone: 'UTC',
-      calendar: null,
-      weekend: [],
-      cutOff: null,
-      delay: { minutes: 5 },
-    },
-    numberOfLocations: 0,
-    additionalDescription: '',
-    isDynamicToken: false,
-    verification: { kind: 'never' },
-    rateLockSeconds: null,
     options,
     ...changes,
   };
@@ -115,7 +103,7 @@ export function newAdyenInstruction(changes: Partial<Instruction> = {}): Instruc
 /** For the conformance suite. Payers take turns, so that instant and regular transfers take part. */
 export async function openAdyenCounterparty({ callbackUrl }: Place): Promise<Counterparty> {
   const simulator = await openAdyenSimulator({ ...adyenAccount, webhookUrl: callbackUrl });
-  const fates = { paid: 'paid', rejected: 'refused', returned: 'returned' } as const;
+  const plannedOutcomes = { paid: 'paid', rejected: 'refused', returned: 'returned' } as const;
   let count = 0;
   return {
     payers: adyenPayers,
@@ -123,7 +111,7 @@ export async function openAdyenCounterparty({ callbackUrl }: Place): Promise<Cou
     config: (address) => describeAdyenConfig(address?.port, { timeoutSeconds: 0.4 }),
     instruct: (draft, outcome) => {
       count += 1;
-      simulator.expect(draft.reference, fates[outcome]);
+      simulator.expect(draft.reference, plannedOutcomes[outcome]);
       const { payerKey, attributes } = newAdyenInstruction({
         payerKey: count % 2 === 0 ? 'bank' : 'instant',
       });

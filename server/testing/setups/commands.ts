@@ -33,7 +33,7 @@ export async function runCommand(
   });
 }
 
-/** Acts where a test names nobody. */
+/** Acts where a test names no operator. */
 const owner: Operator = {
   id: '00000000-0000-7000-8000-0000000000aa',
   name: 'test-owner',

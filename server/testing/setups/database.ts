@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { replaceDatabase } from '../../src/db/postgres/database-url.ts';
 
 /**
  * PostgreSQL databases for tests: each test file gets a clone of a database that is migrated once.
@@ -44,6 +43,13 @@ export async function createTestDatabase({
     await runOnServer(serverUrl, `drop database if exists ${name} with (force)`);
   };
   return { url: replaceDatabase(serverUrl, name), drop, [Symbol.asyncDispose]: drop };
+}
+
+/** The same server with another database. */
+function replaceDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
 }
 
 /** Starts a server in the system's temporary folder, with the same durability as in production. */

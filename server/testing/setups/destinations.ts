@@ -10,6 +10,7 @@ import type {
   Tariff,
 } from '../../src/rails/contract/declarations.ts';
 import { sandboxCompanies, sandboxPayers } from '../../src/rails/sandbox/network.ts';
+import { openAlways, payerBase } from './payer.ts';
 
 export const bundledRates: MidRates = createRateBook(bundledQuotes, {
   maxAgeMs: null,
@@ -68,6 +69,7 @@ export function createPayer(
     maxLimit: maxLimit ?? '0',
   };
   return {
+    ...payerBase,
     key,
     companyKey: 'first',
     payerName: 'Bank',
@@ -76,19 +78,8 @@ export function createPayer(
     deliveryType: 'BANK_DEPOSIT',
     currencies: ['MXN'],
     tariffs: [tariff],
-    availability: {
-      timeZone: 'America/Mexico_City',
-      calendar: null,
-      weekend: [],
-      cutOff: null,
-      delay: { minutes: 5 },
-    },
+    availability: { ...openAlways(5), timeZone: 'America/Mexico_City' },
     numberOfLocations: 1,
-    additionalDescription: '',
-    isDynamicToken: false,
-    verification: { kind: 'never' },
-    rateLockSeconds: null,
-    options: {},
     ...others,
   };
 }

@@ -11,6 +11,7 @@ import { railModule } from '../../src/rails/fspiop/rail.ts';
 import { payeeFsp, type SimulatorOptions } from '../counterparties/fspiop/hub-callbacks.ts';
 import { type HubSimulator, openHubSimulator } from '../counterparties/fspiop/hub-simulator.ts';
 import { type FaultProxy, openFaultProxy } from '../fault-proxy/fault-proxy.ts';
+import { openAlways, payerBase } from './payer.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
 /** A rail with a host on a database, an endpoint for callbacks and a simulated hub. */
@@ -61,27 +62,14 @@ export async function openCallbackEndpoint(
 }
 
 export const payer: PayerDeclaration = {
+  ...payerBase,
   key: 'kenya',
   companyKey: 'wallets',
   payerName: 'Wallets of Kenya',
-  logo: '',
   countryCode: 'KEN',
   deliveryType: 'MOBILE_WALLET',
   currencies: ['KES'],
-  tariffs: [],
-  availability: {
-    timeZone: 'UTC',
-    calendar: null,
-    weekend: [],
-    cutOff: null,
-    delay: { minutes: 1 },
-  },
-  numberOfLocations: 0,
-  additionalDescription: '',
-  isDynamicToken: false,
-  verification: { kind: 'never' },
-  rateLockSeconds: null,
-  options: {},
+  availability: openAlways(1),
 };
 
 export function describeConfig(simulator: HubSimulator, hubUrl: string) {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { composeIBAN } from 'ibantools';
-import { newDigits, newId } from '../../src/core/ids.ts';
+import { newId } from '../../src/core/ids.ts';
 import type { Beneficiary, Instruction, RailCalls } from '../../src/rails/contract/contract.ts';
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import { type Config, configSchema } from '../../src/rails/iso20022/config.ts';
@@ -11,26 +11,20 @@ import {
   type BankSimulator,
   openBankSimulator,
 } from '../counterparties/iso20022/bank-simulator.ts';
+import { openAlways, payerBase } from './payer.ts';
 import { openTestHost, type TestHost } from './rail.ts';
+import { randomDigits } from './random-digits.ts';
 
 /** A rail of bank files, its folder, and the simulated bank. */
 
 export const debtorIban = 'DE89370400440532013000';
-
-const alwaysOpen: PayerDeclaration['availability'] = {
-  timeZone: 'UTC',
-  calendar: null,
-  weekend: [],
-  cutOff: null,
-  delay: { minutes: 0 },
-};
 
 export const testPayers: readonly PayerDeclaration[] = [
   declarePayer('eu', { currencies: ['EUR'] }),
   declarePayer('instant', {
     currencies: ['EUR'],
     options: { service: 'instant' },
-    availability: alwaysOpen,
+    availability: openAlways(0),
   }),
   declarePayer('world', { currencies: ['USD', 'EUR', 'JPY'] }),
 ];
@@ -40,32 +34,19 @@ function declarePayer(
   some: Pick<PayerDeclaration, 'currencies'> & Partial<PayerDeclaration>,
 ): PayerDeclaration {
   return {
+    ...payerBase,
     key,
     companyKey: 'bank',
     payerName: 'A bank',
-    logo: '',
     countryCode: 'DEU',
     deliveryType: 'BANK_DEPOSIT',
-    tariffs: [],
-    availability: {
-      timeZone: 'UTC',
-      calendar: null,
-      weekend: [],
-      cutOff: null,
-      delay: { minutes: 60 },
-    },
-    numberOfLocations: 0,
-    additionalDescription: '',
-    isDynamicToken: false,
-    verification: { kind: 'never' },
-    rateLockSeconds: null,
-    options: {},
+    availability: openAlways(60),
     ...some,
   };
 }
 
 export const schemePayers: readonly PayerDeclaration[] = [
-  declarePayer('us', { countryCode: 'USA', currencies: ['USD'], availability: alwaysOpen }),
+  declarePayer('us', { countryCode: 'USA', currencies: ['USD'], availability: openAlways(0) }),
 ];
 
 /** Of a bank that is a member of FedNow or RTP. */
@@ -91,7 +72,7 @@ export function makeSchemeInstruction(some: Partial<Instruction> = {}): Instruct
     payerKey: 'us',
     countryCode: 'USA',
     currency: 'USD',
-    attributes: { BankAccountNumber: newDigits(12), BankRoutingNumber: '011401533' },
+    attributes: { BankAccountNumber: randomDigits(12), BankRoutingNumber: '011401533' },
     ...some,
   });
 }
@@ -122,7 +103,7 @@ export function makeConfig(folder: string, some: Record<string, unknown> = {}): 
 
 /** A new German account. */
 export function makeIban(): string {
-  const iban = composeIBAN({ countryCode: 'DE', bban: `37040044${newDigits(10)}` });
+  const iban = composeIBAN({ countryCode: 'DE', bban: `37040044${randomDigits(10)}` });
   if (iban === null) throw new Error('no IBAN could be composed');
   return iban;
 }

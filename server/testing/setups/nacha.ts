@@ -102,7 +102,7 @@ export async function openBench(
   };
 }
 
-const nobody = {
+const emptyParty = {
   firstName: '',
   middleName: '',
   lastName: '',
@@ -135,7 +135,7 @@ export function makeInstruction(
       BankAccountNumber: '1234567890',
       BankAccountType: 'CHECKING',
     },
-    beneficiary: { ...nobody, firstName: 'Zoë', lastName: 'Fournier' },
+    beneficiary: { ...emptyParty, firstName: 'Zoë', lastName: 'Fournier' },
     originator: { accountId: 'account-1', name: 'A Client' },
     pickupCode: '',
     committedAtMs: fridayMorningMs,
@@ -156,7 +156,7 @@ export function makeForeignEntry(
       SWIFT: 'CITDCATTXXX',
     },
     beneficiary: {
-      ...nobody,
+      ...emptyParty,
       firstName: 'Bek',
       lastName: 'Solutions',
       address1: '2121 Front Street',

@@ -7,7 +7,7 @@ export type TestNetwork = {
   readonly url: string;
   /** `host:port` of this network, for URLs with several hosts. */
   readonly address: string;
-  /** Present connections stay open but transfer nothing any more. */
+  /** Existing connections stay open but transfer nothing more. */
   loseConnections(): void;
   /** The same, and new connections are accepted but transfer nothing, until `recover`. */
   loseEverything(): void;

@@ -66,7 +66,7 @@ export function openTestNotifier(
   };
 }
 
-/** An account with a user of this description, who is told by these channels. */
+/** An account with a user of this description, who is notified through these channels. */
 export async function createRecipient(
   money: MoneyTest,
   changes: Partial<UserData> = {},

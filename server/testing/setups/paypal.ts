@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { z } from 'zod';
-import { newDigits, newId } from '../../src/core/ids.ts';
+import { newId } from '../../src/core/ids.ts';
 import type { Instruction, RailCalls } from '../../src/rails/contract/contract.ts';
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import { configSchema, type PaypalConfig } from '../../src/rails/paypal/config.ts';
@@ -15,35 +15,24 @@ import {
   type PaypalSimulator,
 } from '../counterparties/paypal/paypal-simulator.ts';
 import type { simulatorOptionsSchema } from '../counterparties/paypal/simulator-options.ts';
+import { payerBase } from './payer.ts';
 import { openHostGround, openTestHost, type TestHost } from './rail.ts';
+import { randomDigits } from './random-digits.ts';
 
 /** The simulated PayPal with a rail that is set up against it. */
 
-const payerBase: Omit<PayerDeclaration, 'key' | 'options'> = {
+const paypalPayer: Omit<PayerDeclaration, 'key'> = {
+  ...payerBase,
   companyKey: 'paypal',
   payerName: 'PayPal',
-  logo: '',
   countryCode: 'USA',
   deliveryType: 'MOBILE_WALLET',
   currencies: ['USD'],
-  tariffs: [],
-  availability: {
-    timeZone: 'UTC',
-    calendar: null,
-    weekend: [],
-    cutOff: null,
-    delay: { minutes: 5 },
-  },
-  numberOfLocations: 0,
-  additionalDescription: '',
-  isDynamicToken: false,
-  verification: { kind: 'never' },
-  rateLockSeconds: null,
 };
 
 export const payers: readonly PayerDeclaration[] = [
-  { ...payerBase, key: 'email', options: {} },
-  { ...payerBase, key: 'phone', options: { recipient: 'phone' } },
+  { ...paypalPayer, key: 'email' },
+  { ...paypalPayer, key: 'phone', options: { recipient: 'phone' } },
 ];
 
 export function describeConfig(
@@ -184,7 +173,7 @@ export async function openPaypalTest(given: PaypalTestOptions = {}): Promise<Pay
 
 /** A payment of 100.10 USD to an e-mail address, under a reference of its own. */
 export function newInstruction(changes: Partial<Instruction> = {}): Instruction {
-  const email = `recipient.${newDigits(8)}@example.com`;
+  const email = `recipient.${randomDigits(8)}@example.com`;
   return {
     reference: newId().replaceAll('-', ''),
     payerKey: 'email',

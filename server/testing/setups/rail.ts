@@ -16,8 +16,8 @@ import { readRows } from './read-rows.ts';
 /** A host for tests of rails: the service's own, on a real database, with what passes it collected. */
 
 export type TestHost = RailHost & {
-  /** What was heard for the first time, in order; `observations` of all of them after each other. */
-  readonly heard: InboundMessage[];
+  /** The new inbound messages, in order; `observations` are those of all of them. */
+  readonly messages: InboundMessage[];
   readonly observations: RailObservation[];
   /** Problems of those messages. */
   readonly problems: InboundProblem[];
@@ -89,7 +89,7 @@ export async function openTestHost(
 
 function assemble(options: TestHostOptions, base: HostGround): TestHost {
   const { name, payers = [] } = options;
-  const heard: InboundMessage[] = [];
+  const messages: InboundMessage[] = [];
   const observations: RailObservation[] = [];
   const problems: InboundProblem[] = [];
   const lines: TestHost['lines'] = [];
@@ -115,7 +115,7 @@ function assemble(options: TestHostOptions, base: HostGround): TestHost {
     receive: async (message) => {
       const answer = await host.receive(message);
       if (answer === 'new') {
-        heard.push(message);
+        messages.push(message);
         observations.push(...message.observations);
         problems.push(...(message.problems ?? []));
         // No dispatcher runs here that would apply them.
@@ -123,7 +123,7 @@ function assemble(options: TestHostOptions, base: HostGround): TestHost {
       }
       return answer;
     },
-    heard,
+    messages,
     observations,
     problems,
     lines,

@@ -7,6 +7,7 @@ import {
   type WiseOptions,
   type WiseSimulator,
 } from '../counterparties/wise/wise-simulator.ts';
+import { openAlways, payerBase } from './payer.ts';
 import { type HostGround, openTestHost, type TestHost, type TestHostOptions } from './rail.ts';
 
 /** The simulated Wise, and a rail that is set up against it. */
@@ -14,27 +15,15 @@ import { type HostGround, openTestHost, type TestHost, type TestHostOptions } fr
 export const context: CallContext = { signal: new AbortController().signal };
 
 export const wisePayer: PayerDeclaration = {
+  ...payerBase,
   key: 'wise-gb',
   companyKey: 'wise',
   payerName: 'Wise',
-  logo: '',
   countryCode: 'GBR',
   deliveryType: 'BANK_DEPOSIT',
   currencies: ['GBP'],
-  tariffs: [],
-  availability: {
-    timeZone: 'UTC',
-    calendar: null,
-    weekend: [],
-    cutOff: null,
-    delay: { minutes: 60 },
-  },
+  availability: openAlways(60),
   numberOfLocations: 1,
-  additionalDescription: '',
-  isDynamicToken: false,
-  verification: { kind: 'never' },
-  rateLockSeconds: null,
-  options: {},
 };
 
 export const usPayer: PayerDeclaration = {

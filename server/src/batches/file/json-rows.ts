@@ -1,4 +1,10 @@
-import { type ExactJson, JsonFault, JsonNumber, parseExactBytes } from '../../core/exact-json.ts';
+import {
+  type ExactJson,
+  isExactObject,
+  JsonFault,
+  JsonNumber,
+  parseExactBytes,
+} from '../../core/exact-json.ts';
 import {
   type FileReading,
   type FileRow,
@@ -88,11 +94,10 @@ function readRow(bytes: Buffer, line: number, { columns, ignored }: FileReading)
     const column = error.pointer.split('/')[1] ?? '';
     return refuse({ column: column.slice(0, 100), code: 'malformed_json', detail: error.message });
   }
-  const isObject = typeof value === 'object' && value !== null && !(value instanceof JsonNumber);
-  if (!isObject || Array.isArray(value)) {
+  if (!isExactObject(value)) {
     return refuse({ column: '', code: 'invalid_type', detail: 'a row must be a JSON object' });
   }
-  const fields = findResultInput(value as RowFields, columns) ?? (value as RowFields);
+  const fields = findResultInput(value, columns) ?? value;
   for (const name of Object.keys(fields)) {
     if (name !== 'metadata' && !columns.names.has(name)) ignoreColumn(ignored, name);
   }
@@ -104,9 +109,8 @@ function findResultInput(
   { row, status, input }: RowFields,
   { names }: RowColumns,
 ): RowFields | undefined {
-  const isInput = typeof input === 'object' && input !== null && !Array.isArray(input);
-  const isResult = row instanceof JsonNumber && typeof status === 'string' && isInput;
-  if (!isResult || input instanceof JsonNumber) return undefined;
+  const isResult = row instanceof JsonNumber && typeof status === 'string';
+  if (!isResult || input === undefined || !isExactObject(input)) return undefined;
   const fields: [string, ExactJson][] = [];
   const metadata: [string, ExactJson][] = [];
   for (const [name, value] of Object.entries(input)) {

@@ -9,7 +9,7 @@ import { checkRails } from '../../rails/host/check.ts';
 import { createHost } from '../../rails/host/host.ts';
 import { secretContext } from '../../rails/host/open.ts';
 import { type RailConfig, readRailFile } from '../../rails/host/rail-config.ts';
-import { openSoundRails, type RailServices } from '../../rails/host/registry.ts';
+import { openRails, type RailServices } from '../../rails/host/registry.ts';
 import { type Finding, passed, problem } from './finding.ts';
 
 /** The rails file, its secrets and counterparties. What rails write is kept in memory. */
@@ -70,7 +70,7 @@ async function checkCounterparties(
   configs: readonly RailConfig[],
   options: CounterpartyOptions,
 ): Promise<Finding[]> {
-  const opened = await openSoundRails(configs, {
+  const opened = await openRails(configs, {
     createHost: createObserver(options),
     listFaults: listDeclarationFaults,
     collectAttributes: ({ countryCode, deliveryType }, currency) =>

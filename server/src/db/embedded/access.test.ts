@@ -116,7 +116,7 @@ test('a data folder of an earlier version gets the password and the user', async
   const first = await startEmbedded({ dataDirectory });
   await query(first.connectionUrl('postgres'), 'create table kept as select 7 as id');
   await first.close();
-  // As it was: every local user of the socket is trusted, the files are nobody's.
+  // As in earlier versions: every local user of the socket is trusted, the files belong to `nobody`.
   rmSync(join(dataDirectory, 'postgres.password'));
   writeFileSync(join(dataDirectory, 'postgres/pg_hba.conf'), 'local all all trust\n');
   if (isRoot) changeOwner({ uid: nobody, gid: nobody }, join(dataDirectory, 'postgres'));

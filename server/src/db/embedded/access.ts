@@ -61,7 +61,7 @@ function createPassword(dataDirectory: string): string {
   const file = join(dataDirectory, passwordFile);
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${password}\n`, { mode: 0o600 });
-  // Someone who runs Outlay as root once must be able to run it without root again.
+  // After one start as root, starts without root must work again.
   const { uid, gid } = statSync(dataDirectory);
   if (process.getuid?.() === 0) chownSync(draft, uid, gid);
   renameSync(draft, file);
@@ -82,7 +82,7 @@ function writeInCluster({ directory, owner }: Cluster, name: string, text: strin
   renameSync(draft, join(directory, name));
 }
 
-/** Runs a server that trusts whoever can enter the socket's folder: its own user and root. */
+/** Runs a server that trusts every user who can enter the socket's folder: its own user and root. */
 async function setPassword(start: ServerStart, password: string): Promise<void> {
   const server = await startOnceFree(start);
   const ended = new Promise((resolve) => server.child.once('exit', resolve));

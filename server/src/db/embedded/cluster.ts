@@ -101,7 +101,7 @@ async function createCluster(cluster: Cluster, dataDirectory: string): Promise<v
 
 async function runInitdb({ binaries, owner }: Cluster, directory: string): Promise<void> {
   const place = placeIn(owner, directory);
-  // Nobody can log in before the password is set.
+  // No role can log in before its password is set.
   const fixed = ['-U', SUPERUSER, '-A', 'reject', '-E', 'UTF8', '--data-checksums'];
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-locale'];
   const settings = Object.entries(INITIAL_SETTINGS).flatMap(([name, value]) => [

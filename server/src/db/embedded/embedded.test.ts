@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
 
-/** A service in a process of its own: starts the database, prints its pid, then does what it is told. */
+/** A service in a process of its own: starts the database, prints its pid, then waits for commands. */
 const SERVICE = `
 import pg from 'pg';
 import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, 'embedded.ts'))};
@@ -210,7 +210,7 @@ test('a pid file of a server that ended without being waited for does not stop a
   await server.close();
 });
 
-test('a second service on the same folder is refused by name, and the first one goes on', async () => {
+test('a second service on the same folder is refused by name, and the first one continues', async () => {
   const dataDirectory = await makeFolderWithCluster();
   const first = await startEmbedded({ dataDirectory });
   await assert.rejects(startEmbedded({ dataDirectory }), {

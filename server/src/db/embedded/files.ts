@@ -18,6 +18,7 @@ import {
 import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
 import { EmbeddedDatabaseError } from './error.ts';
 import { SOCKET_DIRECTORY_PREFIX } from './process.ts';
 import type { ProcessOwner } from './server-user.ts';
@@ -70,9 +71,9 @@ export function prepareBinaries(
   report: (line: string) => void,
 ): Binaries {
   const packageDirectory = findPackage();
-  const { version } = JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')) as {
-    version: string;
-  };
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')));
   const native = join(packageDirectory, 'native');
   const isComplete = isWritable(native) ? linkLibraries(native) : hasLibraryLinks(native);
   const usable =
@@ -115,15 +116,12 @@ function findPackage(): string {
   }
 }
 
-interface LibraryLink {
-  source: string;
-  target: string;
-}
+const libraryLinks = z.array(z.object({ source: z.string(), target: z.string() }));
 
 function readLibraryLinks(native: string): { from: string; to: string }[] {
   const file = join(native, 'pg-symlinks.json');
   if (!existsSync(file)) return [];
-  const links = JSON.parse(readFileSync(file, 'utf8')) as LibraryLink[];
+  const links = libraryLinks.parse(JSON.parse(readFileSync(file, 'utf8')));
   // The paths in the file begin at the package's folder, one above `native`.
   const place = (path: string): string => join(native, path.replace(/^native\//, ''));
   return links.map((link) => ({ from: place(link.target), to: basename(place(link.source)) }));

@@ -31,7 +31,7 @@ export function chooseOwner(clusterDirectory: string): ProcessOwner | undefined 
     return undefined;
   }
   const nobody = findNobody();
-  // Someone who ran Outlay without root before must be able to do so again, so files keep their owner.
+  // Files keep their owner, so that a later start without root works.
   if (cluster !== undefined && cluster.uid !== 0 && cluster.uid !== nobody.uid) {
     return { uid: cluster.uid, gid: cluster.gid };
   }
@@ -62,7 +62,7 @@ mount --bind "$passwd" /etc/passwd && exec setpriv --reuid="$user" --regid="$use
 
 /**
  * initdb, unlike the server, refuses a user without an entry in /etc/passwd. Where root may mount, it
- * gets one in a namespace of its own. Elsewhere (macOS, most containers) nobody makes the cluster,
+ * gets one in a namespace of its own. Elsewhere (macOS, most containers) `nobody` makes the cluster,
  * which then changes hands before its first start.
  */
 export function planInitdb(

@@ -86,7 +86,7 @@ rm -rf -- "$@"
 
 /**
  * PostgreSQL's own lock decides between services that start at the same time, and it also waits
- * for no one: backends of a killed postmaster may hold the shared memory for a moment longer.
+ * for nothing: backends of a killed postmaster may hold the shared memory for a moment longer.
  */
 export async function startOnceFree(start: ServerStart): Promise<StartedServer> {
   const { cluster, report } = start;
@@ -169,7 +169,7 @@ function openLog({ logFile, owner }: Cluster): { log: number; logStartBytes: num
   const isFull = existsSync(logFile) && statSync(logFile).size > LOG_BYTES_MAX;
   if (isFull) renameSync(logFile, `${logFile}.1`);
   const log = openSync(logFile, 'a', 0o600);
-  // The owner may start the service without root next time, and must then be able to go on writing.
+  // The owner may start the service without root next time, and must then be able to continue writing.
   if (owner !== undefined) fchownSync(log, owner.uid, owner.gid);
   return { log, logStartBytes: fstatSync(log).size };
 }

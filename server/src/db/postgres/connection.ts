@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { z } from 'zod';
 import { findRecorded, runInSpan, type Tracing } from '../../tracing/tracing.ts';
 import { bindAccount, queryBound, tenantRole } from './bound-query.ts';
 import { parseDatabaseUrl } from './database-url.ts';
@@ -213,20 +214,26 @@ function describeSetup({ statementMsMax }: OpenOptions): string {
       pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only`;
 }
 
-type SetupRow = { process_id: number; started_at: string | null; is_read_only: boolean };
+const setupRow = z.object({
+  process_id: z.int(),
+  started_at: z.string().nullable(),
+  is_read_only: z.boolean(),
+});
 
 async function setUp(
   client: pg.Client,
   options: OpenOptions & { timeoutMs: number; mustBeWritable: boolean },
 ): Promise<Connection['backend']> {
   const query = { text: describeSetup(options), query_timeout: Math.ceil(options.timeoutMs) };
-  // The driver returns one result for each statement.
-  const results = (await client.query(query)) as unknown as pg.QueryResult<SetupRow>[];
-  const row = results.at(-1)?.rows[0];
-  if (row?.is_read_only === true && options.mustBeWritable) throw new ReadOnlyServer();
+  // Of several statements the driver returns a list of results, which its types do not say.
+  const results: unknown = await client.query(query);
+  const last: unknown = Array.isArray(results) ? results.at(-1) : results;
+  const { rows } = z.object({ rows: z.tuple([setupRow]) }).parse(last);
+  const [row] = rows;
+  if (row.is_read_only && options.mustBeWritable) throw new ReadOnlyServer();
   if (options.role !== undefined) await client.query(`set role ${options.role}`);
   if (options.role === tenantRole) await client.query({ ...bindAccount, values: [''] });
-  return { processId: row?.process_id ?? 0, startedAt: row?.started_at ?? '' };
+  return { processId: row.process_id, startedAt: row.started_at ?? '' };
 }
 
 /** Ends a connection at once; its unanswered statements fail. */

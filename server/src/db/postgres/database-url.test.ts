@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import {
-  DatabaseUrlError,
-  findUrlFault,
-  parseDatabaseUrl,
-  replaceDatabase,
-} from './database-url.ts';
+import { DatabaseUrlError, findUrlFault, parseDatabaseUrl } from './database-url.ts';
 
 test('several hosts become one connection string each, with what they share', () => {
   const url =
@@ -67,11 +62,4 @@ test('a URL that cannot be used is refused with every fault and no part of it', 
   for (const url of ['mysql://u@h/db', 'postgres://u:a/b@h/db', 'postgres://u@h1,/db', 'nothing']) {
     assert.throws(() => parseDatabaseUrl(url), DatabaseUrlError, url);
   }
-});
-
-test('another database is named on the same servers', () => {
-  assert.equal(
-    replaceDatabase('postgres://u@h1:1,h2:2/db?sslmode=require', 'other one'),
-    'postgres://u@h1:1,h2:2/other%20one?sslmode=require',
-  );
 });

@@ -64,15 +64,6 @@ export function findUrlFault(url: string): string | undefined {
   }
 }
 
-/** The same server, or servers, with another database. */
-export function replaceDatabase(url: string, database: string): string {
-  const parts = urlPattern.exec(url)?.groups;
-  if (parts === undefined) throw new DatabaseUrlError('must be a postgresql:// URL');
-  const { scheme = '', user = '', hosts = '', query } = parts;
-  const rest = query === undefined ? '' : `?${query}`;
-  return `${scheme}${user}${hosts}/${encodeURIComponent(database)}${rest}`;
-}
-
 type Address = { name: string; port: string };
 
 /**

@@ -94,7 +94,7 @@ describe('silently dead connections', { concurrency: true }, () => {
     await db.checkReady();
   });
 
-  test('connections that died while they were idle cost nobody an error', async () => {
+  test('connections that died while they were idle cause no error', async () => {
     await using own = await openOwn();
     const { db } = own;
     own.network.loseConnections();

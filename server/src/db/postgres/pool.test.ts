@@ -313,7 +313,7 @@ test('a transaction that throws leaves nothing, and its connection is as new', a
   await db.close();
 });
 
-test('a transaction that goes on after an error has not happened, and says so', async () => {
+test('a transaction that continues after an error has not happened, and says so', async () => {
   const id = newId();
   await assert.rejects(
     money.db.systemTransaction(async (session) => {

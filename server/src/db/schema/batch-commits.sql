@@ -68,7 +68,7 @@ end
 $$;
 grant execute on function begin_batch_commit to outlay_tenant;
 
--- Refuses rows of a batch that can not be committed any more: the user was locked since, asks for more
+-- Refuses rows of a batch that can no longer be committed: the user was locked since, asks for more
 -- than is stored, or the client_transfer_id was committed elsewhere. Their money goes back to the
 -- wallet. Answers how many.
 create function refuse_batch_rows(

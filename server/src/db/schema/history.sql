@@ -20,7 +20,7 @@ create trigger returned_event after update of returned_amount on payout_states
   execute function write_return_event();
 
 -- A payout as it was at a time, and after an event of that time: no row before it was quoted, and
--- status null where the events that tell are not kept any more. The route is the present one.
+-- status null where the events that say so are no longer kept. The route is the present one.
 create function payout_as_of(
   p_account uuid, p_payout uuid, p_at timestamptz, p_sequence bigint
 ) returns setof payouts

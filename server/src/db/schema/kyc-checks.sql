@@ -29,7 +29,7 @@ alter table verification_checks enable row level security;
 create policy own_account on verification_checks using (account_id = current_account());
 grant select, insert on verification_checks to outlay_tenant;
 
--- Every submission has its document read and its faces compared, whoever stores it. Where faces are not
+-- Every submission has its document read and its faces compared, no matter who uploads it. Where faces are not
 -- to be compared, the service ends the row with that as its result.
 create function request_image_checks() returns trigger
   language plpgsql as $$

@@ -5,7 +5,7 @@ create table notice_channels (
 alter table notice_channels enable row level security;
 
 -- The outbox of notices: messages to recipients that notify_user requests, recorded in the transaction
--- of the change. A row says who is told what by which channel, and nothing of a person: the message is
+-- of the change. A row says which notice goes to whom through which channel, without personal data: the message is
 -- composed when it is sent.
 create table notices (
   account_id uuid not null,

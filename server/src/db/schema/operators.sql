@@ -1,6 +1,6 @@
 -- The persons who work for the operator of this installation, what they may do, and what needs two.
 -- The service seals each row with a code (`mac`) that it can compute and the database cannot, so that
--- a row that was written past the service admits nobody.
+-- a row that was written past the service does not authenticate.
 
 create table operators (
   id uuid primary key,

@@ -37,7 +37,7 @@ create table proposals (
   -- The credential that got the link last.
   link_credential_id uuid,
   decided_at timestamptz,
-  -- '' while nobody has decided.
+  -- '' until a decision.
   decided_through text not null default '' check (decided_through in ('', 'link', 'api')),
   -- The credential that decided, or that got the link.
   decided_by uuid,

@@ -103,7 +103,7 @@ create table settlement_cursors (
 );
 alter table settlement_cursors enable row level security;
 
--- Periods whose sums agree. Nothing is added to them any more. Movements are debits less credits.
+-- Periods whose sums agree. They are closed. Movements are debits less credits.
 create table reconciliation_periods (
   rail text collate "C" not null,
   currency text not null,

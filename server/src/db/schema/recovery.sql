@@ -59,7 +59,7 @@ create table recovered_payments (
   payer_key text not null,
   country text not null,
   currency text not null,
-  -- 0 for a transaction that pays nobody.
+  -- 0 for a transaction without a recipient.
   amount bigint not null check (amount >= 0),
   outcome text not null,
   provider_reference text not null,

@@ -7,7 +7,7 @@ create table payout_schedules (
   payout_id uuid not null,
   -- As the client wrote it; payout_quotes.runs_at is what follows from it.
   scheduled_for text not null check (length(scheduled_for) <= 40),
-  -- From then on it is tried once more, and cancelled.
+  -- From then on it is tried again, and cancelled.
   deadline_at timestamptz not null,
   -- The amount that the client fixed; the other one follows from the price of the day.
   given_side text not null check (given_side in ('source', 'destination')),
@@ -110,7 +110,7 @@ end
 $$;
 
 -- The scheduled payouts to try now, and no other process is trying: their time or deadline has come, the
--- balance covers what they wait for, or they wait for something that tells nobody when it comes.
+-- balance covers what they wait for, or they wait for a change that causes no event.
 create function find_due_schedules(p_count integer)
   returns table (account_id uuid, payout_id uuid)
   language plpgsql stable
@@ -186,7 +186,7 @@ begin
 end
 $$;
 
--- A try of a scheduled payout: its price, and what stands in the way.
+-- A try of a scheduled payout: its price, and the obstacles.
 create type schedule_try as (
   payout_id uuid,
   fence bigint,

@@ -2,7 +2,7 @@
 -- and names are kept with the versions of the list that had them, so that a decision can be
 -- reviewed as of its day.
 
--- Word look-up by trigrams: a trusted extension, which whoever may create objects in the database
+-- Word look-up by trigrams: a trusted extension, which any role that may create objects in the database
 -- may install.
 create extension if not exists pg_trgm;
 

@@ -58,7 +58,7 @@ grant execute on function find_balance_after to outlay_tenant;
 
 -- Closes a period: it has the journals after `after_id` up to `last_id`. No row while it has not ended.
 -- Journals take their time while the account's row is locked. So once this has had that row after the
--- end, no journal can be posted into the period any more.
+-- end, no journal can be posted into the period.
 create function close_period(
   p_account uuid, p_currency text, p_from timestamptz, p_to timestamptz
 ) returns table (after_id uuid, last_id uuid, opening_balance bigint, closing_balance bigint)

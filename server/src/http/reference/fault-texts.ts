@@ -73,11 +73,11 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalogue, CodeText>>
     example: { pointer: '/source_amount', detail: 'The amount must be at least 5 USD' },
   },
   burn_address: {
-    cause: 'Money sent to this address is lost, since no one has its key.',
+    cause: 'Funds sent to this address are lost: it has no known key.',
     remedy: 'Ask the recipient for the address of their own wallet.',
     example: {
       pointer: '/values/0/value',
-      detail: 'The address must be one that someone controls',
+      detail: 'The address must belong to a wallet',
     },
   },
   check_digit: {
@@ -200,9 +200,9 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalogue, CodeText>>
     example: { parameter: 'to', detail: 'the day 2026-03-31 (UTC) has not ended' },
   },
   payee_no_match: {
-    cause: 'The bank says that the account belongs to another name than that of the recipient.',
+    cause: 'The bank reports another name for the account than that of the recipient.',
     remedy:
-      'Ask the recipient for name and account, store what is right, and ask the bank again by `POST .../payee-check`.',
+      'Ask the recipient for name and account, store the correct values, and check again by `POST .../payee-check`.',
     example: {
       pointer: '/destination_token',
       detail: 'BankAccountNumber: the bank says that the account belongs to another name',

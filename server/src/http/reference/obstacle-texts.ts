@@ -1,4 +1,4 @@
-/** What stands in the way of a payout: the `code` of a refused commit, of a readiness, of a detail. */
+/** Obstacles to a payout: the `code` of a refused commit, of a readiness, of a detail. */
 export type ObstacleText = { cause: string; remedy: string };
 
 const quoteAgain = 'Create a new payout with another amount, currency or payer.';
@@ -15,12 +15,12 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     remedy: 'Create a new payout and commit it in time.',
   },
   payout_ended: {
-    cause: 'The payout was committed before and has ended; nothing can be paid with it any more.',
+    cause: 'The payout was committed before and has ended; it can no longer be paid.',
     remedy: 'Read its `reason_code`, correct the cause, and create a new payout.',
   },
   account_frozen: {
     cause: 'The operator has frozen the account: nothing is committed or sent for it.',
-    remedy: 'Ask the operator why. Quotes and reads go on; repeat the commit afterwards.',
+    remedy: 'Ask the operator why. Quotes and reads still work; repeat the commit afterwards.',
   },
   commits_stopped: {
     cause: 'The operator has stopped commits for a while, for instance for maintenance.',
@@ -69,9 +69,9 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     remedy: 'Ask the operator to complete the data of your account, then commit again.',
   },
   payee_no_match: {
-    cause: 'The bank says that the account belongs to another name than that of the recipient.',
+    cause: 'The bank reports another name for the account than that of the recipient.',
     remedy:
-      'Ask the recipient for name and account, store what is right, and ask the bank again by `POST .../payee-check`.',
+      'Ask the recipient for name and account, store the correct values, and check again by `POST .../payee-check`.',
   },
   no_balance_in_currency: {
     cause: 'The account has no balance in the source currency.',

@@ -142,7 +142,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
   own_payout: {
     cause: 'The operator who approves the payout has created or committed it.',
     remedy: 'Ask another operator who may decide about payouts.',
-    example: 'Who made a payout cannot approve it: another operator must',
+    example: 'The operator who created or committed a payout cannot approve it',
   },
   budget_exceeded: {
     cause:
@@ -195,7 +195,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'Payouts to this user have not ended',
   },
   user_erased: {
-    cause: 'The personal data of this user was erased and cannot be read any more.',
+    cause: 'The personal data of this user was erased and can no longer be read.',
     remedy:
       'If the request repeats an earlier one with its Idempotency-Key, the first one took effect: do not repeat it with another key.',
     example: 'The data of the user was erased',
@@ -228,7 +228,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
   },
   open_quotes_exceeded: {
     cause:
-      'The account has as many open quotes as it may have, or quotes worth as much. A quote is open until it is committed or has expired; a quoted batch counts as one quote with the value of its valid rows. Nothing was stored.',
+      'The account has reached its limit of open quotes, or of their total value. A quote is open until it is committed or has expired; a quoted batch counts as one quote with the value of its valid rows. Nothing was stored.',
     remedy:
       'Commit quotes or let them expire: `Retry-After` is the time until the next ones do. Quote when the payout is about to be made. The operator can raise the limits of the account.',
     example: 'The account may have 10000 open quotes and has 10000',

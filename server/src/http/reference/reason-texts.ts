@@ -8,7 +8,8 @@ const otherPayer =
   'Create a new payout later or through another payer. The refund is on your balance.';
 const contactOperator = 'Contact the operator before you create another payout to this recipient.';
 
-const waitsForEnd = 'Wait: the payout goes on by itself afterwards. No second payout is needed.';
+const waitsForEnd =
+  'Wait: the payout continues automatically afterwards. No second payout is needed.';
 const nothingTaken = 'Nothing was taken from your balance.';
 const waitsUntil =
   'The payout is tried again until `runs_until`, and then canceled with this reason. Nothing is taken from your balance before it runs.';
@@ -16,7 +17,7 @@ const waitsUntil =
 export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   outcome_unknown: {
     status: 'HOLD',
-    cause: 'The payer gives no definite answer whether it has paid.',
+    cause: 'The payer has not confirmed whether it has paid.',
     remedy: `${wait} A second payout could pay twice.`,
   },
   not_sent: {
@@ -31,7 +32,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   needs_approval: {
     status: 'HOLD',
-    cause: 'The operator asks for the approval of such payouts by persons.',
+    cause: 'The operator requires approval for payouts like this one.',
     remedy: wait,
   },
   conflicting_reports: {
@@ -56,13 +57,13 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   price_worse: {
     status: 'ERROR',
-    cause: 'The payer asks more than it had quoted, and no other payer can take over.',
-    remedy: 'Wait: the operator sends the payout all the same or refunds it.',
+    cause: 'The payer charges more than it quoted, and no other payer can take over.',
+    remedy: 'Wait: the operator sends the payout anyway or refunds it.',
   },
   account_frozen: {
     status: 'PROCESSING',
     cause: 'The operator has frozen the account. The payout has not been sent.',
-    remedy: 'Ask the operator why. The payout goes on by itself once the freeze is lifted.',
+    remedy: 'Ask the operator why. The payout continues automatically once the freeze is lifted.',
   },
   sending_stopped: {
     status: 'PROCESSING',
@@ -87,7 +88,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   price_out_of_bounds: {
     status: 'SCHEDULED',
-    cause: 'At the present price the payout is outside of the bounds of its request.',
+    cause: 'At the present price the payout exceeds the bounds of its request.',
     remedy: `${waitsUntil} You can cancel it and create another one.`,
   },
   user_not_active: {
@@ -97,7 +98,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   attributes_missing: {
     status: 'SCHEDULED',
-    cause: 'The destination asks for more than the payout was committed with.',
+    cause: 'The destination now requires attributes that the payout lacks.',
     remedy: `Cancel it and create another one with the attributes. ${waitsUntil}`,
   },
   identity_not_verified: {
@@ -107,12 +108,12 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   recipient_invalid: {
     status: 'SCHEDULED',
-    cause: 'The payer does not accept the data of the recipient any more.',
+    cause: 'The payer no longer accepts the data of the recipient.',
     remedy: `Correct the recipient, or cancel the payout. ${waitsUntil}`,
   },
   rates_unavailable: {
     status: 'SCHEDULED',
-    cause: 'There is no recent exchange rate, so that the payout has no price.',
+    cause: 'There is no recent exchange rate, so the payout cannot be priced.',
     remedy: waitsUntil,
   },
   not_served: {
@@ -132,7 +133,8 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   not_approved: {
     status: 'CANCELLED',
-    cause: 'The operator asks for the approval of such payouts, and nobody gave it in time.',
+    cause:
+      'The operator requires approval for payouts like this one, and it was not given in time.',
     remedy: 'The refund is on your balance. Contact the operator before you create a new payout.',
   },
   decided_by_operator: {
@@ -167,7 +169,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   name_mismatch: {
     status: 'CANCELLED',
-    cause: 'The name of the recipient is not that of the account.',
+    cause: 'The name of the recipient differs from that of the account holder.',
     remedy: correct,
   },
   recipient_deceased: {
@@ -202,7 +204,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   duplicate: {
     status: 'CANCELLED',
-    cause: 'The payer takes the payment for a duplicate of an earlier one.',
+    cause: 'The payer considers the payment a duplicate of an earlier one.',
     remedy: 'Check whether the recipient was paid before you create a new payout.',
   },
   no_funds: {
@@ -217,7 +219,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   payer_refused: {
     status: 'CANCELLED',
-    cause: 'The payer refused without a more exact reason.',
+    cause: 'The payer refused without a specific reason.',
     remedy: otherPayer,
   },
   payer_error: {
@@ -233,12 +235,12 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   recalled: {
     status: 'CANCELLED',
     cause: 'The payment was recalled on request.',
-    remedy: 'Nothing: the recall succeeded. The refund is on your balance.',
+    remedy: 'No action needed: the recall succeeded. The refund is on your balance.',
   },
   cancelled: {
     status: 'CANCELLED',
     cause: 'The payout was canceled before it was sent.',
-    remedy: 'Nothing: the refund is on your balance.',
+    remedy: 'No action needed: the refund is on your balance.',
   },
   replaced: {
     status: 'CANCELLED',
@@ -252,7 +254,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   busy: {
     status: 'CANCELLED',
-    cause: 'The payer was too busy to take the payment.',
+    cause: 'The payer was too busy to accept the payment.',
     remedy: otherPayer,
   },
   no_answer: {
@@ -262,7 +264,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   not_understood: {
     status: 'CANCELLED',
-    cause: 'The answer of the payer was not understood; a person found that it had not paid.',
+    cause: 'The answer of the payer could not be interpreted; a person found that it had not paid.',
     remedy: otherPayer,
   },
   not_configured: {
@@ -282,7 +284,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   travel_rule_incomplete: {
     status: 'ERROR',
-    cause: 'A rule on data of sender and recipient is not met any more, and nothing was sent.',
+    cause: 'The data of sender or recipient no longer meets a travel rule. Nothing was sent.',
     remedy: 'Complete the recipient by `PUT /user/{user_token}`, or ask the operator.',
   },
   travel_rule_pending: {

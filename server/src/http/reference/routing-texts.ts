@@ -61,7 +61,7 @@ export const exceptionTexts: Readonly<Record<string, RoutingText>> = {
     remedy: operator,
   },
   approval: {
-    cause: 'The operator asks for the approval of such payouts by persons.',
+    cause: 'The operator requires approval for payouts like this one.',
     remedy: `${operator} Without an approval the payout is cancelled and refunded.`,
   },
   routes_exhausted: {

@@ -36,7 +36,7 @@ test('the face of a document and of a selfie are compared, also where the docume
   assert.match(other.score, /^0\.\d\d$/);
 });
 
-test('where there is nothing to compare, the reason is said and there is no score', async () => {
+test('without a second picture, the reason is given and there is no score', async () => {
   const passport = await drawDocumentWith('anna');
   const small = await sharp(passport).resize({ width: 700 }).toBuffer();
   const cases = [

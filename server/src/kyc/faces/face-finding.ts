@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type FaceComparison, type NotComparedReason, notComparedReasons } from './comparer.ts';
 
-/** What a reviewer is told about two faces. */
+/** The finding about two faces that a reviewer sees. */
 
 export const faceResults = ['waiting', 'compared', 'not_compared', 'failed'] as const;
 export const similarities = ['high', 'medium', 'low'] as const;

@@ -26,7 +26,7 @@ test('the confined process reads passports and cards, also turned, tilted and in
   }
 });
 
-test('what cannot be read is said to be not read', async () => {
+test('an unreadable picture is reported as not read', async () => {
   assert.deepEqual(
     await readDocument([await photograph({ format: 'TD3', zone: [] }, 'as drawn')]),
     {

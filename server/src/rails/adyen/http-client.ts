@@ -1,4 +1,5 @@
-import { isBeforeConnection, parseJson, readRetryAfter, readText } from '../kit/answers.ts';
+import { readRetryAfterMs } from '../../core/retry-after.ts';
+import { isBeforeConnection, parseJson, readText } from '../kit/answers.ts';
 
 /** One request to Adyen and its answer. */
 
@@ -72,7 +73,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         text,
         storedKey: headers.get('idempotency-key') ?? '',
         isTransient: headers.get('transient-error')?.toLowerCase() === 'true',
-        retryAfterMs: readRetryAfter(headers, options.realNowMs()),
+        retryAfterMs: readRetryAfterMs(headers.get('retry-after'), options.realNowMs()),
         dateMs: readDate(headers.get('date')),
       };
     } catch (error) {

@@ -185,9 +185,9 @@ async function walk({ simulator, rail, again, clock }: AdyenBench): Promise<void
   const reviewed = instructions.find(({ payerKey }) => payerKey === 'reviewed');
   assert.ok(reviewed !== undefined);
   await rail.cancel?.(reviewed, context);
-  for (const fate of ['refused', 'failed', 'returned'] as const) {
+  for (const plannedOutcome of ['refused', 'failed', 'returned'] as const) {
     const instruction = newAdyenInstruction();
-    simulator.expect(instruction.reference, fate);
+    simulator.expect(instruction.reference, plannedOutcome);
     await rail.send(instruction, context);
     instructions.push(instruction);
   }

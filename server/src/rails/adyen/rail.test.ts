@@ -102,7 +102,7 @@ describe('one reference is one payment', () => {
     bench.simulator.setOptions({ listLagMs: 0 });
   });
 
-  test('after the key has expired no order is sent any more', async () => {
+  test('after the key has expired no order is sent', async () => {
     const instruction = newAdyenInstruction();
     breakCalls('create', 'reset_before');
     assert.equal((await bench.rail.send(instruction, context)).outcome, 'unknown');
@@ -193,7 +193,7 @@ describe('a refusal', () => {
     assert.equal(listFor(instruction).length, 1);
   });
 
-  test('of a payer that is not configured any more concerns new payments only', async () => {
+  test('of a payer that is no longer configured concerns new payments only', async () => {
     const unknown = newAdyenInstruction({ payerKey: 'gone' });
     const answer = await bench.rail.send(unknown, context);
     assert.deepEqual(answer, { outcome: 'retry', reason: 'not_configured' });
@@ -330,7 +330,7 @@ describe('cancelling', () => {
     assert.equal(listFor(instruction)[0]?.status, 'cancelled');
   });
 
-  test('a transfer that was sent goes on', async () => {
+  test('a transfer that was sent continues', async () => {
     const instruction = newAdyenInstruction();
     await bench.rail.send(instruction, context);
     assert.equal((await bench.rail.cancel?.(instruction, context))?.outcome, 'accepted');
@@ -349,13 +349,13 @@ describe('cancelling', () => {
 });
 
 describe('funds and setup', () => {
-  test('what is available is read from the balance account', async () => {
+  test('available funds are read from the balance account', async () => {
     bench.simulator.setBalance('USD', 123_456);
     const funds = await bench.rail.readFunds?.(context);
     assert.equal(funds?.find(({ currency }) => currency === 'USD')?.amount, '1234.56');
   });
 
-  test('where the API does not tell, the newest Balance Report does', async () => {
+  test('where the API gives no funds, the newest Balance Report does', async () => {
     const fileName = bench.simulator.publishBalanceReport();
     const webhook = [...bench.simulator.books.webhooks.values()].at(-1);
     assert.ok(webhook !== undefined && webhook.body.includes(fileName));

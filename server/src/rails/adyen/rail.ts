@@ -124,7 +124,7 @@ function checkPayer(payer: PayerDeclaration, collected: CollectedAttributes): re
     read.options,
   );
   if (recipient.ok) return [];
-  // The sample is one of many values; only what is never collected keeps everybody from being paid.
+  // The sample is one of many values; only what is never collected keeps everyone from being paid.
   const types = new Set(collected.attributes.map(({ type }) => type));
   return recipient.faults
     .filter(({ field }) => !types.has(field))

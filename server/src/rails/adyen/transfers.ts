@@ -36,14 +36,14 @@ const settledMs = 5 * 60_000;
 /** Clocks differ, and transfers are listed by the time of Adyen's clock. */
 const clockMarginMs = 3_600_000;
 
-/** Undefined where the payer is not configured any more. */
+/** Undefined where the payer is no longer configured. */
 export function findOptions(host: RailHost, payerKey: string): PayerOptions | undefined {
   const payer = host.payers.find(({ key }) => key === payerKey);
   const read = payer && readPayerOptions(payer.options);
   return read?.ok === true ? read.options : undefined;
 }
 
-/** Undefined where the payer is not configured any more. */
+/** Undefined where the payer is no longer configured. */
 export function describeRecipient(
   host: RailHost,
   instruction: Instruction,
@@ -174,11 +174,11 @@ async function findTransfer(
     signal,
   );
   if (!page.ok) return { kind: 'unclear', result: page.result };
-  // Whatever else the list has, it is searched for the reference here once more.
+  // Whatever else the list has, it is searched for the reference here again.
   const matches = page.transfers.filter(({ transfer }) => transfer.reference === key);
   const [first] = matches;
   if (matches.length > 1 || page.unreadableCount > 0) {
-    host.log('error', 'the transfer of a reference cannot be told', {
+    host.log('error', 'several transfers match the reference', {
       reference: key,
       count: matches.length,
     });
@@ -247,7 +247,7 @@ function readOrder(body: string): Order | undefined {
 
 type Placed = { instruction: Instruction; record: PaymentRecord; result: ApiResult };
 
-/** An answer without a transfer. It is definite only where no order can be processed any more. */
+/** An answer without a transfer. It is definite only after the last order can no longer be processed. */
 async function readRefusedOrder(setup: Setup, placed: Placed): Promise<RailAnswer> {
   const { instruction, record, result } = placed;
   const refusal = readProblem(result);
@@ -270,7 +270,7 @@ async function readRefusedOrder(setup: Setup, placed: Placed): Promise<RailAnswe
     value: { ...value, sends: 0 },
   });
   const { reference } = instruction;
-  setup.host.log('warn', 'an order was not taken and will be sent again', {
+  setup.host.log('warn', 'an order was not accepted and will be sent again', {
     reference,
     ...('code' in answer && answer.code !== undefined && { code: answer.code }),
   });
@@ -384,7 +384,7 @@ export async function cancel(
     if (isTooLate) return await settle(setup, instruction, transfer);
     await api.cancelTransfer(transfer.id, context.signal);
   }
-  // Whether it was cancelled is told by its status. An order is not repeated to cancel it.
+  // Its status says whether it was cancelled. An order is not repeated to cancel it.
   const looked = await lookUp(setup, instruction, context);
   return looked === 'not_listed' ? { outcome: 'unknown', reason: 'no_answer' } : looked;
 }

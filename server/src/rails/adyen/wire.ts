@@ -38,7 +38,7 @@ const eventSchema = z.object({
 /** `Transfer`, the answer to an order, and `TransferData`, of queries and webhooks. */
 export const transferSchema = z.object({
   id: identifier,
-  /** Up to 80 characters of anybody's making: not logged where it is not one of ours. */
+  /** Up to 80 characters of anyone's making: not logged where it is not one of ours. */
   reference: z.string().max(200),
   amount: amountSchema,
   category: word,
@@ -130,7 +130,7 @@ export const reportWebhookSchema = z.object({
 });
 export type ReportNotice = z.output<typeof reportWebhookSchema>['data'];
 
-/** Read first, to tell webhooks apart. */
+/** Read first, to distinguish webhooks. */
 export const webhookSchema = z.object({ ...webhookHead, type: z.string().max(100) });
 
 /** Names the member without its value, which could be personal. */

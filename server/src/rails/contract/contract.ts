@@ -27,12 +27,12 @@ export type * from './outcomes.ts';
  * - A rail does not throw to report an outcome. Whatever is not a definite answer (time-out, reset,
  *   5xx, an answer that does not parse or has a wrong echo) is `unknown`.
  * - Before money can leave, the rail has stored what lets it recognize the payment afterwards.
- * - Amount and destination are compared with the instruction once more immediately before something
+ * - Amount and destination are compared with the instruction again immediately before something
  *   is signed or written out.
  */
 
 export type CallContext = {
-  /** Aborted when the answer is not awaited any more. */
+  /** Aborted when the answer is no longer awaited. */
   readonly signal: AbortSignal;
 };
 

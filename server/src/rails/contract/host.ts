@@ -39,7 +39,7 @@ export type RailStore = {
   get(collection: string, key: string): Promise<StoredRecord | undefined>;
   /** In the order of their keys (code points), those after `after`. */
   list(collection: string, query: StoreQuery): Promise<readonly StoredRecord[]>;
-  /** False, and nothing written, where a record does not have its revision any more. */
+  /** False, and nothing written, where a record no longer has its revision. */
   write(changes: readonly RecordChange[]): Promise<boolean>;
 };
 
@@ -69,7 +69,7 @@ export type RecordChange = {
   /**
    * Of a new record that tells of the recipient of one payment: the reference of the payment. The record
    * is sealed under the key of that person. When the person's data is erased, so is the record: it is not
-   * found any more, and its key stays taken.
+   * found, and its key stays taken.
    */
   readonly reference?: string;
 };

@@ -9,7 +9,7 @@ import { railModule } from './rail.ts';
 
 type Chain = { readonly anvil: Anvil; readonly token: Address };
 
-/** Cases at the same time have each a chain of their own; the next ones go on with it. */
+/** Cases at the same time have each a chain of their own; the next ones continue with it. */
 const chains: Chain[] = [];
 const idle: Chain[] = [];
 

@@ -41,7 +41,7 @@ describe('an evm rail on a chain with a finalized block', () => {
     assert.equal(await work(run), undefined);
   });
 
-  test('a configured depth counts earlier, and tracking goes on until final', async () => {
+  test('a configured depth counts earlier, and tracking continues until final', async () => {
     const confirmations = { ETH: [{ upTo: null, blocks: 2 }] };
     const rail = await run.openAgain({ confirmations });
     const sooner = { ...run, rail };

@@ -34,7 +34,7 @@ export type UnknownTransactions = Records<State, Value>;
 
 export function openUnknownTransactions({ store }: RailHost): UnknownTransactions {
   const states = ['open', 'other', 'taken'] as const;
-  return openRecords(store, { collection: 'stray', states, value: valueSchema });
+  return openRecords(store, { collection: 'unknown', states, value: valueSchema });
 }
 
 /**

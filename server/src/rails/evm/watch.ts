@@ -146,7 +146,7 @@ async function rebroadcast(pass: Pass, { key, value }: StoredPayment): Promise<v
 
 /**
  * Another transaction used the nonce of a signed payment. When that transaction is final, none of
- * the payment's can be mined any more, and the payment waits for another nonce.
+ * the payment's can be mined, and the payment waits for another nonce.
  */
 async function trackLostNonce(pass: Pass, stored: StoredPayment, nonce: number): Promise<void> {
   const { value: payment, key: reference } = stored;

@@ -19,7 +19,7 @@ import {
 /** Quotes requested for one payment when they expire or fail on the way. */
 const quotesMax = 3;
 
-/** So long after its expiration a transfer cannot begin any more, whatever the clocks show. */
+/** After this time past its expiration a transfer can no longer begin, whatever the clocks show. */
 const graceMs = 60_000;
 
 export function refuse(payment: Payment, reason: Reason, code: string): PaymentUpdate {

@@ -95,7 +95,7 @@ export const paymentSchema = z.object({
   asks: z.number(),
   /** The hub reported that it does not know the transfer. */
   isAbsent: z.boolean(),
-  /** It did so after the transfer had expired, so that it cannot begin any more. */
+  /** It did so after the transfer had expired, so that it can no longer begin. */
   isAbsentForGood: z.boolean(),
   /** The transfer was reported as committed without a valid fulfilment. */
   isContradicted: z.boolean(),

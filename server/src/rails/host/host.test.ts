@@ -5,7 +5,7 @@ import { readRows } from '../../../testing/setups/read-rows.ts';
 import type { InboundMessage } from '../contract/contract.ts';
 import { readMessage } from './messages.ts';
 
-describe('what a rail remembers', () => {
+describe('the store of a rail', () => {
   let host: TestHost;
   before(async () => {
     host = await openTestHost({ name: 'memory' });
@@ -104,7 +104,7 @@ describe('what a rail remembers', () => {
   });
 });
 
-describe('what a rail hears', () => {
+describe('inbound messages of a rail', () => {
   let host: TestHost;
   before(async () => {
     host = await openTestHost({ name: 'ears' });

@@ -10,7 +10,7 @@ import {
   type SecretSources,
 } from './rail-config.ts';
 import { countRefusedCallback } from './rail-memory.sql.ts';
-import { openSoundRails, type RailServices } from './registry.ts';
+import { openRails, type RailServices } from './registry.ts';
 
 /** Opens the rails that an operator configured for an environment, each with its host. */
 
@@ -75,7 +75,7 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
     hosts.set(name, host);
     return host;
   };
-  const opened = await openSoundRails(file.configs, {
+  const opened = await openRails(file.configs, {
     createHost: openHost,
     listFaults: options.listFaults,
     collectAttributes: options.collectAttributes,

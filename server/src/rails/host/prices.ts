@@ -84,7 +84,7 @@ export async function openQuotedPrices({ db, rails, log }: PriceServices): Promi
         const signal = AbortSignal.any([stopping, AbortSignal.timeout(readMsMax)]);
         const { prices, faults } = checkPrices(rail, await rail.readPrices({ signal }));
         for (const fault of faults)
-          log('warn', 'a price was not understood', { rail: name, fault });
+          log('warn', 'a price has an unexpected form', { rail: name, fault });
         isStored = await storePrices(db.system, claim, { readAt, prices });
       } finally {
         if (!isStored) await releaseReading(db.system, claim);

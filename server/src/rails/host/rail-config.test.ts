@@ -5,8 +5,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
 import { collectAttributes } from '../../attributes/collected-attributes.ts';
-import { readRailConfigs, readRailFile, type SecretSources, sealedPrefix } from './rail-config.ts';
-import { loadRailModules, openRails, openSoundRails } from './registry.ts';
+import {
+  describeRailFaults,
+  readRailFile,
+  type SecretSources,
+  sealedPrefix,
+} from './rail-config.ts';
+import { loadRailModules, openRails } from './registry.ts';
 
 let folder: string;
 before(() => {
@@ -49,7 +54,12 @@ function write(rails: readonly object[]): string {
   return path;
 }
 
-const read = (rails: readonly object[]) => readRailConfigs(write(rails), secrets);
+const read = (rails: readonly object[]) => {
+  const path = write(rails);
+  const { configs, faults } = readRailFile(path, secrets);
+  if (faults.length > 0) throw new Error(describeRailFaults(path, faults));
+  return configs;
+};
 const readFile = (rails: readonly object[]) => readRailFile(write(rails), secrets);
 
 const key = (id: string) => ({
@@ -135,7 +145,7 @@ describe("the operator's file of rails", () => {
     );
   });
 
-  it('is told from a file that is missing, no JSON, or of another form', () => {
+  it('is distinguished from a file that is missing, not JSON, or of another form', () => {
     const path = join(folder, 'rails.json');
     const listTexts = (text: string) => {
       writeFileSync(path, text);
@@ -185,11 +195,14 @@ describe('opening rails', () => {
     host = await openTestHost({ name: 'any' });
   });
   after(() => host.close());
-  const open = (rails: readonly object[]) =>
-    openRails(read(rails), {
+  const open = async (configs: readonly object[]) => {
+    const { rails, faults } = await openRails(read(configs), {
       createHost: () => host,
       collectAttributes: (one, currency) => collectAttributes({ ...one, currency }),
     });
+    if (faults.length > 0) throw new Error(faults.map(({ text }) => text).join('\n'));
+    return rails;
+  };
 
   it('finds a kind for every folder', async () => {
     const kinds = [...(await loadRailModules()).keys()];
@@ -220,7 +233,7 @@ describe('opening rails', () => {
       rail({ name: 'open', config: partnerConfig }),
       rail({ name: 'declared', config: partnerConfig }),
     ];
-    const { rails, faults } = await openSoundRails(read(wrong), {
+    const { rails, faults } = await openRails(read(wrong), {
       createHost: () => host,
       listFaults: ({ name }) => (name === 'declared' ? ['a payer without a name'] : []),
     });

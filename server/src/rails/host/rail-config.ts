@@ -158,9 +158,7 @@ export type SecretSources = {
 /** The first bytes of a file that `outlay admin secret seal` wrote; the rest is Base64. */
 export const sealedPrefix = 'outlay-sealed:';
 
-/** A fault of the operator's file. Its message holds no values, which could be secrets. */
-export class RailConfigError extends Error {}
-
+/** A fault of the operator's file. Its text holds no values, which could be secrets. */
 export type RailFault = {
   /** Undefined for a fault of the whole file, or of a rail without a usable name. */
   readonly rail: string | undefined;
@@ -173,13 +171,6 @@ export type RailFile = {
   readonly configs: readonly RailConfig[];
   readonly faults: readonly RailFault[];
 };
-
-/** @throws RailConfigError with every fault of the file. */
-export function readRailConfigs(path: string, secrets: SecretSources): readonly RailConfig[] {
-  const { configs, faults } = readRailFile(path, secrets);
-  if (faults.length > 0) throw new RailConfigError(describeRailFaults(path, faults));
-  return configs;
-}
 
 /** One line for each fault. */
 export function describeRailFaults(path: string, faults: readonly RailFault[]): string {

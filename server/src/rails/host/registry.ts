@@ -11,7 +11,7 @@ import type {
 import type { CorridorDeclaration, PayerDeclaration } from '../contract/declarations.ts';
 import { defaultPriceRules, type PriceRules } from '../contract/price-rules.ts';
 import { chooseEncoding } from '../contract/references.ts';
-import { listFaults, type RailConfig, RailConfigError, type RailFault } from './rail-config.ts';
+import { listFaults, type RailConfig, type RailFault } from './rail-config.ts';
 
 /** Folders with a `rail.ts` that operators cannot configure: the simulated network and the template. */
 const notConfigurable: ReadonlySet<string> = new Set(['sandbox', 'template']);
@@ -53,23 +53,8 @@ export type RailServices = {
   listFaults?: (config: RailConfig) => readonly string[];
 };
 
-/**
- * Opens the rails that the operator configured.
- *
- * @throws RailConfigError with every fault.
- */
-export async function openRails(
-  configs: readonly RailConfig[],
-  services: RailServices,
-): Promise<readonly Rail[]> {
-  const { rails, faults } = await openSoundRails(configs, services);
-  if (faults.length === 0) return rails;
-  await Promise.allSettled(rails.map(async (rail) => rail.close?.()));
-  throw new RailConfigError(faults.map(({ text }) => text).join('\n'));
-}
-
 /** Opens the rails without a fault, and lists every fault of the others. */
-export async function openSoundRails(
+export async function openRails(
   configs: readonly RailConfig[],
   services: RailServices,
 ): Promise<{ rails: readonly Rail[]; faults: readonly RailFault[] }> {

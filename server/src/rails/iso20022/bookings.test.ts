@@ -128,7 +128,7 @@ describe('two returns of one amount count twice', () => {
   });
 });
 
-describe('what may be one return or two is an exception, and counts once until it is closed', () => {
+describe('a report that may be one return or two is an exception, and counts once until it is closed', () => {
   test('with a different reference in each message', async () => {
     await notify({ number: 'BANK-1' });
     await state({ number: 'OTHER-1' });

@@ -136,7 +136,7 @@ function hasOtherAmount(bookings: readonly Booking[], report: BookingReport): bo
   );
 }
 
-/** So many mentions of one booking are stored; a further one is only compared. */
+/** This many mentions of one booking are stored; a further one is only compared. */
 const mentionsMax = 40;
 
 export type IdentifiedBooking = {

@@ -154,7 +154,7 @@ async function sendDue(
   if (!(await files.hasDue())) return true;
   const unknown = await guard.listUnknown(exchange);
   if (unknown.length > 0) {
-    host.log('error', 'nothing is sent: the database does not know payment files that left', {
+    host.log('error', 'nothing is sent: payment files were sent that the database does not know', {
       files: unknown.length,
       first: unknown[0]?.messageId ?? '',
     });

@@ -14,7 +14,7 @@ import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
 import { railModule } from './rail.ts';
 
-/** The suite once more, with a real SFTP server between rail and bank, and harm done to the line. */
+/** The same suite with a real SFTP server between rail and bank, and a faulty line. */
 
 const amounts = { paid: 10_000n, rejected: 10_100n, returned: 10_200n };
 const server = await startSshServer();
@@ -63,13 +63,13 @@ testConformance({
             quarantine: join(folder, 'quarantine'),
           },
         }),
-      instruct: (draft, fate) => ({
+      instruct: (draft, plannedOutcome) => ({
         ...draft,
         payerKey: 'eu',
         countryCode: 'DEU',
         deliveryType: 'BANK_DEPOSIT',
         currency: 'EUR',
-        amountMinor: amounts[fate],
+        amountMinor: amounts[plannedOutcome],
         attributes: { BankAccountNumber: makeIban() },
       }),
       payments: async ({ reference }) =>

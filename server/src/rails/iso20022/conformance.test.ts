@@ -58,16 +58,16 @@ const createSubject = (way: Way): ConformanceSubject<Config> => ({
     });
     const bank = await openBankSimulator(places);
     const config = makeConfig(folder, way.settings);
-    // The postman needs the folder before the rail makes it.
+    // The file courier needs the folder before the rail makes it.
     await mkdir(join(folder, 'inbox'));
     return {
       payers: way.payers,
       config: () => ({ ...config }),
-      instruct: (draft, fate) => ({
+      instruct: (draft, plannedOutcome) => ({
         ...draft,
         ...way.instruct(),
         deliveryType: 'BANK_DEPOSIT',
-        amountMinor: amounts[fate],
+        amountMinor: amounts[plannedOutcome],
       }),
       payments: async ({ reference }) =>
         listPaidAmounts(bank.books, reference).map(({ amount, currency }) =>

@@ -247,7 +247,7 @@ async function refuseWaiting(
     raw: Buffer.from(JSON.stringify({ reference, reason })),
     observations: [{ id, reference, outcome: 'rejected', reason, atMs }],
   });
-  host.log('warn', 'a waiting payment cannot be sent any more', { reference, reason });
+  host.log('warn', 'a waiting payment can no longer be sent', { reference, reason });
   return true;
 }
 

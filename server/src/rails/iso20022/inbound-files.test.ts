@@ -84,7 +84,7 @@ describe('files of the bank', () => {
       name: 'camt.052.001.08',
     });
     assert.deepEqual(await receive(it, interim), { observations: [], problems: [] });
-    assert.equal(it.host.heard.length, 1);
+    assert.equal(it.host.messages.length, 1);
     assert.deepEqual(await readdir(join(it.folder, 'quarantine')), []);
     assert.ok(it.host.lines.every(({ level }) => level !== 'error'));
   });

@@ -248,7 +248,7 @@ describe('entries that are not understood', () => {
     );
   });
 
-  test('a debit of more than the payment does not match, whatever its code', async () => {
+  test('a debit of more than the payment does not match, regardless of its code', async () => {
     const kind = '<BkTxCd><Prtry><Cd>NCHG+808</Cd></Prtry></BkTxCd>';
     assertOnlyProblem(await book(entry({ amount: '250.00', entry: kind })), 'unmatched 25000 EUR');
     assertOnlyProblem(await book(entry({ amount: '99.99' })), 'unmatched 9999 EUR');

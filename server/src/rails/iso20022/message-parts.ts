@@ -60,7 +60,7 @@ export function formatFixed(minor: bigint, scale: number): string {
   return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** The control sum: of the numbers, whatever their currencies, as the standard defines it. */
+/** The control sum: of the numbers, regardless of their currencies, as the standard defines it. */
 export function sumTransfers(
   transfers: readonly Pick<Transfer, 'amountMinor' | 'currency'>[],
 ): string {

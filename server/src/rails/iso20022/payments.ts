@@ -221,7 +221,7 @@ export function withdraw({ state, value }: Payment, reason: Reason): NextPayment
 }
 
 /**
- * A report about a payment that still waits ends the waiting, whatever it says: after a restore from
+ * A report about a payment that still waits ends the waiting, no matter what it says: after a restore from
  * backup that is how the rail learns what it had sent already.
  */
 function moveForward({ state, value }: Payment, reported: ReportedState): NextPayment | undefined {

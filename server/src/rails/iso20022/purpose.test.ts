@@ -50,7 +50,7 @@ function write(...drafts: ReturnType<typeof draftTransfer>[]): string {
 const listFaults = (draft: ReturnType<typeof draftTransfer>) =>
   draft.ok ? [] : draft.faults.map(({ field, code }) => `${field} ${code}`);
 
-describe('what an authority wants to know', () => {
+describe('regulatory reporting', () => {
   const report = (code: string) =>
     '<RgltryRptg><DbtCdtRptgInd>CRED</DbtCdtRptgInd>' +
     '<Authrty><Nm>Reserve Bank of India</Nm><Ctry>IN</Ctry></Authrty>' +

@@ -113,7 +113,7 @@ describe('files are closed at the cut-offs of the bank', () => {
   });
 });
 
-describe('what the bank says', () => {
+describe('reports of the bank', () => {
   test('refused, paid, returned in part and as a whole, with the charges', async () => {
     await setBankOptions(it.folder, {
       rules: [
@@ -147,7 +147,7 @@ describe('what the bank says', () => {
       { outcome: 'accepted', checkAtMs, providerReference: uetr },
     ]);
     // Status, debits, returns and statement, each of them once for all that they were left twice.
-    assert.equal(it.host.heard.length, 4);
+    assert.equal(it.host.messages.length, 4);
     const distinct = new Map(it.host.observations.map((one) => [one.id, one]));
     const charges = [...distinct.values()].flatMap((one) => one.charges ?? []);
     assert.equal(charges.length, 3 + 2);
@@ -191,7 +191,7 @@ describe('what the bank says', () => {
       [...new Set(it.host.observations.map(({ id, outcome }) => `${id} ${outcome}`))],
       [`${instruction.reference}:RJCT:AM05 accepted`],
     );
-    assert.equal(it.host.heard.length, 3);
+    assert.equal(it.host.messages.length, 3);
     assert.deepEqual(it.host.problems, []);
   });
 
@@ -242,7 +242,7 @@ describe('what the bank says', () => {
     await it.work();
     assert.equal((await query(instruction)).outcome, 'accepted');
     assert.deepEqual(outcomes(), []);
-    assert.equal(it.host.heard.length, 2);
+    assert.equal(it.host.messages.length, 2);
     await leave('c.xml', writeStatus(file, status));
     await it.work();
     assert.equal((await query(instruction)).outcome, 'rejected');

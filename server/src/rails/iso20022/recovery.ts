@@ -43,7 +43,7 @@ export async function recoverPayments(
       await files.adopt(written);
       host.log('warn', 'a payment file was recorded again', { message: written.messageId });
     }
-    // A file that the database had lost is listed whatever its time.
+    // A file that the database had lost is listed regardless of its time.
     if (known === undefined || Date.parse(written.createdAt) >= sinceMs) listed.push(written);
   }
   await reprocessMessages(exchange, parts, { sinceMs, signal });

@@ -43,7 +43,7 @@ export function openSentFileGuard(parts: {
   files: Pick<Files, 'find'>;
 }): SentFileGuard {
   const { host, config, files } = parts;
-  /** Message ids that the database had when it had closed so many files. */
+  /** Message ids that the database had when it had closed this many files. */
   const known = new Set<string>();
   let closedCount = 0;
   return {

@@ -108,7 +108,7 @@ describe('the SFTP exchange', () => {
     assert.deepEqual(await exchange.inbox.list(), []);
     assert.deepEqual(await readdir(join(folder, 'archive')), ['label-a.xml']);
     assert.deepEqual(await readdir(join(folder, 'quarantine')), ['label-b.xml']);
-    // The same file once more takes the place of its copy.
+    // A second upload of the file replaces its copy.
     await writeFile(join(inbox, 'a.xml'), content);
     await exchange.inbox.move('a.xml', exchange.archive, 'label-a.xml');
     assert.deepEqual(await exchange.inbox.list(), []);

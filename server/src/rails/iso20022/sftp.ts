@@ -206,7 +206,7 @@ async function readFile(remote: Remote, path: string, bytesMax: number): Promise
 
 function readAtMost({ session, call }: Remote, path: string, bytesMax: number): Promise<Buffer> {
   const stream = session.createReadStream(path, { end: bytesMax - 1 });
-  // On a lost connection it fails once more when it closes its handle, after its reader has gone.
+  // On a lost connection it fails again when it closes its handle, after its reader has gone.
   stream.on('error', () => undefined);
   return call(() => buffer(stream));
 }

@@ -203,7 +203,7 @@ function readReportedAmount({ amount }: TransactionStatus) {
 const secondCopy = 'DUPL';
 
 /**
- * Whether a file that may have left twice was rejected as a whole: whatever the code, the bank may
+ * Whether a file that may have left twice was rejected as a whole: regardless of the code, the bank may
  * have rejected the second copy.
  */
 function isSecondCopy(above: readonly Status[], file: StoredFile | undefined): boolean {

@@ -1,25 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isBeforeConnection, parseJson, readRetryAfter, readText } from './answers.ts';
-
-const nowMs = Date.UTC(2030, 0, 15);
-
-test('Retry-After is read as seconds or as a date', () => {
-  const read = (value?: string) =>
-    readRetryAfter(new Headers(value === undefined ? {} : { 'retry-after': value }), nowMs);
-  assert.equal(read('30'), 30_000);
-  assert.equal(read('Tue, 15 Jan 2030 00:02:00 GMT'), 120_000);
-  for (const value of [
-    undefined,
-    '',
-    '-5',
-    'soon',
-    'Tue, 15 Jan 2020 00:00:00 GMT',
-    '1234567890',
-  ]) {
-    assert.equal(read(value), 0, String(value));
-  }
-});
+import { isBeforeConnection, parseJson, readText } from './answers.ts';
 
 test('only failures to connect to every address are certain to have sent nothing', () => {
   const fault = (code: string, syscall?: string) =>

@@ -19,16 +19,6 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The wait that the header Retry-After asks for, in milliseconds: seconds or a date (RFC 9110, section
- * 10.2.3). 0 where the header is absent or malformed. `nowMs` is real time, which the date is in.
- */
-export function readRetryAfter(headers: Headers, nowMs: number): number {
-  const value = headers.get('retry-after') ?? '';
-  const waitMs = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
-  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : 0;
-}
-
-/**
  * Whether `fetch` failed before a byte of the request could leave: no address of the host accepted a
  * connection, or its name has no address. False where the failure does not prove it.
  */

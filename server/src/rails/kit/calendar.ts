@@ -30,7 +30,7 @@ export function isBankingDay(
 }
 
 /**
- * So many banking days after the day; 0: the day itself, or the first banking day after it.
+ * This many banking days after the day; 0: the day itself, or the first banking day after it.
  *
  * @throws Error where the calendar has no banking day.
  */

@@ -28,7 +28,7 @@ export type Folder = {
   replace(name: string, bytes: Uint8Array): Promise<void>;
   /** Writes under a temporary name, which it returns, for a caller that records it before `publish`. */
   stage(name: string, bytes: Uint8Array): Promise<string>;
-  /** Gives a staged file its name; `gone` where there is no file of the temporary name any more. */
+  /** Gives a staged file its name; `gone` where the temporary file no longer exists. */
   publish(temporaryName: string, name: string): Promise<'published' | 'gone'>;
   discard(temporaryName: string): Promise<void>;
   /** Removes all that was staged for the name and not published. */
@@ -40,7 +40,7 @@ export type Folder = {
 export type FolderFile = {
   readonly name: string;
   readonly sizeBytes: number;
-  /** By the clock of whoever wrote it, milliseconds. */
+  /** By the clock of its writer, milliseconds. */
   readonly changedAtMs: number;
 };
 

@@ -10,7 +10,7 @@ import { parseJson, readText } from './answers.ts';
 /** `unreachable`: no answer. `garbage`: an invalid one. `refused`: a JSON-RPC error. */
 export class RpcError extends Error {
   readonly kind: 'unreachable' | 'garbage' | 'refused';
-  /** The node's code and message, to tell refusals apart; not for logs. */
+  /** The node's code and message, to distinguish refusals; not for logs. */
   readonly code: number;
   readonly refusal: string;
 

@@ -73,7 +73,7 @@ const hasQueueEntry = async (reference: string) =>
   (await host.store.get('queue', reference)) !== undefined;
 
 describe('a payment book', () => {
-  it('enters a reference once, whoever is first', async () => {
+  it('enters a reference once, even when two writers race', async () => {
     const instruction = instruct('once');
     assert.equal(await openBook().answer(instruction), undefined);
     const entries = await Promise.all([

@@ -16,7 +16,7 @@ import {
  * What a rail remembers of its payments: one record for each reference, kept for ever, in states and
  * values of the rail's own. The book keeps the promises that do not depend on the rail:
  *
- * - A reference is entered once. Whoever comes second gets the answer of the record that is there.
+ * - A reference is entered once. A second writer gets the answer of the existing record.
  * - A reference that comes again with another instruction is `unknown` with reason `duplicate`, and
  *   changes nothing.
  * - A cancel that arrives before the send leaves a tombstone, so that the late send is refused.
@@ -44,7 +44,7 @@ export type PaymentBook<State extends string, Value> = Pick<
     seen: SeenRecord | TypedRecord<State, Value>,
     next: NextRecord<State, Value>,
   ): RecordChange[];
-  /** False, and nothing written, where the record is not as it was seen any more. */
+  /** False, and nothing written, where the record is no longer as it was seen. */
   write(
     seen: SeenRecord | TypedRecord<State, Value>,
     next: NextRecord<State, Value>,

@@ -24,7 +24,7 @@ export type Records<State extends string, Value> = {
   }): Promise<readonly TypedRecord<State, Value>[]>;
   /** For a `RailStore.write` that has more in it; `next` undefined removes the record. */
   change(seen: SeenRecord, next: NextRecord<State, Value> | undefined): RecordChange;
-  /** False, and nothing written, where the record is not as it was seen any more. */
+  /** False, and nothing written, where the record is no longer as it was seen. */
   write(seen: SeenRecord, next: NextRecord<State, Value>): Promise<boolean>;
   /**
    * Applies `decide` to the record as it is, again where another writer was faster.

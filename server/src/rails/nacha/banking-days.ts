@@ -25,7 +25,7 @@ export function fromEastern(time: LocalTime): number {
   return toInstant(federalReserve.timeZone, time);
 }
 
-/** So many banking days after the day; 0: the day itself, or the first banking day after it. */
+/** This many banking days after the day; 0: the day itself, or the first banking day after it. */
 export function addBankingDays(day: string, count: number): string {
   return addDaysOfCalendar(federalReserve, day, count);
 }

@@ -106,7 +106,7 @@ export const nachaConfigSchema = z.strictObject({
   /** The maximum of a same-day entry (Nacha: USD 1,000,000 since March 2022). */
   sameDayLimit: decimal.default('1000000.00'),
   entriesMax: z.int().min(1).max(10_000).default(2_000),
-  /** Whether files of one day are told apart by their modifier alone, or by the minute as well. */
+  /** Whether files of one day are distinguished by their modifier alone, or by the minute as well. */
   fileIdentity: z.enum(['date', 'date_and_time']).default('date'),
   lineEnd: z.enum(['lf', 'crlf']).default('lf'),
   /** Whether the bank removes files from the outbox: nothing counts as paid before it did. */

@@ -27,7 +27,7 @@ testConformance({
   unsupported: {
     connection: 'rail and bank meet in folders',
     http: 'rail and bank meet in folders',
-    callbacks: 'a bank calls nobody',
+    callbacks: 'a bank sends no callbacks',
   },
   openCounterparty: async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'outlay-nacha-'));
@@ -49,7 +49,7 @@ testConformance({
             archive: path.join(folder, 'archive'),
           },
         }),
-      instruct: (draft, fate) => {
+      instruct: (draft, plannedOutcome) => {
         accounts += 1;
         return {
           ...draft,
@@ -60,7 +60,7 @@ testConformance({
           amountMinor: BigInt(1_000 + accounts),
           attributes: {
             BankRoutingNumber: '021000021',
-            BankAccountNumber: `77${String(accounts).padStart(6, '0')}${endings[fate]}`,
+            BankAccountNumber: `77${String(accounts).padStart(6, '0')}${endings[plannedOutcome]}`,
             BankAccountType: 'CHECKING',
           },
         };

@@ -63,7 +63,7 @@ for (const state of ['sealed', 'delivering', 'delivered', 'collected']) {
         bench.clock.nowMs = closedMs;
         const dying = await railModule.create(bench.config, breakAt(bench.host, state, when));
         await dying.work?.(context);
-        // The bank looks into the outbox before anybody repairs anything, and again after each pass.
+        // The bank looks into the outbox before anyone repairs anything, and again after each pass.
         for (let round = 0; round < 3; round += 1) {
           await bench.bank.advance(bench.clock.nowMs);
           await bench.rail.work?.(context);

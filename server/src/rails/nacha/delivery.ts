@@ -129,7 +129,7 @@ async function handOver(context: Context, file: FileRecord): Promise<void> {
   }
 }
 
-/** The folder of the delivery, whatever the configuration says now. */
+/** The folder of the delivery, even if the configuration has changed. */
 function openOutbox({ folders }: Context, { value }: FileRecord): Folder {
   return value.outbox === undefined ? folders.outbox : openFolder(value.outbox);
 }
@@ -159,7 +159,7 @@ async function collect(context: Context, file: FileRecord): Promise<void> {
   const stored = await contents.find(file.key);
   await store.write([
     files.change(file, { state: 'collected', value }),
-    // The bank has it: the text names persons, and is not needed any more.
+    // The bank has it: the text names persons, and is no longer needed.
     ...(stored === undefined || stored.value.text === ''
       ? []
       : [contents.change(stored, { state: 'kept', value: { ...stored.value, text: '' } })]),

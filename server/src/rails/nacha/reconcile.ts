@@ -68,7 +68,7 @@ async function adoptAll(context: Context, manifests: readonly Manifest[]): Promi
   const { host } = context;
   const problem = await describeProblem(context, manifests);
   const fileIds = manifests.map(({ fileId }) => fileId);
-  // Reported first: after a crash the files that are left are reported once more.
+  // Reported first: after a crash the files that are left are reported again.
   await host.receive({
     id: problem.id,
     channel: 'file',

@@ -45,7 +45,7 @@ function findPlace({ name, handedOverAtMs }: Manifest, outboxNames: readonly str
 }
 
 const placeTexts: Readonly<Record<Place, string>> = {
-  taken: 'and is not in the outbox any more',
+  taken: 'and is no longer in the outbox',
   in_outbox: 'and is in the outbox',
   prepared: 'and perhaps never put into the outbox',
 };

@@ -60,7 +60,7 @@ test('a payment counts under status 200 only, and with the right echo only', () 
   }
 });
 
-test('when to ask again is told by the partner’s clock and meant by the environment’s', () => {
+test('a time for the next query is converted from the partner’s clock to the environment’s', () => {
   const reading = read(200, newPayment({ state: 'accepted', check_at: '2030-01-15T00:10:00Z' }));
   assert.ok(reading.kind === 'payment');
   const answer = describePayment(reading, 5_000_000);
@@ -75,7 +75,7 @@ test('words that are not ours, also the names of things that every object has, m
   }
 });
 
-test('what came back is a report of its own, whole or in part, and the answer says what was before', () => {
+test('a return is reported separately, whole or in part, and the answer keeps the earlier outcome', () => {
   const entry = { id: 'a', amount: '100.10', reason: 'x', occurred_at: '2030-01-15T00:00:00Z' };
   const returns = [entry, { ...entry, id: 'b', amount: '1' }];
   const reading = read(200, newPayment({ state: 'returned', returns }));

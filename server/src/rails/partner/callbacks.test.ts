@@ -42,10 +42,10 @@ function newEvent(changes: Record<string, unknown> = {}, payment: Record<string,
   };
 }
 
-type Telling = { ageS?: number; key?: KeyDeclaration; url?: string; path?: string };
+type Delivery = { ageS?: number; key?: KeyDeclaration; url?: string; path?: string };
 
-async function tell(text: string, telling: Telling = {}) {
-  const { ageS = 0, key = keys.partner, url = callbackUrl, path = '' } = telling;
+async function deliver(text: string, delivery: Delivery = {}) {
+  const { ageS = 0, key = keys.partner, url = callbackUrl, path = '' } = delivery;
   const body = Buffer.from(text);
   const createdS = nowMs / 1000 - ageS;
   const message = { method: 'POST', url, headers: { 'content-digest': digestBody(body) } };
@@ -63,9 +63,9 @@ async function tell(text: string, telling: Telling = {}) {
   );
 }
 
-test('an event is heard with its raw bytes, under an id of its own', async () => {
+test('an event is stored with its raw bytes, under an id of its own', async () => {
   const text = JSON.stringify(newEvent());
-  const reading = await tell(text);
+  const reading = await deliver(text);
   assert.equal(reading.kind, 'accepted');
   const message = reading.kind === 'accepted' ? reading.message : undefined;
   assert.equal(message?.id, 'event:e1');
@@ -81,9 +81,9 @@ test('an event is heard with its raw bytes, under an id of its own', async () =>
   ]);
 });
 
-test('what is not proven to be of now, of the partner and for this address is refused', async () => {
+test('a callback without proof of its time, sender and address is refused', async () => {
   const text = JSON.stringify(newEvent());
-  for (const telling of [
+  for (const delivery of [
     { ageS: 301 },
     { ageS: -301 },
     { key: { ...keys.outlay, id: keys.partner.id } },
@@ -92,12 +92,16 @@ test('what is not proven to be of now, of the partner and for this address is re
     { url: 'https://elsewhere.example.test/rails/partner' },
     { path: '/more' },
   ]) {
-    assert.equal((await tell(text, telling)).kind, 'refused', JSON.stringify(Object.keys(telling)));
+    assert.equal(
+      (await deliver(text, delivery)).kind,
+      'refused',
+      JSON.stringify(Object.keys(delivery)),
+    );
   }
-  assert.equal((await tell(text, { ageS: 299 })).kind, 'accepted');
+  assert.equal((await deliver(text, { ageS: 299 })).kind, 'accepted');
 });
 
-test('what makes no sense is said to be malformed, without repeating it', async () => {
+test('nonsense is reported as malformed, without repeating it', async () => {
   const back = { id: 'r1', amount: '5.00', reason: 'x', occurred_at: '2030-01-15T17:00:00Z' };
   const senseless: string[] = [
     'no JSON',
@@ -117,7 +121,7 @@ test('what makes no sense is said to be malformed, without repeating it', async 
     JSON.stringify(newEvent({ occurred_at: 'yesterday' })),
   ];
   for (const text of senseless) {
-    const reading = await tell(text);
+    const reading = await deliver(text);
     assert.equal(reading.kind, 'malformed', text);
     if (reading.kind !== 'malformed') continue;
     assert.equal(reading.detail.includes('Secret'), false);
@@ -127,14 +131,14 @@ test('what makes no sense is said to be malformed, without repeating it', async 
   }
 });
 
-test('what came back names its amount, a part or all of it', async () => {
+test('a return names its amount, a part or all of it', async () => {
   const part = { id: 'r1', amount: '40', reason: 'odd', occurred_at: '2030-01-15T17:00:00Z' };
-  const read = await tell(JSON.stringify(newEvent({ return: part }, { returns: [part] })));
+  const read = await deliver(JSON.stringify(newEvent({ return: part }, { returns: [part] })));
   const [observation] = read.kind === 'accepted' ? read.message.observations : [];
   assert.equal(observation?.amountMinor, 4000n);
   assert.equal(observation?.reason, 'sent_back');
   const all = { ...part, amount: '100.10', reason: 'account_closed' };
-  const whole = await tell(
+  const whole = await deliver(
     JSON.stringify(newEvent({ return: all }, { state: 'returned', returns: [all] })),
   );
   const [last] = whole.kind === 'accepted' ? whole.message.observations : [];
@@ -143,13 +147,13 @@ test('what came back names its amount, a part or all of it', async () => {
   assert.equal(last?.reason, 'account_closed');
 });
 
-test('an event of a payment that is not ours to know is heard, for others to judge', async () => {
+test('an event of an unknown payment is stored, so that the exception rules decide', async () => {
   const text = JSON.stringify(newEvent({ id: 'e9' }, { reference: 'unheard-of' }));
-  assert.equal((await tell(text)).kind, 'accepted');
+  assert.equal((await deliver(text)).kind, 'accepted');
 });
 
-test('an event of another amount that was paid is heard with that amount', async () => {
-  const reading = await tell(JSON.stringify(newEvent({ id: 'e7' }, { amount: '99' })));
+test('an event with another paid amount is stored with that amount', async () => {
+  const reading = await deliver(JSON.stringify(newEvent({ id: 'e7' }, { amount: '99' })));
   const [observation] = reading.kind === 'accepted' ? reading.message.observations : [];
   assert.deepEqual([observation?.outcome, observation?.amountMinor], ['paid', 9_900n]);
 });
@@ -196,7 +200,7 @@ test('the list of events is read to its end, past what makes no sense, and only 
   await read();
   assert.deepEqual(asked, ['0', 'p1', 'p2', 'p2']);
   assert.deepEqual(
-    host.heard
+    host.messages
       .map(({ id, channel }) => `${channel} ${id}`)
       .filter((name) => name.includes('event:')),
     ['poll event:f1', 'poll event:f3'],

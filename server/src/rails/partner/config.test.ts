@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { newKeys } from '../../../testing/setups/partner.ts';
-import { readRailConfigs } from '../host/rail-config.ts';
+import { readRailFile } from '../host/rail-config.ts';
 import { configSchema } from './config.ts';
 
 const keys = newKeys();
@@ -23,10 +23,11 @@ test('the configuration that the README shows is taken as it stands', () => {
     writeFileSync(secretFile, `${keys.partner.key}\n`);
     const file = join(folder, 'rails.json');
     writeFileSync(file, `{"rails":[${example.replace('/run/secrets/cash_mx', secretFile)}]}`);
-    const [rail] = readRailConfigs(file, {
+    const { configs } = readRailFile(file, {
       readVariable: (name) => (name === 'CASH_MX_KEY' ? keys.outlay.key : undefined),
       openSealed: () => Buffer.alloc(0),
     });
+    const [rail] = configs;
     assert.equal(rail?.kind, 'partner');
     const read = configSchema.parse(rail.config);
     assert.equal(read.signingKey?.key, keys.outlay.key);

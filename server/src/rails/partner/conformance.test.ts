@@ -61,7 +61,7 @@ function testLevel(open: () => Promise<Opened>, unsupported: object = {}): void 
   testConformance({
     module: railModule,
     clock: 'real',
-    unsupported: { files: 'it is told by callbacks and by asking', ...unsupported },
+    unsupported: { files: 'outcomes arrive by callbacks and queries', ...unsupported },
     booking: /^PUT \/payments\//,
     openCounterparty: async () => {
       const partner = await open();
@@ -74,9 +74,9 @@ function testLevel(open: () => Promise<Opened>, unsupported: object = {}): void 
           ...partner.access,
           ...quick,
         }),
-        instruct: (draft, fate) => ({
+        instruct: (draft, plannedOutcome) => ({
           ...draft,
-          payerKey: fate,
+          payerKey: plannedOutcome,
           countryCode: 'ESP',
           deliveryType: 'BANK_DEPOSIT',
           currency: 'EUR',

@@ -2,7 +2,7 @@ import type { InboundMessage, RailHost } from '../contract/contract.ts';
 import type { OrderedMoney } from './answers.ts';
 import type { LightLevel } from './light-authentication.ts';
 import { type Payment, paymentStates } from './protocol.ts';
-import { markDoubt, type PaymentRecord } from './records.ts';
+import { markContradiction, type PaymentRecord } from './records.ts';
 
 /**
  * What the rail does about unsigned statements: money moves back only by what a query states and no
@@ -46,7 +46,7 @@ export async function reportContradiction(
 ): Promise<void> {
   const { reference } = money;
   const nowMs = Math.floor(host.realNowMs());
-  const sinceMs = await markDoubt(host.store, money, nowMs);
+  const sinceMs = await markContradiction(host.store, money, nowMs);
   host.log('warn', 'the partner contradicts itself', { reference, detail: found.detail });
   if (nowMs - sinceMs < light.confirmSeconds * 1000) return;
   await host.receive(describeProblem(`contradiction:${reference}`, reference, found));

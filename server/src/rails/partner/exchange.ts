@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readBounded } from '../../core/bounded-body.ts';
 import { type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
+import { readRetryAfterMs } from '../../core/retry-after.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { isBeforeConnection, readRetryAfter } from '../kit/answers.ts';
+import { isBeforeConnection } from '../kit/answers.ts';
 import {
   digestBody,
   type SigningKey,
@@ -81,7 +82,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
       return { kind: 'unclear', reason: 'no_answer', detail: 'no complete answer came' };
     }
     if (raw === undefined) return notUnderstood('the answer is too long');
-    const retryAfterMs = readRetryAfter(response.headers, options.realNowMs());
+    const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), options.realNowMs());
     const answer = readAnswer({ response, raw, request }, options.partnerKeys);
     return answer.kind === 'not_sent' ? answer : { ...answer, retryAfterMs };
   };

@@ -4,7 +4,7 @@ import { keyId, readSecret, sharedSecret } from './signatures.ts';
 
 /**
  * Authentication of the light level: an HMAC over one request, or a TLS client certificate. Answers
- * are not signed. Whoever received one cannot prove it to anybody later, and everything between the
+ * are not signed. The receiver of one cannot prove it later, and everything between the
  * two ends of the TLS connection, such as a proxy or a cache of the partner, may have written it.
  */
 

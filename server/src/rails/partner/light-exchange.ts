@@ -1,6 +1,7 @@
 import { readBounded } from '../../core/bounded-body.ts';
 import { parseExactBytes } from '../../core/exact-json.ts';
-import { isBeforeConnection, readRetryAfter } from '../kit/answers.ts';
+import { readRetryAfterMs } from '../../core/retry-after.ts';
+import { isBeforeConnection } from '../kit/answers.ts';
 import { answerBytesMax, type Exchange, type ExchangeOptions, notUnderstood } from './exchange.ts';
 import { authorize, expiresHeader, type LightKey, timeHeader } from './light-authentication.ts';
 
@@ -43,7 +44,7 @@ export function createLightExchange(options: LightExchangeOptions): Exchange {
       return { kind: 'unclear', reason: 'no_answer', detail: 'no complete answer came' };
     }
     if (raw === undefined) return notUnderstood('the answer is too long');
-    const retryAfterMs = readRetryAfter(response.headers, options.realNowMs());
+    const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), options.realNowMs());
     const time = response.headers.get(timeHeader) ?? '';
     const { status } = response;
     if (!/^\d{1,11}$/.test(time)) {

@@ -145,7 +145,7 @@ test('a payment stated paid is not refunded by a query that says rejected', asyn
   setFaults();
 });
 
-test('a query that lags for a moment leaves no doubt behind', async () => {
+test('a query that lags for a moment leaves no contradiction behind', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
   setFaults({ on: 'get', kind: 'claims_unknown' });
@@ -153,7 +153,7 @@ test('a query that lags for a moment leaves no doubt behind', async () => {
   setFaults();
   assert.equal((await subject.rail.query(instruction, context)).outcome, 'accepted');
   const record = await subject.host.store.get('payments', instruction.reference);
-  assert.equal(JSON.stringify(record?.value).includes('doubt'), false);
+  assert.equal(JSON.stringify(record?.value).includes('contradictedSinceMs'), false);
 });
 
 test('a cancellation counts when the query says the same', async () => {

@@ -65,7 +65,7 @@ async function startProxy(upstream: string) {
   };
 }
 
-test('requests and answers follow the description, whatever becomes of the payment', async () => {
+test('requests and answers follow the description, regardless of the outcome of the payment', async () => {
   const instruction = newInstruction();
   const { reference } = instruction;
   assert.deepEqual(await subject.rail.check?.(context), []);

@@ -171,7 +171,7 @@ describe('with HMAC', () => {
     assert.match(ran.out, /^\d+ passed, 0 failed, 0 skipped$/m);
   });
 
-  test('what the file does not have is skipped with the reason', async () => {
+  test('missing data of the file is skipped with the reason', async () => {
     const { order } = payments;
     const ran = await run(url, { access: { ...access, callbackKeys: [] }, order });
     const { rules } = JSON.parse(ran.out) as Report;

@@ -31,7 +31,7 @@ function breakOnce(kind: Fault['kind'], reference: string, more: Partial<Fault> 
   return partner.setOptions({ faults: [fault] });
 }
 
-async function heardOf(reference: string, count: number) {
+async function awaitObservations(reference: string, count: number) {
   const find = () => subject.host.observations.filter((entry) => entry.reference === reference);
   await waitUntil(() => find().length >= count, `${count} observations of a payment`);
   return find();
@@ -42,7 +42,7 @@ test('a payment is accepted, paid once, and reported by a signed callback', asyn
   const { reference } = instruction;
   const answer = await subject.rail.send(instruction, context);
   assert.equal(answer.outcome, 'accepted');
-  const [observation] = await heardOf(reference, 1);
+  const [observation] = await awaitObservations(reference, 1);
   assert.equal(observation?.outcome, 'paid');
   const asked = await subject.rail.query(instruction, context);
   assert.equal(asked.outcome, 'paid');
@@ -57,7 +57,7 @@ test('a payment is accepted, paid once, and reported by a signed callback', asyn
 test('a second sending only asks, and pays nothing', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
-  await heardOf(instruction.reference, 1);
+  await awaitObservations(instruction.reference, 1);
   const again = await subject.rail.send(instruction, context);
   assert.equal(again.outcome, 'paid');
   const { payments } = await partner.readRecords();
@@ -68,11 +68,11 @@ test('a second sending only asks, and pays nothing', async () => {
 test('cash waits for its recipient until it is collected', async () => {
   const instruction = newInstruction({ deliveryType: 'CASH_PICKUP', pickupCode: '123456' });
   await subject.rail.send(instruction, context);
-  const [ready] = await heardOf(instruction.reference, 1);
+  const [ready] = await awaitObservations(instruction.reference, 1);
   assert.equal(ready?.outcome, 'ready_for_pickup');
   const { reference } = instruction;
   await partner.control('/control/state', { reference, state: 'paid' });
-  const [, paid] = await heardOf(reference, 2);
+  const [, paid] = await awaitObservations(reference, 2);
   assert.equal(paid?.outcome, 'paid');
 });
 
@@ -98,7 +98,7 @@ for (const kind of unclearFaults) {
     assert.equal(answer.outcome, 'unknown');
     const again = await subject.rail.send(instruction, context);
     assert.equal(again.outcome === 'accepted' || again.outcome === 'paid', true);
-    await heardOf(reference, 1);
+    await awaitObservations(reference, 1);
     const { payments } = await partner.readRecords();
     assert.equal(payments[reference]?.paidCount, 1);
   });
@@ -178,7 +178,7 @@ test('a payment that was cancelled before it came is never paid', async () => {
   assert.equal(cancelled?.outcome, 'rejected');
   const late = await openPartnerRail({ keys: partner.keys, url: partner.url });
   try {
-    // A process that knows nothing of the cancellation sends it all the same.
+    // A process that knows nothing of the cancellation sends it anyway.
     const sent = await late.rail.send(instruction, context);
     assert.equal(sent.outcome, 'rejected');
   } finally {
@@ -191,7 +191,7 @@ test('a payment that was cancelled before it came is never paid', async () => {
 test('cancelling what has been paid says so', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
-  await heardOf(instruction.reference, 1);
+  await awaitObservations(instruction.reference, 1);
   assert.equal((await subject.rail.cancel?.(instruction, context))?.outcome, 'paid');
 });
 
@@ -200,18 +200,18 @@ test('returns, of all or of a part, come as observations with their amounts', as
   const parts = newInstruction();
   for (const instruction of [whole, parts]) {
     await subject.rail.send(instruction, context);
-    await heardOf(instruction.reference, 1);
+    await awaitObservations(instruction.reference, 1);
   }
   await partner.control('/control/return', { reference: whole.reference, amount: '100.10' });
   assert.equal((await subject.rail.query(whole, context)).outcome, 'paid');
-  const reported = (await heardOf(whole.reference, 2))[1];
+  const reported = (await awaitObservations(whole.reference, 2))[1];
   assert.equal(reported?.outcome, 'returned');
   assert.equal(reported?.amountMinor, 10_010n);
   assert.equal(reported?.reason, 'account_closed');
 
   const { reference } = parts;
   await partner.control('/control/return', { reference, id: 'a', amount: '40' });
-  await heardOf(reference, 2);
+  await awaitObservations(reference, 2);
   assert.equal((await subject.rail.query(parts, context)).outcome, 'paid');
   await partner.control('/control/return', { reference, id: 'b', amount: '90.5' });
   await waitUntil(
@@ -232,7 +232,7 @@ test('returns, of all or of a part, come as observations with their amounts', as
   );
 });
 
-test('returns that come by themselves, out of order and too large, are all heard', async () => {
+test('unsolicited returns, out of order and too large, are all stored', async () => {
   const instruction = newInstruction({ payerKey: 'brings_back', amountMinor: 5n });
   const { reference } = instruction;
   await partner.setOptions({
@@ -243,9 +243,9 @@ test('returns that come by themselves, out of order and too large, are all heard
     reorderMs: 200,
   });
   await subject.rail.send(instruction, context);
-  const heard = await heardOf(reference, 3);
+  const observed = await awaitObservations(reference, 3);
   await partner.setOptions({ returnPattern: '', reorderShare: 0 });
-  const outcomes = heard.map(({ outcome, amountMinor = 0n }) => `${outcome} ${amountMinor}`);
+  const outcomes = observed.map(({ outcome, amountMinor = 0n }) => `${outcome} ${amountMinor}`);
   assert.deepEqual(outcomes.toSorted(), ['paid 5', 'returned 10', 'returned 2']);
   assert.equal((await partner.readRecords()).payments[reference]?.state, 'returned');
 });
@@ -261,10 +261,10 @@ test('lost callbacks are made up for by reading the list of events, which has ea
   await partner.setOptions({ lostShare: 0 });
   const delivered = newInstruction();
   await subject.rail.send(delivered, context);
-  await heardOf(delivered.reference, 1);
+  await awaitObservations(delivered.reference, 1);
   await subject.rail.work?.(context);
   for (const { reference } of [lost, delivered]) {
-    const outcomes = (await heardOf(reference, 1)).map(({ outcome }) => outcome);
+    const outcomes = (await awaitObservations(reference, 1)).map(({ outcome }) => outcome);
     assert.deepEqual(outcomes, ['paid']);
   }
   const cursor = await subject.host.store.get('events', 'cursor');
@@ -281,7 +281,7 @@ test('callbacks that are repeated or forged count once or not at all', async () 
   await partner.setOptions({ duplicateShare: 0, forgedShare: 0 });
   const kinds = subject.readings.slice(length).map(({ kind }) => kind);
   assert.deepEqual(kinds, ['accepted', 'accepted', 'refused']);
-  assert.equal((await heardOf(instruction.reference, 1)).length, 1);
+  assert.equal((await awaitObservations(instruction.reference, 1)).length, 1);
 });
 
 test('a partner killed in the middle keeps what it answered for', async () => {
@@ -298,7 +298,7 @@ test('a partner killed in the middle keeps what it answered for', async () => {
     reason: 'unreachable',
   });
   await partner.restart();
-  await heardOf(instruction.reference, 1);
+  await awaitObservations(instruction.reference, 1);
   const { payments } = await partner.readRecords();
   assert.equal(payments[instruction.reference]?.paidCount, 1);
   assert.equal(payments[other.reference], undefined);
@@ -326,7 +326,7 @@ test('a partner that has forgotten what it knew is no reason to send again', asy
   }
 });
 
-test('nothing of a person is kept once the partner has answered', async () => {
+test('no personal data is kept once the partner has answered', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
   const record = await subject.host.store.get('payments', instruction.reference);
@@ -387,7 +387,7 @@ test('the check finds a wrong key and a partner that is not there', async () => 
     assert.deepEqual(await stranger.rail.check?.(context), [
       'the partner answers 401 to GET /health',
     ]);
-    // It was not booked for certain, so that it may be sent when the key is mended.
+    // It was not booked for certain, so that it may be sent when the key is corrected.
     assert.deepEqual(await stranger.rail.send(newInstruction(), context), {
       outcome: 'retry',
       reason: 'not_configured',

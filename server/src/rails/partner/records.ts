@@ -7,7 +7,7 @@ import { eventsFirst } from './protocol.ts';
 /**
  * What the rail remembers of a payment. `sending`: it may have been sent; the body of the order is
  * kept so that another sending is the same to the byte. `known`: the partner has answered for it,
- * so that it is only queried from then on, and nothing about a person is kept any more.
+ * so that it is only queried from then on, and no personal data is kept.
  */
 const valueSchema = z.object({
   amount: minorUnits,
@@ -20,7 +20,7 @@ const valueSchema = z.object({
   /** Of the light level: an answer has stated that it was rejected; a query is to confirm it. */
   wasRejected: z.literal(true).optional(),
   /** Of the light level: since this moment the partner's statements contradict each other. */
-  doubtSinceMs: z.int().optional(),
+  contradictedSinceMs: z.int().optional(),
 });
 
 const openPayments = (store: RailStore) =>
@@ -50,7 +50,7 @@ export type Sending = {
 
 /**
  * Records that an order may leave, to be booked before `untilS`. `known`: the partner has answered
- * for the payment, so that nothing is sent any more.
+ * for the payment, so that nothing more is sent.
  */
 export async function beginSending(
   store: RailStore,
@@ -98,7 +98,7 @@ export async function markKnown(
 ): Promise<void> {
   await openPayments(store).update(money.reference, (record) => {
     const earlier = record?.state === 'known' ? record.value : undefined;
-    const { doubtSinceMs, ...known } = earlier ?? {
+    const { contradictedSinceMs, ...known } = earlier ?? {
       ...describeMoney(money),
       body: '',
       inFlightUntilS: 0,
@@ -106,23 +106,23 @@ export async function markKnown(
     const isNews =
       (fact.wasPaid === true && known.wasPaid === undefined) ||
       (fact.wasRejected === true && known.wasRejected === undefined);
-    if (earlier !== undefined && doubtSinceMs === undefined && !isNews) return undefined;
+    if (earlier !== undefined && contradictedSinceMs === undefined && !isNews) return undefined;
     return { state: 'known', value: { ...known, ...fact } };
   });
 }
 
 /** Returns the moment since which the partner contradicts itself: `nowMs` when it is new. */
-export async function markDoubt(
+export async function markContradiction(
   store: RailStore,
   money: OrderedMoney,
   nowMs: number,
 ): Promise<number> {
   const { record } = await openPayments(store).update(money.reference, (earlier) => {
-    if (earlier?.value.doubtSinceMs !== undefined) return undefined;
+    if (earlier?.value.contradictedSinceMs !== undefined) return undefined;
     const value = earlier?.value ?? { ...describeMoney(money), body: '', inFlightUntilS: 0 };
-    return { state: earlier?.state ?? 'known', value: { ...value, doubtSinceMs: nowMs } };
+    return { state: earlier?.state ?? 'known', value: { ...value, contradictedSinceMs: nowMs } };
   });
-  return record?.value.doubtSinceMs ?? nowMs;
+  return record?.value.contradictedSinceMs ?? nowMs;
 }
 
 /** How far the partner's events have been read. */

@@ -174,7 +174,7 @@ test('headers that cannot be read are refused and do not throw', async () => {
   assert.equal(verify(request()), 'there is no signature');
 });
 
-test('keys are told apart by their ids, so that two hold while one takes over', async () => {
+test('keys are selected by their ids, so that two are valid during a rotation', async () => {
   const next: KeyDeclaration = { ...shared, id: 'k2', key: randomBytes(32).toString('base64') };
   const keys = createVerifyingKeys([shared, next]);
   for (const key of [shared, next]) {
@@ -198,7 +198,7 @@ test('Ed25519 keys sign and verify, and no algorithm stands for another', async 
   const message = await signed('request', ours);
   const keys = createVerifyingKeys([theirs]);
   assert.equal(verifyMessage({ role: 'request', message, body }, keys).ok, true);
-  // The public key is no secret: as one it would let everybody sign.
+  // The public key is no secret: as one it would let everyone sign.
   const confused = await signed('request', { ...shared, id: 'e1' });
   assert.deepEqual(verifyMessage({ role: 'request', message: confused, body }, keys), {
     ok: false,

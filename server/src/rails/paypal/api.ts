@@ -1,5 +1,6 @@
+import { readRetryAfterMs } from '../../core/retry-after.ts';
 import type { RailHost } from '../contract/contract.ts';
-import { isBeforeConnection, parseJson, readRetryAfter, readText } from '../kit/answers.ts';
+import { isBeforeConnection, parseJson, readText } from '../kit/answers.ts';
 import type { PaypalConfig } from './config.ts';
 import { type ApiError, errorSchema, tokenSchema } from './messages.ts';
 
@@ -61,7 +62,7 @@ export function createApi(config: PaypalConfig, host: RailHost): Api {
         : undefined;
     if (token === undefined) {
       const status = result.kind === 'answered' ? result.status : result.kind;
-      host.log('warn', 'PayPal gives no access token', { status });
+      host.log('warn', 'PayPal issued no access token', { status });
       return typeof status === 'number' && status < 500 ? 'no_token' : 'unreachable';
     }
     const untilMs = host.realNowMs() + token.expires_in * 1000 - tokenReserveMs;
@@ -118,7 +119,7 @@ function createExchange({ baseUrl, timeoutSeconds }: PaypalConfig, host: RailHos
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       });
       const raw = await readText(response, answerBytesMax);
-      const retryAfterMs = readRetryAfter(response.headers, host.realNowMs());
+      const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), host.realNowMs());
       return {
         kind: 'answered',
         status: response.status,

@@ -41,7 +41,7 @@ export async function buildBatches(parts: RailParts, { signal }: CallContext): P
   return dueAtMs;
 }
 
-/** False, and nothing changed, where a payment is not as it was seen any more. */
+/** False, and nothing changed, where a payment is no longer as it was seen. */
 async function storeBatch(
   { host, payments, batches, config }: RailParts,
   chosen: readonly PaymentRecord[],
@@ -78,7 +78,7 @@ export async function listReleases(
 ): Promise<{ readonly record: PaymentRecord; readonly changes: RecordChange[] }[]> {
   const found = await Promise.all(references.map((reference) => payments.find(reference)));
   return found.flatMap((record) => {
-    // An erased recipient has no record any more.
+    // The record of an erased recipient is gone.
     if (record?.state !== 'batched' || record.value.batchKey !== key) return [];
     const value = { ...record.value, batchKey: '' };
     return [{ record, changes: payments.change(record, { state: 'waiting', value }) }];

@@ -88,7 +88,7 @@ export async function enterBatch(parts: RailParts, batch: PayoutBatch): Promise<
     if (references.length === 0) return;
     const value = { ...newBatch, references, body: '', batchId };
     await host.store.write([batches.change({ key, revision: 0 }, { state: 'named', value })]);
-    host.log('warn', 'PayPal has a batch that this database did not know', { batch: key });
+    host.log('warn', 'PayPal has a batch that is missing in this database', { batch: key });
   }
   await setBatchName(batches, key, batchId);
   const record = await batches.find(key);

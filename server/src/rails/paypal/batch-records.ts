@@ -8,7 +8,7 @@ import { keyMs, type PaymentRecord } from './payments.ts';
  * What the rail remembers of batches of several items, by their `sender_batch_id`. `ready`: it is sent
  * until PayPal has answered, and `attempts` orders may have left. `named`: PayPal has named it.
  * `refused`: PayPal has certainly booked nothing of it, and its payments have left it. `expired`: PayPal
- * may have forgotten its key, so that it is not sent any more.
+ * may have forgotten its key, so that it is no longer sent.
  */
 export const batchStates = ['ready', 'named', 'refused', 'expired'] as const;
 export type BatchState = (typeof batchStates)[number];
@@ -66,7 +66,7 @@ export function nameBatch(payments: readonly PaymentRecord[]): string {
 export type BatchAttempt =
   | { readonly kind: 'begun'; readonly record: BatchRecord }
   | { readonly kind: 'expired' }
-  /** It is not to be sent any more. */
+  /** It must no longer be sent. */
   | { readonly kind: 'over' };
 
 /** Records that the order may leave. `nowMs`: real time. */

@@ -43,7 +43,7 @@ async function sendBatch(parts: RailParts, key: string, context: CallContext): P
   const { host, api, batches } = parts;
   const attempt = await beginBatch(batches, key, host.realNowMs());
   if (attempt.kind === 'expired') {
-    host.log('error', 'a batch was never answered and is not sent any more', { batch: key });
+    host.log('error', 'a batch got no answer and is not sent again', { batch: key });
   }
   if (attempt.kind !== 'begun') return { kind: 'settled' };
   const { record } = attempt;
@@ -77,7 +77,10 @@ async function readFailedBatch(
 ): Promise<Sent> {
   const { host, batches } = parts;
   const { retryAfterMs } = describeFailure(result);
-  host.log('warn', 'PayPal did not take a batch', { batch: record.key, ...describeResult(result) });
+  host.log('warn', 'PayPal did not accept a batch', {
+    batch: record.key,
+    ...describeResult(result),
+  });
   const verdict = judgeFailure(result);
   const { attempts } = record.value;
   const isOnly = attempts === 1;

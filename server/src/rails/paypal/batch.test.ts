@@ -107,7 +107,7 @@ async function sendPair(): Promise<readonly [Instruction, Instruction]> {
   return pair;
 }
 
-test('a process that is killed at any step leaves one batch, which the next one goes on with', async () => {
+test('a process that is killed at any step leaves one batch, which the next one continues with', async () => {
   const { paypal, host } = subject;
   const config = configSchema.parse({ ...describeConfig(paypal, paypal.baseUrl), ...batching });
   let isComplete = false;
@@ -139,7 +139,7 @@ test('a process that is killed at any step leaves one batch, which the next one 
   assert.ok(kills >= 10, `only ${kills} kills`);
 });
 
-test('every order of a batch has the same bytes, whatever is configured meanwhile', async () => {
+test('every order of a batch has the same bytes, even if the configuration changes', async () => {
   const pair = await sendPair();
   const bodies: string[] = [];
   intercept = async (input, init) => {
@@ -170,20 +170,23 @@ test('each item reports its outcome and its fee once', async () => {
   const all = [newInstruction(), newInstruction(), { ...failing, beneficiary }];
   for (const instruction of all) await send(instruction);
   await subject.turn(6);
-  const heard = all.map(({ reference }) =>
+  const observed = all.map(({ reference }) =>
     subject.host.observations
       .filter((one) => one.reference === reference)
       .map(({ outcome, charges }) => [outcome, charges?.[0]?.amountMinor]),
   );
-  assert.deepEqual(new Set(heard[0]?.map(String)), new Set(['paid,100']));
-  assert.deepEqual(new Set(heard[1]?.map(String)), new Set(['paid,100']));
-  assert.deepEqual(new Set(heard[2]?.map(String)), new Set(['rejected,']));
+  assert.deepEqual(new Set(observed[0]?.map(String)), new Set(['paid,100']));
+  assert.deepEqual(new Set(observed[1]?.map(String)), new Set(['paid,100']));
+  assert.deepEqual(new Set(observed[2]?.map(String)), new Set(['rejected,']));
 });
 
 test('a currency without funds does not keep the batches of others', async () => {
-  const poor = [newInstruction({ currency: 'GBP' }), newInstruction({ currency: 'EUR' })] as const;
+  const unfunded = [
+    newInstruction({ currency: 'GBP' }),
+    newInstruction({ currency: 'EUR' }),
+  ] as const;
   const rich = newInstruction();
-  for (const instruction of [...poor, rich]) await send(instruction);
+  for (const instruction of [...unfunded, rich]) await send(instruction);
   intercept = async (input, init) => {
     if (!/"currency":"(?:GBP|EUR)"/.test(readBody(init))) return fetch(input, init);
     const error = { name: 'INSUFFICIENT_FUNDS', message: 'Insufficient funds.', details: [] };
@@ -195,7 +198,7 @@ test('a currency without funds does not keep the batches of others', async () =>
   } finally {
     intercept = undefined;
   }
-  for (const instruction of poor) {
+  for (const instruction of unfunded) {
     assert.equal((await query(instruction)).outcome, 'accepted');
     assert.equal((await subject.rail.cancel?.(instruction, context))?.outcome, 'rejected');
   }
@@ -250,11 +253,11 @@ test('a batch that PayPal denies is rejected with all of its items', async () =>
   for (const instruction of all) assert.equal((await query(instruction)).outcome, 'rejected');
 });
 
-test('a payment that a batch does not show is not rejected, whatever became of the others', async () => {
+test('a payment that a batch does not show is not rejected, regardless of the outcome of the others', async () => {
   const pair = await sendPair();
   await subject.rail.work?.(context);
   const [{ reference: missing }] = pair;
-  const heardBefore = subject.host.problems.length;
+  const observedBefore = subject.host.problems.length;
   intercept = async (input, init) => {
     const response = await fetch(input, init);
     const answer: unknown = await response.clone().json();
@@ -271,9 +274,9 @@ test('a payment that a batch does not show is not rejected, whatever became of t
   } finally {
     intercept = undefined;
   }
-  const heard = subject.host.observations.filter(({ reference }) => reference === missing);
-  assert.deepEqual(heard, []);
-  const [problem] = subject.host.problems.slice(heardBefore);
+  const observed = subject.host.observations.filter(({ reference }) => reference === missing);
+  assert.deepEqual(observed, []);
+  const [problem] = subject.host.problems.slice(observedBefore);
   assert.match(problem?.detail ?? '', /no item of the payment/);
 });
 

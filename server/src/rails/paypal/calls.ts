@@ -115,7 +115,7 @@ async function readFailedOrder(parts: RailParts, failed: FailedOrder): Promise<R
   const { record, result } = failed;
   const { reason, retryAfterMs } = describeFailure(result);
   const wait = retryAfterMs > 0 ? { retryAfterMs } : {};
-  host.log('warn', 'PayPal did not take an order', {
+  host.log('warn', 'PayPal did not accept an order', {
     reference: record.key,
     ...describeResult(result),
   });

@@ -46,14 +46,14 @@ function isUndescribed({ path }: DescribedExchange): boolean {
 
 async function walk(subject: PaypalTest): Promise<void> {
   const { rail, paypal } = subject;
-  const instruct = (fate: string, changes: Partial<Instruction> = {}): Instruction => {
+  const instruct = (plannedOutcome: string, changes: Partial<Instruction> = {}): Instruction => {
     const instruction = newInstruction(changes);
-    const email = `${fate}@example.com`;
+    const email = `${plannedOutcome}@example.com`;
     return { ...instruction, beneficiary: { ...instruction.beneficiary, email } };
   };
   const all = [
     ...['paid', 'fail', 'unclaimed', 'hold', 'block', 'refund', 'deny'].map((one) => instruct(one)),
-    instruct('poor', { currency: 'GBP' }),
+    instruct('unfunded', { currency: 'GBP' }),
     instruct('yen', { currency: 'JPY', amountMinor: 1500n }),
     instruct('large', { amountMinor: 2_000_001n }),
     instruct('phone', { payerKey: 'phone' }),

@@ -10,7 +10,7 @@ import { findBatchId, isPayoutEvent, markUnread, type Unread } from './unread.ts
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** Events appear out of order, and PayPal's clock is not ours: so much is read once more. */
+/** Events appear out of order, and PayPal's clock is not ours, so this much is read again. */
 const overlapMs = 10 * minuteMs;
 /** PayPal lists events of the last 30 days. */
 const historyMs = 29 * dayMs;

@@ -171,7 +171,7 @@ const orderSchema = z.object({
   ),
 });
 
-/** Compares the text that leaves with what is to be paid once more. */
+/** Compares the final text with the instruction again. */
 export function matchesItems(body: string, batchKey: string, items: readonly OrderItem[]): boolean {
   const order = orderSchema.safeParse(parseJson(body)).data;
   if (order === undefined || order.items.length !== items.length) return false;

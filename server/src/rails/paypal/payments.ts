@@ -7,7 +7,7 @@ import { listReceivers, type Receiver } from './order.ts';
 /**
  * What the rail remembers of a payment. `unsent`: nothing has left. `ordering`: an order may have left,
  * and its batch is not known. `ordered`: PayPal has named the batch. `waiting`: for a batch of several
- * items. `batched`: it is in the batch `batchKey` (batch-records.ts), which knows what became of it.
+ * items. `batched`: it is in the batch `batchKey` (batch-records.ts), which knows its outcome.
  * `reported`: PayPal's report has shown it to a restored database; its batch is not known, so that it is
  * never ordered. `refused` and `cancelled`: it was and will never be ordered.
  */
@@ -125,7 +125,7 @@ export type Attempt =
   | { readonly kind: 'begun'; readonly record: PaymentRecord }
   /** It may have left, and PayPal may have forgotten its key. */
   | { readonly kind: 'expired'; readonly record: PaymentRecord }
-  /** It is not to be ordered any more. */
+  /** It must no longer be ordered. */
   | { readonly kind: 'over' };
 
 /** Records that an order may leave. `nowMs`: real time. */

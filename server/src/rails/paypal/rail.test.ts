@@ -32,10 +32,10 @@ after(() => subject.close());
 let people = 0;
 
 /** A payment whose recipient decides what the simulated PayPal does with it. */
-function instruct(fate: string, changes: Partial<Instruction> = {}): Instruction {
+function instruct(plannedOutcome: string, changes: Partial<Instruction> = {}): Instruction {
   people += 1;
   const instruction = newInstruction(changes);
-  const email = `${fate}.${people}@example.com`;
+  const email = `${plannedOutcome}.${people}@example.com`;
   return { ...instruction, beneficiary: { ...instruction.beneficiary, email } };
 }
 
@@ -100,7 +100,7 @@ describe('an order', () => {
     assert.equal(countBatches(instruction), 1);
   });
 
-  test('that PayPal refuses for its content is refused for ever', async () => {
+  test('that PayPal refuses for its content is rejected permanently', async () => {
     const instruction = instruct('paid', { amountMinor: 2_000_001n });
     const answer = await send(instruction);
     const expected = { outcome: 'rejected', reason: 'amount_refused', code: 'VALIDATION_ERROR' };
@@ -186,8 +186,8 @@ describe('a batch', () => {
       ['fail', 'rejected', 'account_blocked'],
       ['block', 'unknown', 'review'],
     ] as const;
-    for (const [fate, outcome, reason] of outcomes) {
-      const instruction = instruct(fate);
+    for (const [plannedOutcome, outcome, reason] of outcomes) {
+      const instruction = instruct(plannedOutcome);
       await send(instruction);
       await subject.turn();
       const answer = await query(instruction);
@@ -204,7 +204,7 @@ describe('a batch', () => {
     assert.equal((await query(held)).outcome, 'paid');
   });
 
-  test('that its recipient sends back is returned', async () => {
+  test('that its recipient returns is returned', async () => {
     const instruction = instruct('refund');
     await send(instruction);
     await subject.turn(6);
@@ -223,9 +223,9 @@ test('a return counts once, whatever else of its batch changes', async () => {
   const { host, paypal } = subject;
   const returns = () => observed(instruction).filter(({ outcome }) => outcome === 'returned');
   assert.equal(returns().length, 1);
-  const told = paypal.books.events.findLast(({ type }) => type.endsWith('REFUNDED'));
-  assert.ok(told !== undefined);
-  paypal.books.addEvent({ ...told, id: 'WH-again', body: { ...told.body, id: 'WH-again' } });
+  const event = paypal.books.events.findLast(({ type }) => type.endsWith('REFUNDED'));
+  assert.ok(event !== undefined);
+  paypal.books.addEvent({ ...event, id: 'WH-again', body: { ...event.body, id: 'WH-again' } });
   await paypal.advance();
   const fetchOtherStatus: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
@@ -325,14 +325,14 @@ describe('a webhook', () => {
     await send(instruction);
     await subject.turn();
     const { paypal } = subject;
-    const told = paypal.books.events.findLast(
+    const event = paypal.books.events.findLast(
       ({ type }) => type === 'PAYMENT.PAYOUTS-ITEM.SUCCEEDED',
     );
-    assert.ok(told !== undefined);
+    assert.ok(event !== undefined);
     const type = 'PAYMENT.PAYOUTS-ITEM.RETURNED';
-    const text = JSON.stringify(told.body).replaceAll('"SUCCESS"', '"RETURNED"');
+    const text = JSON.stringify(event.body).replaceAll('"SUCCESS"', '"RETURNED"');
     const body = { ...(JSON.parse(text) as object), id: 'WH-wrong', event_type: type };
-    paypal.books.addEvent({ id: 'WH-wrong', atMs: told.atMs, type, body });
+    paypal.books.addEvent({ id: 'WH-wrong', atMs: event.atMs, type, body });
     await subject.turn();
     assert.deepEqual(
       observed(instruction).map(({ outcome }) => outcome),

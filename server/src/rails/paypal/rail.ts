@@ -65,7 +65,7 @@ const reconcileAgainMs = 3_600_000;
 
 /**
  * Builds and sends batches of several items, reads the list of events every `eventsSeconds`, what
- * events have told of at once, and the report of transactions every day.
+ * events have named at once, and the report of transactions every day.
  */
 function createPass(parts: RailParts, unread: ReturnType<typeof openUnread>) {
   const { host, config } = parts;

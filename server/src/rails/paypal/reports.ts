@@ -140,7 +140,7 @@ export async function recover(
   return recovered;
 }
 
-/** Enters the batches that events tell of, and the payments in them. */
+/** Enters the batches that events name, and the payments in them. */
 async function recoverBatches(
   parts: RailParts,
   { fromMs, toMs }: Span,

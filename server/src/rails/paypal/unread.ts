@@ -10,7 +10,7 @@ import { describeObservation, findEchoFault } from './outcomes.ts';
 import type { RailParts } from './parts.ts';
 
 /**
- * Batches that an event has told of. The signature of a webhook covers a CRC32 of its body only, so an
+ * Batches that an event has named. The signature of a webhook covers a CRC32 of its body only, so an
  * event says that there is something to read, and what happened is read from the API.
  */
 export type Unread = Records<'due', { readonly events: number }>;

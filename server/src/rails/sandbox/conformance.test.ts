@@ -31,8 +31,8 @@ testConformance({
   },
   openCounterparty: async () => ({
     config: () => ({}),
-    instruct: (draft, fate) => {
-      const [type, value] = findMagicValue(outcomes[fate]);
+    instruct: (draft, plannedOutcome) => {
+      const [type, value] = findMagicValue(outcomes[plannedOutcome]);
       return {
         ...draft,
         payerKey: 'any',

@@ -36,7 +36,7 @@ test('every outcome has a value, and the network can show it where it makes sens
   }
 });
 
-test('what other documentation shows as an example is an ordinary value', () => {
+test('examples of other documentation are ordinary values', () => {
   const examples = [
     '032180000118359719',
     '002010077777777771',

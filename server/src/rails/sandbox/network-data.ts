@@ -93,7 +93,7 @@ export const paperCheck = readCodes(`
 /** Bills of utilities and schools, paid by their reference number. */
 export const billPayment = readCodes('BRA COL DOM GTM IND KEN MEX NGA PER PHL');
 
-/** Conflict or no national identity register: whoever collects cash is verified whatever the amount. */
+/** Conflict or no national identity register: recipients who collect cash are verified for every amount. */
 export const alwaysVerified = readCodes('AFG LBY MMR SDN SOM SSD SYR YEM');
 
 /** Currencies that move within minutes: quotes hold for five. */

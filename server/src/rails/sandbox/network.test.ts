@@ -68,7 +68,7 @@ test('where banks keep dollar accounts, dollars come second', () => {
   assert.deepEqual(listPayers('MEX', 'BANK_DEPOSIT')[0]?.currencies, ['MXN']);
 });
 
-test('who collects cash is verified above 1,000 USD, in some countries always', () => {
+test('recipients of cash are verified above 1,000 USD, in some countries always', () => {
   for (const { kind, countryCode } of listPayers('PHL', 'CASH_PICKUP').map((payer) => ({
     ...payer.verification,
     countryCode: payer.countryCode,

@@ -4,7 +4,7 @@ import { sandboxCompanies, sandboxPayers } from './network.ts';
 
 /**
  * The simulated network of the staging environment. It keeps no books: where a payment stands is
- * a function of the instruction, the clock and what a client told the sandbox to do with it. So it
+ * a function of the instruction, the clock and the outcome that a client set for it. So it
  * answers the same after a crash, and a thirty-day life can be looked at from its end.
  */
 
@@ -94,7 +94,7 @@ function followPlan(instruction: Instruction, nowMs: number): RailAnswer {
 }
 
 function waitForPickup({ availableAtMs }: Instruction, nowMs: number): RailAnswer {
-  // Ready before the announced time, the recipient has until after it all the same.
+  // Ready before the announced time, the deadline of the recipient still counts from it.
   const endsAtMs = availableAtMs + pickupDaysMax * dayMs;
   if (nowMs < endsAtMs) return { outcome: 'ready_for_pickup', checkAtMs: endsAtMs };
   return { outcome: 'rejected', reason: 'not_collected' };

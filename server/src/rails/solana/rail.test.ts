@@ -43,7 +43,7 @@ test('a payment creates the recipient’s account once and charges fee and rent'
   assert.equal(run.solana.readSol(run.payer), 1_000_000_000n - rent - fee - fee);
 });
 
-test('what is lost is sent again as the same bytes, and nothing else is signed meanwhile', async () => {
+test('a lost transaction is sent again as the same bytes, and nothing else is signed meanwhile', async () => {
   const run = await openRun();
   run.solana.state.losesTransactions = true;
   const instruction = run.instruct(1_000_000n);
@@ -145,11 +145,11 @@ test('a restored database finds the payments that it lacks, and does not pay the
 });
 
 test('payments wait for funds, for the cap of a transaction and for that of a day', async () => {
-  const poor = await openRun();
-  const large = poor.instruct(2_000_000_000n);
-  await poor.send(large);
-  await poor.work();
-  assert.deepEqual(await poor.explain(large), ['accepted', 'no_funds']);
+  const unfunded = await openRun();
+  const large = unfunded.instruct(2_000_000_000n);
+  await unfunded.send(large);
+  await unfunded.work();
+  assert.deepEqual(await unfunded.explain(large), ['accepted', 'no_funds']);
 
   const capped = await openRun({ fees: { transactionMaxLamports: 10_000 } });
   const created = capped.instruct(1_000_000n);

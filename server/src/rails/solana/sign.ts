@@ -60,7 +60,7 @@ async function openSigning(
   { signed, room }: { readonly signed: readonly StoredPayment[]; readonly room: number },
 ): Promise<Signing> {
   const { blockhash, lastValidBlockHeight } = await cluster.getLatestBlockhash();
-  // The blockhash is of a final block, so it is not accepted later than this, whatever the node says:
+  // The blockhash is of a final block, so it is not accepted later than this, no matter what the node says:
   // a height that is too low would let the payment be signed again while the first one may land.
   const highest = (await cluster.getBlockHeight()) + lifetimeBlocks;
   const inFlight = signed.reduce(
@@ -202,11 +202,11 @@ async function findRecipientAccount(
   if (wallet?.owner === tokenProgram) return { kind: 'refused', reason: 'invalid_details' };
   const address = await findTokenAccount(recipient, token.mint);
   const found = await cluster.findAccount(address);
-  // Somebody may have sent lamports to the address before there is an account.
+  // Another party may have sent lamports to the address before there is an account.
   if (found?.owner !== tokenProgram) return { kind: 'found', exists: false };
   const account = readTokenAccount(found.data[0]);
   if (account === undefined) return { kind: 'found', exists: false };
-  // Its owner has given it away: the money would arrive at somebody else.
+  // Its owner has transferred it: the money would reach another person.
   if (!isSameKey(account.owner, recipient)) return { kind: 'refused', reason: 'recipient_refused' };
   if (account.isFrozen) return { kind: 'refused', reason: 'account_blocked' };
   return { kind: 'found', exists: true };

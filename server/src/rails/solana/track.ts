@@ -7,7 +7,7 @@ import { type Attempt, listCharges, type Payment, type StoredPayment } from './p
 
 /**
  * Follows signed transactions to a final block. What has not landed is sent again, the very same
- * bytes. Only when no block can take them any more does the payment wait for another signature.
+ * bytes. Only when no block can include them does the payment wait for another signature.
  */
 
 /** Beyond the last valid block, for nodes that count blocks differently by a few. */
@@ -82,7 +82,7 @@ export async function send(
   }
 }
 
-/** Without an answer of each endpoint it is not proven, and the other payments go on. */
+/** Without an answer of each endpoint it is not proven, and the other payments continue. */
 async function isProvenLost(
   parts: SolanaParts,
   attempt: Attempt,
@@ -121,7 +121,7 @@ async function isLost(
 }
 
 async function renew({ payments, host }: SolanaParts, stored: StoredPayment): Promise<void> {
-  host.log('warn', 'a transaction was taken by no block and is signed anew', {
+  host.log('warn', 'no block included a transaction, so it is signed again', {
     reference: stored.key,
   });
   await payments.write(stored, { state: 'waiting', value: stored.value });

@@ -63,7 +63,7 @@ export async function findTokenAccount(owner: Address, mint: Address): Promise<A
   return address;
 }
 
-/** A public key, so that somebody can sign for what arrives; token accounts and programs have none. */
+/** A public key, which can sign for the received funds; token accounts and programs cannot. */
 export function isWallet(text: string): text is Address {
   return isAddress(text) && !isOffCurveAddress(text);
 }

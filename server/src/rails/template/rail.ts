@@ -64,7 +64,7 @@ function createCalls(config: Config, host: RailHost): RailCalls {
     states: ['sent', 'cancelled'],
     value: z.object({ amountMinor: minorUnits, currency: z.string(), account: z.string() }),
     isSame: ({ value }, instruction) => isDeepStrictEqual(value, describe(instruction)),
-    // `sent`: it may have left, and what became of it only the bank knows.
+    // `sent`: it may have left, and only the bank knows its outcome.
     answer: ({ state }) =>
       state === 'sent' ? { outcome: 'accepted' } : { outcome: 'rejected', reason: 'cancelled' },
   });

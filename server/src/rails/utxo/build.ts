@@ -71,7 +71,10 @@ export async function buildReplacementSet(context: PassContext): Promise<BuildRe
     stores.sets.change({ key, revision: 0 }, { state: 'open', value }),
     addTransaction(stores, version.txid, key),
     ...batch.flatMap((payment) =>
-      payments.change(payment, { state: 'sent', value: { ...payment.value, familyKey: key } }),
+      payments.change(payment, {
+        state: 'sent',
+        value: { ...payment.value, replacementSetKey: key },
+      }),
     ),
   ]);
   // Another process was faster, or a payment was cancelled; the next pass continues.

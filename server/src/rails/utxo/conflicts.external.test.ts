@@ -143,7 +143,7 @@ describe('coins spent outside the rail', () => {
     await mineOnly(await spendElsewhere(wallet, coin, { [await node.newAddress()]: '0.9999' }));
     await node.mine(4);
     await rail.pass();
-    const [set] = await rail.host.store.list('family', { count: 1 });
+    const [set] = await rail.host.store.list('replacement_set', { count: 1 });
     assert.equal(set?.state, 'dead');
     await node.fund(deposit, ['1']);
     await node.mine(1);

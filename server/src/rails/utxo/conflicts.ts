@@ -76,7 +76,7 @@ function includesAll(outputs: readonly Output[], payments: readonly Output[]): b
 }
 
 /**
- * No version can confirm any more. Unpaid payments wait again under the same reference; paid ones are
+ * No version can be confirmed. Unpaid payments wait again under the same reference; paid ones are
  * reported as returned and not paid again.
  */
 export async function closeDisplacedSet(
@@ -91,10 +91,10 @@ export async function closeDisplacedSet(
   for (const { reference, isPaid } of set.payments) {
     if (isPaid) continue;
     const payment = await payments.find(reference);
-    if (payment?.state !== 'sent' || payment.value.familyKey !== set.key) continue;
+    if (payment?.state !== 'sent' || payment.value.replacementSetKey !== set.key) continue;
     const { value } = payment;
     const formerFamilyKeys = [...value.formerFamilyKeys, set.key];
-    const next = { ...value, familyKey: null, formerFamilyKeys, askedAtMs: host.nowMs() };
+    const next = { ...value, replacementSetKey: null, formerFamilyKeys, askedAtMs: host.nowMs() };
     changes.push(...payments.change(payment, { state: 'waiting', value: next }));
   }
   if (!(await host.store.write(changes))) return;

@@ -82,7 +82,7 @@ describe('a node without replacement', () => {
       await rail.pass();
       await rail.pass();
     }
-    const [set] = await rail.host.store.list('family', { count: 1 });
+    const [set] = await rail.host.store.list('replacement_set', { count: 1 });
     const { versions } = (set?.value ?? {}) as { versions: unknown[] };
     assert.equal(versions.length, 2);
     await stubborn.mine(2);
@@ -204,7 +204,7 @@ describe('replacement, reorganization and crashes', () => {
     assert.deepEqual(await bench.listAmounts(address), [20_000_000n]);
     await node.mine(25);
     await rail.pass();
-    const [set] = await rail.host.store.list('family', { count: 10 });
+    const [set] = await rail.host.store.list('replacement_set', { count: 10 });
     assert.equal(set?.state, 'closed');
     await rail.close();
   });

@@ -88,7 +88,7 @@ function makePayment({ host }: PaymentContext, { amountMinor }: Instruction): Pa
     script: '',
     amountMinor,
     askedAtMs: host.nowMs(),
-    familyKey: null,
+    replacementSetKey: null,
     formerFamilyKeys: [],
     reason: null,
   };
@@ -160,8 +160,11 @@ async function describeAnswer(
       return { outcome: 'accepted', checkAtMs: Math.max(dueAtMs, host.nowMs() + retryMs) };
     }
     case 'sent': {
-      const { familyKey } = value;
-      const set = familyKey === null ? undefined : await findReplacementSet(stores, familyKey);
+      const { replacementSetKey } = value;
+      const set =
+        replacementSetKey === null
+          ? undefined
+          : await findReplacementSet(stores, replacementSetKey);
       if (set === undefined) return { outcome: 'unknown', reason: 'not_understood' };
       return answerFromSet(context, reference, set);
     }

@@ -13,7 +13,7 @@ import { nameOutpoint } from './transaction.ts';
  *
  * - `payment`, by reference: `waiting` for a transaction, `sent` (in the replacement set that it
  *   names), `rejected`, or `held` (it may have been paid before the records begin).
- * - `family`, by number: a replacement set, that is, a transaction and its replacements (BIP 125).
+ * - `replacement_set`, by number: a replacement set, that is, a transaction and its replacements (BIP 125).
  *   All of them pay the same payments and share a coin, so that at most one can ever be in the chain.
  *   `open`; `paid` (deep enough for all its payments, still watched); `closed`; `dead` (displaced for
  *   good).
@@ -36,7 +36,7 @@ export const paymentValue = z.object({
   /** When it began to wait for a transaction. */
   askedAtMs: z.number(),
   /** Of its replacement set. */
-  familyKey: z.string().nullable(),
+  replacementSetKey: z.string().nullable(),
   /** Of the displaced replacement sets that it was in. */
   formerFamilyKeys: z.array(z.string()),
   reason: z
@@ -114,14 +114,14 @@ export type Scan = NonNullable<Awaited<ReturnType<Stores['scans']['find']>>>;
 export function openStores({ store }: RailHost) {
   return {
     sets: openRecords(store, {
-      collection: 'family',
+      collection: 'replacement_set',
       states: ['open', 'paid', 'closed', 'dead'],
       value: setValue,
     }),
     transactions: openRecords(store, {
       collection: 'transaction',
       states: ['known'],
-      value: z.object({ familyKey: z.string() }),
+      value: z.object({ replacementSetKey: z.string() }),
     }),
     counters: openCounters(store, { collection: 'counter', first: 1, member: 'nextNumber' }),
     scans: openRecords(store, {
@@ -155,7 +155,7 @@ export async function readRecordedState({ scans }: Stores): Promise<RecordState>
 }
 
 /** Key of the counter of replacement sets. */
-export const setCounterKey = 'family';
+export const setCounterKey = 'replacement_set';
 
 /** Sorts in the order of the numbers. */
 export function formatReplacementSetKey(number: number): string {
@@ -163,8 +163,11 @@ export function formatReplacementSetKey(number: number): string {
 }
 
 /** Belongs to every write that gives a replacement set a new version. */
-export function addTransaction({ transactions }: Stores, txid: string, familyKey: string) {
-  return transactions.change({ key: txid, revision: 0 }, { state: 'known', value: { familyKey } });
+export function addTransaction({ transactions }: Stores, txid: string, replacementSetKey: string) {
+  return transactions.change(
+    { key: txid, revision: 0 },
+    { state: 'known', value: { replacementSetKey } },
+  );
 }
 
 export async function findReplacementSet(

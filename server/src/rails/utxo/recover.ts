@@ -50,7 +50,7 @@ async function findReference(
   { stores, network }: PassContext,
   { txid, address, amountMinor }: Send,
 ): Promise<string> {
-  const key = (await stores.transactions.find(txid))?.value.familyKey;
+  const key = (await stores.transactions.find(txid))?.value.replacementSetKey;
   const set = key === undefined ? undefined : await findReplacementSet(stores, key);
   const script = readAddress(network, address)?.script;
   const entries = (set?.payments ?? []).filter(

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { type ExactJson, JsonFault, parseExactJson } from '../../core/exact-json.ts';
+import { readRetryAfterMs } from '../../core/retry-after.ts';
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { readRetryAfter, readText } from '../kit/answers.ts';
+import { readText } from '../kit/answers.ts';
 import { approve, type Challenge, readChallenge } from './approval.ts';
 import type { WiseConfig } from './config.ts';
 import { refusalSchema } from './protocol.ts';
@@ -75,7 +76,7 @@ export function createApi(config: WiseConfig, host: RailHost): Api {
       host.log('error', 'Wise asks for strong customer authentication; set signingKey', {});
       return answer;
     }
-    // The refused request has done nothing: what became of it is what the answer to this one says.
+    // The refused request has done nothing: the answer to this one gives the outcome.
     const headers = { ...request.headers, ...approve(answer.challenge, config.signingKey) };
     return callOnce({ ...request, headers }, through);
   };
@@ -151,13 +152,13 @@ async function callOnce(
       signal: AbortSignal.any([signal, AbortSignal.timeout(config.timeoutSeconds * 1000)]),
     });
     const text = await readText(response, answerBytesMax);
-    const retryAfterMs = readRetryAfter(response.headers, host.realNowMs());
+    const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), host.realNowMs());
     const challenge = readChallenge(response.status, response.headers);
     return { status: response.status, json: parseBody(text), retryAfterMs, challenge };
   } catch (error) {
     // Not its message, which may hold anything.
     const name = error instanceof Error ? error.name : typeof error;
-    host.log('warn', 'Wise gave no answer', { path: nameOperation({ method, path }), error: name });
+    host.log('warn', 'Wise did not answer', { path: nameOperation({ method, path }), error: name });
     return undefined;
   }
 }

@@ -64,9 +64,9 @@ async function topUp({ wise }: Pick<WiseRail, 'wise'>, amount: number): Promise<
   });
 }
 
-const poor = { wise: { balances: { EUR: '10' } } };
+const unfunded = { wise: { balances: { EUR: '10' } } };
 
-test('payments that wait are funded as one group, whatever their currencies', () =>
+test('payments that wait are funded as one group, regardless of their currencies', () =>
   withGroups(async ({ rail, wise }) => {
     const all = [newInstruction(), newInstruction(), toAmerica(), toGermany()];
     await sendAll({ rail }, all);
@@ -184,7 +184,7 @@ test('a payment is cancelled while it waits, and not once it is in a group', () 
     assert.equal((await rail.cancel?.(kept, context))?.outcome, 'rejected');
   }));
 
-test('what waits is paid after batch groups were switched off', () =>
+test('waiting payments are paid after batch groups were switched off', () =>
   withGroups(async ({ rail, wise, again }) => {
     const all = [newInstruction(), newInstruction()];
     await sendAll({ rail }, all);
@@ -206,7 +206,7 @@ test('a group without enough money waits for it', () =>
     await topUp({ wise }, 500);
     await rail.work?.(context);
     assertPaidOnce({ wise }, all);
-  }, poor));
+  }, unfunded));
 
 test('a group whose rates are over before it is funded is cancelled and refused', async () => {
   let realMs = Date.now();
@@ -259,7 +259,7 @@ test('a transfer that Wise refuses leaves the others in the group', () =>
     );
   }));
 
-test('a group with a transfer of somebody else is not funded', () =>
+test('a group with a foreign transfer is not funded', () =>
   withGroups(async ({ rail, wise, again }) => {
     const all = [newInstruction(), newInstruction()];
     await sendAll({ rail }, all);
@@ -277,7 +277,7 @@ test('a group with a transfer of somebody else is not funded', () =>
     await rail.work?.(context);
     assert.equal(group.status, 'NEW');
     assert.ok(wise.transfers.every(({ fundings }) => fundings === 0));
-    // Without it the group goes on.
+    // Without it the group continues.
     group.transfers.pop();
     group.version += 1;
     await rail.work?.(context);
@@ -303,7 +303,7 @@ test('a transfer that is cancelled at Wise before its group is funded is refused
       code: 'cancelled',
     });
     assert.equal((await rail.query(kept, context)).outcome, 'accepted');
-  }, poor));
+  }, unfunded));
 
 test('a group of which Wise has funded a part is not funded again', () =>
   withGroups(async ({ rail, wise, host }) => {
@@ -318,7 +318,7 @@ test('a group of which Wise has funded a part is not funded again', () =>
     await rail.work?.(context);
     assert.deepEqual([paid.fundings, left.fundings], [1, 0]);
     assert.ok(host.lines.some(({ message }) => /funded a part/.test(message)));
-  }, poor));
+  }, unfunded));
 
 test('a group within the currency of the balance ends with its quotes, too', async () => {
   let realMs = Date.now();
@@ -398,4 +398,4 @@ test('a group that is cancelled at Wise ends its payments, through a lost answer
       assert.equal((await rail.query(one, context)).outcome, 'rejected');
       assert.equal(wise.find(one.reference)?.fundings, 0);
     }
-  }, poor));
+  }, unfunded));

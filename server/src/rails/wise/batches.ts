@@ -101,7 +101,7 @@ async function fillGroup(setup: Setup, known: Known, context: CallContext): Prom
   const now = await readGroup(setup, groupId, context);
   if (now === undefined) return;
   if (now.status === 'COMPLETED') {
-    // Completed by an earlier pass: what became of its funding the transfers tell.
+    // Completed by an earlier pass: the transfers show whether it was funded.
     return followGroup(setup, known, context);
   }
   if (now.status !== 'NEW' || isQuoteOver(setup, payments)) {
@@ -160,7 +160,7 @@ async function addTransfers(
 /**
  * Funds the completed group. The records of the group and of its payments say so before the request
  * leaves, in one write, so that of several processes one funds. What the group lacks Wise has refused,
- * and a completed group gets no transfer any more.
+ * and no transfer is added to a completed group.
  */
 async function fundGroup(
   setup: Setup,
@@ -189,7 +189,7 @@ async function fundGroup(
   ]);
   if (!isWritten || value.groupId === undefined) return;
   const isDone = await askFunding(setup, value.groupId, context);
-  // Any other answer proves nothing: the transfers tell.
+  // Any other answer proves nothing: the transfers are authoritative.
   if (!isDone) return;
   const seen = { ...group, state: 'funding', revision: group.revision + 1, value } as const;
   const funded = [...members.transfers].filter(
@@ -227,7 +227,7 @@ async function endFunded(
 }
 
 /**
- * A funding may have left: the transfers tell, when it has had the time to arrive. Where none of them
+ * A funding may have left: the transfers show it, once it has had time to arrive. Where none of them
  * has its money it is repeated: a transfer pays once, however often it is asked for.
  */
 async function followGroup(setup: Setup, known: Known, context: CallContext): Promise<void> {
@@ -345,7 +345,7 @@ async function endCancelled(setup: Setup, known: Known, context: CallContext): P
   if (isOver) await endGroup(setup, { ...known, refusal, funded });
 }
 
-/** Nothing of the group can be paid any more but what is `funded`, transfers by reference. */
+/** Only the `funded` transfers of the group, by reference, can still be paid. */
 async function endGroup(
   setup: Setup,
   {

@@ -60,7 +60,7 @@ async function readStateChange(
   // Of another profile of the same application.
   if (resource.profile_id !== profileId) return accept(ignored);
   const transfer = await openTransfers(host.store).find(resource.id);
-  // Of a transfer that somebody else has made, or made after the backup that was restored.
+  // Of a transfer made outside Outlay, or made after the restored backup.
   if (transfer === undefined) return accept(ignored);
   const { reference } = transfer.value;
   const payment = await payments.find(reference);

@@ -12,7 +12,7 @@ import {
 import { done, readStop, type Setup, type Step, unknown } from './setup.ts';
 import { describeFee, isTransferOf, readStanding } from './states.ts';
 
-/** The funding of a transfer from the balance, which is what pays, and what became of it. */
+/** The funding of a transfer from the balance, which pays, and its outcome. */
 
 type Known = { readonly instruction: Instruction; readonly record: Payment };
 
@@ -101,7 +101,7 @@ async function giveUp(
   context: CallContext,
 ): Promise<RailAnswer> {
   const { reference } = instruction;
-  setup.host.log('warn', 'the rate of a transfer is over before it was funded', { reference });
+  setup.host.log('warn', 'the rate of a transfer expired before it was funded', { reference });
   if (!(await cancelAtWise(setup, transferId, context))) return unknown('no_answer');
   const value = { ...record.value, transferId };
   return refusePayment(

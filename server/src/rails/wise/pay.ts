@@ -110,7 +110,7 @@ async function queuePayment(
   if (described.kind === 'stopped') return stopPayment(setup, record, described.stop);
   const details = { ...described.value };
   const value = { ...record.value, order, details, waitingSinceMs: host.realNowMs() };
-  // Another send was faster; a query finds out what became of it.
+  // Another send was faster; a query finds out its outcome.
   if (!(await payments.write(record, { state: 'waiting', value }))) return unknown('busy');
   host.wake();
   return acceptWaiting(setup);
@@ -158,7 +158,7 @@ async function findOrder(
   const prepared = await prepareOrder(setup, instruction, context);
   if (prepared.kind === 'stopped') return stopPayment(setup, record, prepared.stop);
   const value = { ...record.value, order: prepared.value };
-  // Another send was faster; a query finds out what became of it.
+  // Another send was faster; a query finds out its outcome.
   if (!(await setup.payments.write(record, { state: 'open', value }))) return unknown('busy');
   return { ...record, revision: record.revision + 1, value };
 }

@@ -94,7 +94,7 @@ export function openPayments(host: RailHost): Payments {
   });
 }
 
-/** Of a payment that can still be paid: `accepted`, and what became of it only Wise knows. */
+/** Of a payment that can still be paid: `accepted`, and only Wise knows its outcome. */
 function answerRecord({ state, value }: Payment): RailAnswer {
   const { reason = 'other', code } = value;
   if (state !== 'refused' && state !== 'cancelled') return { outcome: 'accepted' };

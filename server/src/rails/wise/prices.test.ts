@@ -31,7 +31,7 @@ test('the fitted fee is never below a quoted one, even where fees fall', () => {
   );
 });
 
-test('beyond the last quoted amount the fee goes on rising', () => {
+test('beyond the last quoted amount the fee keeps rising', () => {
   const points = [
     { amountMinor: 10_000n, feeMinor: 110n },
     { amountMinor: 100_000n, feeMinor: 650n },

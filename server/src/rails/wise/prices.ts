@@ -87,7 +87,7 @@ async function readPrice(
   }
   const [first] = quotes;
   if (first === undefined) {
-    setup.host.log('warn', 'Wise gives no price for a payer', { payer: payer.key, currency });
+    setup.host.log('warn', 'Wise quoted no price for a payer', { payer: payer.key, currency });
     return undefined;
   }
   return describePrice(setup, { payer, currency, first, quotes });

@@ -86,24 +86,24 @@ test('the answer before the money is there says when to ask again', async () => 
 });
 
 test('too little money is a retry, and the same transfer is funded later', async () => {
-  const poor = await openWiseRail(ground, { wise: { balances: { EUR: '10' } } });
+  const unfunded = await openWiseRail(ground, { wise: { balances: { EUR: '10' } } });
   try {
     const instruction = newInstruction();
     const short = { outcome: 'retry', reason: 'no_funds' };
-    assert.deepEqual(await poor.rail.send(instruction, context), short);
-    assert.deepEqual(await poor.rail.send(instruction, context), short);
-    assert.equal(poor.wise.transfers.length, 1);
+    assert.deepEqual(await unfunded.rail.send(instruction, context), short);
+    assert.deepEqual(await unfunded.rail.send(instruction, context), short);
+    assert.equal(unfunded.wise.transfers.length, 1);
     const topUp = { profileId: 30_000_001, balanceId: 200_001, currency: 'EUR', amount: 500 };
-    await fetch(`${poor.wise.url}/v1/simulation/balance/topup`, {
+    await fetch(`${unfunded.wise.url}/v1/simulation/balance/topup`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${poor.wise.token}` },
+      headers: { authorization: `Bearer ${unfunded.wise.token}` },
       body: JSON.stringify(topUp),
     });
-    assert.equal((await poor.rail.send(instruction, context)).outcome, 'accepted');
-    assert.equal(poor.wise.transfers.length, 1);
-    assert.equal(poor.wise.transfers[0]?.fundings, 1);
+    assert.equal((await unfunded.rail.send(instruction, context)).outcome, 'accepted');
+    assert.equal(unfunded.wise.transfers.length, 1);
+    assert.equal(unfunded.wise.transfers[0]?.fundings, 1);
   } finally {
-    await poor.close();
+    await unfunded.close();
   }
 });
 

@@ -17,7 +17,12 @@ import { openGroups } from './groups.ts';
 import { cancel, query, send } from './pay.ts';
 import { openPayments } from './payments.ts';
 import { readPrices } from './prices.ts';
-import { accountKeys, listRecipientFaults, nobody, readField } from './recipient-fields.ts';
+import {
+  accountKeys,
+  emptyBeneficiary,
+  listRecipientFaults,
+  readField,
+} from './recipient-fields.ts';
 import { createRequirements } from './requirements.ts';
 import { readRecipient, type Setup } from './setup.ts';
 import { findUnknownTransfers, pollRefunds, recoverTransfers } from './transfer-list.ts';
@@ -94,7 +99,13 @@ function checkPayer(payer: PayerDeclaration, collected: CollectedAttributes): re
   }
   if (payer.options['recipientType'] !== undefined) return [];
   const { countryCode } = payer;
-  const recipient = { payer, countryCode, currency, attributes: sample, beneficiary: nobody };
+  const recipient = {
+    payer,
+    countryCode,
+    currency,
+    attributes: sample,
+    beneficiary: emptyBeneficiary,
+  };
   const missing = keys.filter((key) => (readField(key, recipient)?.value ?? '') === '');
   return missing.map((key) => `clients are not asked for an attribute that fills Wise's ${key}`);
 }

@@ -35,7 +35,7 @@ const verifiedCurrencies: ReadonlySet<string> = new Set(['EUR', 'IDR', 'INR', 'K
 
 /**
  * Asks the recipient's bank, through Wise, whether account and name belong together. Where Wise wants
- * the customer to accept a mismatch, the payment is refused: there is nobody to ask, and Wise would not
+ * the customer to accept a mismatch, the payment is refused: no one can be asked, and Wise would not
  * use the recipient.
  */
 export async function verifyRecipient(

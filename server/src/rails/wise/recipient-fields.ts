@@ -61,14 +61,20 @@ export function readField(key: string, recipient: Recipient): FieldSource | unde
   return readPerson(key, recipient);
 }
 
-/** Whether the rail has a source for the key, whatever its value. */
+/** Whether the rail has a source for the key, regardless of its value. */
 export function isKnownKey(key: string, payer: PayerDeclaration): boolean {
-  const nowhere = { payer, countryCode: '', currency: '', attributes: {}, beneficiary: nobody };
+  const nowhere = {
+    payer,
+    countryCode: '',
+    currency: '',
+    attributes: {},
+    beneficiary: emptyBeneficiary,
+  };
   return readField(key, nowhere) !== undefined;
 }
 
 /** A beneficiary of whom nothing is known. */
-export const nobody: Beneficiary = {
+export const emptyBeneficiary: Beneficiary = {
   firstName: '',
   middleName: '',
   lastName: '',

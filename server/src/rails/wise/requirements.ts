@@ -160,7 +160,7 @@ function isValid(field: RequirementField, value: string): boolean {
   if (maxLength !== undefined && value.length > maxLength) return false;
   if (validationRegexp === undefined || validationRegexp === '') return true;
   try {
-    // Linear time, whatever the pattern is.
+    // Linear time, for every pattern.
     return RE2JS.compile(validationRegexp).matcher(value).find();
   } catch {
     // A pattern in another dialect: Wise checks the value when it gets it.

@@ -37,7 +37,7 @@ export async function showCameraScreen(type, { retitle, bar, onRefused, onTaken 
   // A phone that locks, or another program that takes the camera, ends the stream.
   for (const track of stream.getVideoTracks()) track.addEventListener('ended', onRefused);
   let isDrawnAgain = false;
-  // Nobody looks: on a phone, the page of another program is in front.
+  // The page is hidden: on a phone, another application is in front.
   const onHidden = () => {
     if (document.visibilityState === 'hidden') history.back();
   };

@@ -55,7 +55,7 @@ export async function showHandoff({ onChanged, goOn }) {
   draw();
 }
 
-/** Without a connection there is no code; this device can go on all the same. */
+/** Without a connection there is no code; this device can still continue. */
 function showFailure(more) {
   const draw = () =>
     showScreen(

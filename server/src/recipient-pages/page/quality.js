@@ -1,6 +1,6 @@
 /**
  * Hints about a picture before it is sent, from its pixels alone. They are guesses: the person decides,
- * and the service accepts the picture all the same. `pixels`: `{ data, width, height }` as ImageData.
+ * and the service accepts the picture anyway. `pixels`: `{ data, width, height }` as ImageData.
  */
 
 /** The width at which pictures are judged, so that the thresholds mean the same for every camera. */
@@ -98,7 +98,7 @@ function glareShare({ values, width, height }) {
   return count === 0 ? 0 : white / count;
 }
 
-/** Whether one side has nearly as many edges at the border as the middle: the document goes on there. */
+/** Whether one side has nearly as many edges at the border as the middle: the document extends beyond it. */
 function reachesBorder({ values, width, height }) {
   const strip = Math.max(2, Math.round(Math.min(width, height) * stripShare));
   const middle = edgeShare(values, width, {

@@ -158,7 +158,7 @@ export async function send(place, content) {
   }
 }
 
-/** What to tell of an answer that is neither good nor about the person's input. */
+/** The message for an answer that is neither a success nor about the person's input. */
 export function describeFailure(status) {
   if (status === 0) return say('unavailable');
   return say(status === 429 || status === 503 ? 'busy' : 'serverProblem');

@@ -224,7 +224,7 @@ async function keep(type, read) {
   const isLeft = watchScreen();
   try {
     const picture = await read();
-    // Whoever went back meanwhile does not want it.
+    // The recipient has gone back in the meantime, so it is not used.
     if (isLeft()) return;
     setPicture(type, picture);
     history.replaceState({ name: 'step', type }, '');

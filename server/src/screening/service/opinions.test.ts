@@ -115,10 +115,10 @@ test('an answer after another one, and a stop, change nothing', async () => {
   await request(other);
   const stopping = AbortSignal.abort();
   await createCompany(() => Promise.reject(new ScreeningServiceError('stopped'))).run(stopping);
-  assert.equal(await request(other), 'asked', 'whoever works next asks again');
+  assert.equal(await request(other), 'asked', 'the next process asks again');
 });
 
-test('what is asked stands sealed in the database', async () => {
+test('questions are stored sealed in the database', async () => {
   const payout = await preparePayout();
   await request(payout);
   const [row] = await money.rows<{ request: Buffer }>(

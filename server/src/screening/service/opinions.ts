@@ -110,7 +110,7 @@ function contextOf(part: 'request' | 'answer', id: string): string {
 export type OpinionWorker = OpinionServices & {
   readonly service: ScreeningService;
   readonly onError: (error: unknown) => void;
-  /** The waits between the tries; after the last one nobody asks again. */
+  /** The waits between the tries; after the last one it is not tried again. */
   readonly waitsMs?: readonly number[];
   /** Longer than a call. */
   readonly leaseMs?: number;
@@ -147,7 +147,7 @@ async function askOne(
     await storeOpinion(session, row, { state: answer.result, sealed });
   } catch (error) {
     onError(error);
-    // Whoever works next asks again when the lease ends.
+    // The next process asks again when the lease ends.
     if (stopping.aborted) return;
     const waitMs = waitsMs[row.tries - 1];
     if (waitMs === undefined) await endUnanswered(session, row);

@@ -18,7 +18,7 @@ import {
   unauthorizedOrder,
 } from './api-handlers.ts';
 import { type Fault, simulatorOptionsSchema } from './simulator-options.ts';
-import { balancePlatform, createLifecycle, type Fate } from './transfer-lifecycle.ts';
+import { balancePlatform, createLifecycle, type PlannedOutcome } from './transfer-lifecycle.ts';
 import { createWebhookSender } from './webhook-sender.ts';
 
 /**
@@ -30,7 +30,7 @@ export type AdyenSimulator = {
   readonly address: Address;
   readonly books: AdyenBooks;
   /** Stronger than the patterns of the options. */
-  expect(reference: string, fate: Fate): void;
+  expect(reference: string, plannedOutcome: PlannedOutcome): void;
   setOptions(changes: z.input<typeof simulatorOptionsSchema>): void;
   setWebhookUrl(url: string): void;
   setBalance(currency: string, balance: number): void;
@@ -73,7 +73,7 @@ export async function openAdyenSimulator(
   let { webhookUrl } = simulator;
   const nowMs = simulator.nowMs ?? Date.now;
   const books = openAdyenBooks(simulator.folder);
-  const fates = new Map<string, Fate>();
+  const plannedOutcomes = new Map<string, PlannedOutcome>();
   const balances = countBalances(books);
   const sender = createWebhookSender({
     books,
@@ -88,7 +88,7 @@ export async function openAdyenSimulator(
     books,
     options: () => options,
     nowMs,
-    fates,
+    plannedOutcomes,
     balances,
     announce,
   });
@@ -132,7 +132,7 @@ export async function openAdyenSimulator(
   return {
     address: { host: '127.0.0.1', port },
     books,
-    expect: (reference, fate) => void fates.set(reference, fate),
+    expect: (reference, plannedOutcome) => void plannedOutcomes.set(reference, plannedOutcome),
     setOptions,
     setWebhookUrl: (url) => {
       webhookUrl = url;

@@ -9,7 +9,7 @@ export const balancePlatform = 'OutlayPlatform';
 export const accountHolderId = 'AH00000000000000000000001';
 
 /** `failed`: after the booking. */
-export type Fate = 'paid' | 'refused' | 'failed' | 'returned';
+export type PlannedOutcome = 'paid' | 'refused' | 'failed' | 'returned';
 
 export type Lifecycle = {
   create(order: SentOrder, priority: string | undefined): SimulatedTransfer;
@@ -26,7 +26,7 @@ export type LifecycleOptions = {
   readonly options: () => SimulatorOptions;
   readonly nowMs: () => number;
   /** Stronger than the patterns of the options. */
-  readonly fates: ReadonlyMap<string, Fate>;
+  readonly plannedOutcomes: ReadonlyMap<string, PlannedOutcome>;
   /** Minor units, by currency; settled funds of the balance account. */
   readonly balances: Map<string, { balance: number; reserved: number }>;
   announce(transfer: SimulatedTransfer, isNew: boolean): void;
@@ -105,8 +105,11 @@ function newTransfer(
   };
 }
 
-function readFate({ fates, options }: LifecycleOptions, { reference }: SimulatedTransfer): Fate {
-  const chosen = fates.get(reference);
+function readPlannedOutcome(
+  { plannedOutcomes, options }: LifecycleOptions,
+  { reference }: SimulatedTransfer,
+): PlannedOutcome {
+  const chosen = plannedOutcomes.get(reference);
   if (chosen !== undefined) return chosen;
   const { refusePattern, failPattern, returnPattern } = options();
   if (new RegExp(refusePattern).test(reference)) return 'refused';
@@ -117,15 +120,15 @@ function readFate({ fates, options }: LifecycleOptions, { reference }: Simulated
 type Next = { status?: string; reason?: string; tracking?: Record<string, string> };
 
 function findNext(setup: LifecycleOptions, transfer: SimulatedTransfer): Next | undefined {
-  const fate = readFate(setup, transfer);
+  const plannedOutcome = readPlannedOutcome(setup, transfer);
   const options = setup.options();
   switch (transfer.status) {
     case 'received':
-      return authorise(setup, transfer, fate);
+      return authorise(setup, transfer, plannedOutcome);
     case 'authorised':
       return { status: 'booked', reason: 'approved' };
     case 'booked':
-      return findNextOfBooked(transfer, { fate, options, nowMs: setup.nowMs() });
+      return findNextOfBooked(transfer, { plannedOutcome, options, nowMs: setup.nowMs() });
     default:
       return undefined;
   }
@@ -134,11 +137,11 @@ function findNext(setup: LifecycleOptions, transfer: SimulatedTransfer): Next | 
 function authorise(
   { options, balances }: LifecycleOptions,
   { order }: SimulatedTransfer,
-  fate: Fate,
+  plannedOutcome: PlannedOutcome,
 ): Next {
   const { transferLimit, refuseReason } = options();
   const { value, currency } = order.amount;
-  if (fate === 'refused') return { status: 'refused', reason: refuseReason };
+  if (plannedOutcome === 'refused') return { status: 'refused', reason: refuseReason };
   if (value > transferLimit) return { status: 'refused', reason: 'amountLimitExceeded' };
   const funds = balances.get(currency);
   if (funds === undefined || funds.balance - funds.reserved < value) {
@@ -151,7 +154,11 @@ const reviewStepsMax = 2;
 
 function findNextOfBooked(
   transfer: SimulatedTransfer,
-  { fate, options, nowMs }: { fate: Fate; options: SimulatorOptions; nowMs: number },
+  {
+    plannedOutcome,
+    options,
+    nowMs,
+  }: { plannedOutcome: PlannedOutcome; options: SimulatorOptions; nowMs: number },
 ): Next | undefined {
   const { tracking, order, priority } = transfer;
   if (tracking === undefined && new RegExp(options.reviewPattern).test(transfer.reference)) {
@@ -162,7 +169,7 @@ function findNextOfBooked(
     transfer.reviewSteps -= 1;
     return undefined;
   }
-  if (fate === 'failed') return { status: 'failed', reason: options.failReason };
+  if (plannedOutcome === 'failed') return { status: 'failed', reason: options.failReason };
   const isTracked = tracking !== undefined && tracking['type'] !== 'internalReview';
   if (!isTracked) {
     if (order.category === 'card')
@@ -171,7 +178,7 @@ function findNextOfBooked(
     const estimatedArrivalTime = new Date(nowMs + 60_000).toISOString();
     return { tracking: { type: 'estimation', estimatedArrivalTime } };
   }
-  return fate === 'returned'
+  return plannedOutcome === 'returned'
     ? { status: 'returned', reason: 'counterpartyAccountClosed' }
     : undefined;
 }

@@ -27,7 +27,7 @@ function writeOrder(reference: string): string {
 }
 
 describe('the simulated bank', () => {
-  test('goes on where it was killed, with a line of its books cut off', async () => {
+  test('continues where it was killed, with a line of its books cut off', async () => {
     const first = await openBankSimulator({ folder });
     await setBankOptions(folder, { settleAfterMs: 1_000 });
     await writeFile(join(folder, 'outbox', 'a.xml'), writeOrder('a'));

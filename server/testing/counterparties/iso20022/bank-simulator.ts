@@ -21,6 +21,7 @@ import {
   getShare,
   openBankBooks,
 } from './bank-books.ts';
+import { type OrderFile, readInitiation, readSchemeMessage } from './read-order.ts';
 
 /**
  * A bank for tests. It takes payment files out of `outbox`, records them in `bank`, and puts its
@@ -177,52 +178,6 @@ async function takeFile(bank: Bank, name: string, turn: Turn): Promise<void> {
   await books.add({ kind: 'taken', messageId });
 }
 
-const accountSchema = z.object({
-  Id: z.union([z.object({ IBAN: z.string() }), z.object({ Othr: z.object({ Id: z.string() }) })]),
-});
-
-const orderFileSchema = z.object({
-  CstmrCdtTrfInitn: z.object({
-    GrpHdr: z.object({ MsgId: z.string(), NbOfTxs: z.string() }),
-    PmtInf: z.array(
-      z.object({
-        PmtInfId: z.string(),
-        PmtTpInf: z.object({ LclInstrm: z.object({ Cd: z.string() }).optional() }).optional(),
-        DbtrAcct: accountSchema,
-        CdtTrfTxInf: z.array(
-          z.object({
-            PmtId: z.object({ EndToEndId: z.string() }),
-            Amt: z.object({ InstdAmt: z.object({ '#text': z.string(), '@Ccy': z.string() }) }),
-            CdtrAcct: accountSchema,
-          }),
-        ),
-      }),
-    ),
-  }),
-});
-
-const schemeMessageSchema = z.object({
-  FIToFICstmrCdtTrf: z.object({
-    GrpHdr: z.object({ MsgId: z.string(), NbOfTxs: z.string() }),
-    CdtTrfTxInf: z.array(
-      z.object({
-        PmtId: z.object({ EndToEndId: z.string() }),
-        IntrBkSttlmAmt: z.object({ '#text': z.string(), '@Ccy': z.string() }),
-        DbtrAcct: accountSchema,
-        CdtrAcct: accountSchema,
-      }),
-    ),
-  }),
-});
-
-type OrderFile = {
-  readonly messageId: string;
-  readonly messageName: string;
-  readonly orders: BankOrder[];
-  /** A reason code; "" for a valid file. */
-  readonly fault: string;
-};
-
 function readOrderFile(bytes: Uint8Array, { options }: Turn): OrderFile {
   const nothing = { messageId: 'NOTPROVIDED', messageName: 'NOTPROVIDED', orders: [] };
   const document = parseDocument(bytes);
@@ -239,50 +194,6 @@ function readOrderFile(bytes: Uint8Array, { options }: Turn): OrderFile {
   });
   const fault = count === String(orders.length) ? '' : 'AM19';
   return { messageId, messageName, orders, fault };
-}
-
-type OrderMessage = {
-  readonly messageId: string;
-  readonly count: string;
-  readonly transfers: readonly Omit<BankOrder, 'decision' | 'reason' | 'returnedAmount'>[];
-};
-
-function readInitiation(content: unknown): OrderMessage | undefined {
-  const parsed = orderFileSchema.safeParse(content);
-  if (!parsed.success) return undefined;
-  const { GrpHdr, PmtInf } = parsed.data.CstmrCdtTrfInitn;
-  const transfers = PmtInf.flatMap((group) =>
-    group.CdtTrfTxInf.map(({ PmtId, Amt, CdtrAcct }) => ({
-      endToEndId: PmtId.EndToEndId,
-      paymentInformationId: group.PmtInfId,
-      amount: Amt.InstdAmt['#text'],
-      currency: Amt.InstdAmt['@Ccy'],
-      account: readAccount(CdtrAcct),
-      debtorAccount: readAccount(group.DbtrAcct),
-      isInstant: group.PmtTpInf?.LclInstrm?.Cd === 'INST',
-    })),
-  );
-  return { messageId: GrpHdr.MsgId, count: GrpHdr.NbOfTxs, transfers };
-}
-
-function readSchemeMessage(content: unknown): OrderMessage | undefined {
-  const parsed = schemeMessageSchema.safeParse(content);
-  if (!parsed.success) return undefined;
-  const { GrpHdr, CdtTrfTxInf } = parsed.data.FIToFICstmrCdtTrf;
-  const transfers = CdtTrfTxInf.map(({ PmtId, IntrBkSttlmAmt, DbtrAcct, CdtrAcct }) => ({
-    endToEndId: PmtId.EndToEndId,
-    paymentInformationId: `${GrpHdr.MsgId}-1`,
-    amount: IntrBkSttlmAmt['#text'],
-    currency: IntrBkSttlmAmt['@Ccy'],
-    account: readAccount(CdtrAcct),
-    debtorAccount: readAccount(DbtrAcct),
-    isInstant: true,
-  }));
-  return { messageId: GrpHdr.MsgId, count: GrpHdr.NbOfTxs, transfers };
-}
-
-function readAccount({ Id }: z.infer<typeof accountSchema>): string {
-  return 'IBAN' in Id ? Id.IBAN : Id.Othr.Id;
 }
 
 function isMatch(

@@ -1,7 +1,6 @@
-import { closeSync, fdatasync, openSync, readFileSync, truncateSync, write } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { PaymentOrder, PaymentReturn } from '../../../src/rails/partner/protocol.ts';
+import { openJournal } from '../journal.ts';
 
 /**
  * The simulator's payment book: an append-only file of JSON lines. What has been answered is on the
@@ -62,57 +61,24 @@ export type PaymentBook = {
   close(): Promise<void>;
 };
 
-const writeFile = promisify(write);
-const syncFile = promisify(fdatasync);
-
 export function openPaymentBook(folder: string): PaymentBook {
-  const path = join(folder, 'books.jsonl');
-  const file = openSync(path, 'a');
+  const journal = openJournal<Entry>(join(folder, 'books.jsonl'));
   const payments = new Map<string, BookedPayment>();
   const pending = new Map<string, BookedEvent>();
   const events: BookedEvent[] = [];
   const tables = { payments, pending, events };
-  for (const entry of readEntries(path)) apply(entry, tables);
-  let waiting = '';
-  let writing = Promise.resolve();
-  let isClosed = false;
-  const flush = async (): Promise<void> => {
-    if (waiting === '' || isClosed) return;
-    const bytes = Buffer.from(waiting);
-    waiting = '';
-    for (let at = 0; at < bytes.length; ) {
-      at += (await writeFile(file, bytes, at)).bytesWritten;
-    }
-    await syncFile(file);
-  };
-  const flushed = async (): Promise<void> => {
-    writing = writing.then(flush);
-    await writing;
-  };
+  for (const entry of journal.entries) apply(entry, tables);
   return {
     payments,
     pending,
     events,
     append: (entry) => {
       apply(entry, tables);
-      waiting += `${JSON.stringify(entry)}\n`;
+      journal.append(entry);
     },
-    flushed,
-    close: async () => {
-      await flushed();
-      isClosed = true;
-      closeSync(file);
-    },
+    flushed: journal.flushed,
+    close: journal.close,
   };
-}
-
-/** An incomplete last line, left by a kill, had not been answered, and is removed. */
-function readEntries(path: string): Entry[] {
-  const bytes = readFileSync(path);
-  const end = bytes.lastIndexOf('\n') + 1;
-  if (end < bytes.length) truncateSync(path, end);
-  const lines = bytes.toString('utf8', 0, end).split('\n').slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as Entry);
 }
 
 type Tables = {
@@ -122,7 +88,7 @@ type Tables = {
 };
 
 function apply(entry: Entry, { payments, pending, events }: Tables): void {
-  const tell = (event: BookedEvent): void => {
+  const addEvent = (event: BookedEvent): void => {
     pending.set(event.id, event);
     events.push(event);
   };
@@ -164,14 +130,14 @@ function apply(entry: Entry, { payments, pending, events }: Tables): void {
       payment.state = entry.state;
       payment.reason = entry.reason;
       if (entry.state === 'paid') payment.paidCount += 1;
-      tell(describeEvent(payment, entry));
+      addEvent(describeEvent(payment, entry));
       return;
     }
     case 'return': {
       const payment = getPayment(payments, entry.reference);
       payment.returns = [...payment.returns, entry.entry];
       if (isAllBack(payment)) payment.state = 'returned';
-      tell({ ...describeEvent(payment, entry), entry: entry.entry });
+      addEvent({ ...describeEvent(payment, entry), entry: entry.entry });
       return;
     }
     case 'delivered':

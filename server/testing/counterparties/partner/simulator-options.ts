@@ -99,7 +99,7 @@ export const simulatorOptionsSchema = z.strictObject({
   duplicateShare: share.default(0),
   reorderShare: share.default(0),
   reorderMs: milliseconds.default(500),
-  /** Share sent once more with a wrong signature, as if the payment was rejected. */
+  /** Share sent again with a wrong signature, as if the payment was rejected. */
   forgedShare: share.default(0),
   callbackRetryMs: milliseconds.default(500),
   defects: z.array(z.enum(defects)).default([]),

@@ -1,6 +1,5 @@
-import { closeSync, fdatasync, openSync, readFileSync, truncateSync, write } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { openJournal } from '../journal.ts';
 
 /**
  * The simulator's books: batches and events, in memory and, with a folder, in an append-only file of
@@ -69,9 +68,6 @@ type Entry =
   | { type: 'event'; event: BookedEvent }
   | { type: 'delivered'; id: string };
 
-const writeFile = promisify(write);
-const syncFile = promisify(fdatasync);
-
 export function openPaypalBooks(folder: string | undefined): PaypalBooks {
   const batches = new Map<string, BookedBatch>();
   const events: BookedEvent[] = [];
@@ -84,7 +80,8 @@ export function openPaypalBooks(folder: string | undefined): PaypalBooks {
       pending.set(entry.event.id, entry.event);
     }
   };
-  const journal = folder === undefined ? undefined : openJournal(join(folder, 'books.jsonl'));
+  const journal =
+    folder === undefined ? undefined : openJournal<Entry>(join(folder, 'books.jsonl'));
   for (const entry of journal?.entries ?? []) apply(entry);
   const append = (entry: Entry): void => {
     apply(entry);
@@ -100,46 +97,4 @@ export function openPaypalBooks(folder: string | undefined): PaypalBooks {
     flushed: async () => journal?.flushed(),
     close: async () => journal?.close(),
   };
-}
-
-function openJournal(path: string) {
-  const file = openSync(path, 'a');
-  const entries = readEntries(path);
-  let waiting = '';
-  let writing = Promise.resolve();
-  let isClosed = false;
-  const flush = async (): Promise<void> => {
-    if (waiting === '' || isClosed) return;
-    const bytes = Buffer.from(waiting);
-    waiting = '';
-    for (let at = 0; at < bytes.length; ) {
-      at += (await writeFile(file, bytes, at)).bytesWritten;
-    }
-    await syncFile(file);
-  };
-  const flushed = async (): Promise<void> => {
-    writing = writing.then(flush);
-    await writing;
-  };
-  return {
-    entries,
-    append: (entry: Entry) => {
-      waiting += `${JSON.stringify(entry)}\n`;
-    },
-    flushed,
-    close: async () => {
-      await flushed();
-      isClosed = true;
-      closeSync(file);
-    },
-  };
-}
-
-/** An incomplete last line, left by a kill, had not been answered, and is removed. */
-function readEntries(path: string): Entry[] {
-  const bytes = readFileSync(path);
-  const end = bytes.lastIndexOf('\n') + 1;
-  if (end < bytes.length) truncateSync(path, end);
-  const lines = bytes.toString('utf8', 0, end).split('\n').slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as Entry);
 }

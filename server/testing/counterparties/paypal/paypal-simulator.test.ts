@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openPaypalSimulator, type PaypalSimulator } from './paypal-simulator.ts';
 
-/** What the simulated PayPal enforces by itself, whatever the rail does. */
+/** What the simulated PayPal enforces by itself, no matter what the rail does. */
 
 const folder = mkdtempSync(join(tmpdir(), 'outlay-paypal-'));
 const clock = { nowMs: Date.now() };
@@ -54,7 +54,7 @@ async function order(changes: { id: string; receiver?: string; value?: string; t
   });
 }
 
-test('nothing is answered without a token, and no token is given to a stranger', async () => {
+test('every answer needs a token, and only known clients get one', async () => {
   const stranger = { ...paypal.credentials, clientSecret: 'another' };
   assert.equal((await fetchToken(stranger)).status, 401);
   const { status, json } = await call('/v1/reporting/balances', {});

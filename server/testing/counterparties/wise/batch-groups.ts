@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { JsonNumber } from '../../../src/core/exact-json.ts';
 import { type BatchGroup, isServed, toNumber } from './books.ts';
-import { type Handler, missing, ok, orderTransfer, refuse } from './operations.ts';
+import { type Handler, missing, ok, refuse } from './operation.ts';
+import { orderTransfer } from './operations.ts';
 
 /** Batch groups of the simulated Wise: up to 1000 transfers that are funded together, or not at all. */
 
@@ -26,7 +27,7 @@ function describeGroup({ id, version, name, sourceCurrency, status, transfers }:
   };
 }
 
-const createGroup: Handler = ({ desk, body }) => {
+const createGroup: Handler = ({ simulation, body }) => {
   const asked = z
     .object({ sourceCurrency: z.string(), name: z.string().min(1).max(100) })
     .safeParse(body);
@@ -38,31 +39,31 @@ const createGroup: Handler = ({ desk, body }) => {
     version: 0,
     status: 'NEW',
   };
-  desk.books.groups.set(group.id, group);
+  simulation.books.groups.set(group.id, group);
   return ok(describeGroup(group), 201);
 };
 
-const readGroup: Handler = ({ desk, params }) => {
-  const group = desk.books.groups.get(params[1] ?? '');
+const readGroup: Handler = ({ simulation, params }) => {
+  const group = simulation.books.groups.get(params[1] ?? '');
   return group === undefined ? missing : ok(describeGroup(group));
 };
 
 const groupSizeMax = 1000;
 
-const addTransfer: Handler = ({ desk, params, body }) => {
-  const group = desk.books.groups.get(params[1] ?? '');
+const addTransfer: Handler = ({ simulation, params, body }) => {
+  const group = simulation.books.groups.get(params[1] ?? '');
   if (group === undefined) return missing;
   if (group.status !== 'NEW' || group.transfers.length >= groupSizeMax) {
     return refuse(409, 'batch.group.closed');
   }
   const before = group.transfers.length;
-  const answer = orderTransfer(desk, body, group);
+  const answer = orderTransfer(simulation, body, group);
   if (group.transfers.length > before) group.version += 1;
   return answer;
 };
 
-const changeGroup: Handler = ({ desk, params, body }) => {
-  const group = desk.books.groups.get(params[1] ?? '');
+const changeGroup: Handler = ({ simulation, params, body }) => {
+  const group = simulation.books.groups.get(params[1] ?? '');
   const asked = z
     .object({ status: z.enum(['COMPLETED', 'CANCELLED']), version: z.int() })
     .safeParse(body);
@@ -78,15 +79,15 @@ const changeGroup: Handler = ({ desk, params, body }) => {
     for (const transfer of group.transfers) {
       if (transfer.status !== 'incoming_payment_waiting') continue;
       transfer.wasStopped = true;
-      desk.move(transfer, 'cancelled');
+      simulation.move(transfer, 'cancelled');
     }
   }
   return ok(describeGroup(group));
 };
 
 /** All of its transfers that wait for their money, or none. */
-const fundGroup: Handler = ({ desk, params, body }) => {
-  const { books, profileId } = desk;
+const fundGroup: Handler = ({ simulation, params, body }) => {
+  const { books, profileId } = simulation;
   const group = books.groups.get(params[1] ?? '');
   if (group === undefined) return missing;
   if (!z.object({ type: z.literal('BALANCE') }).safeParse(body).success) {
@@ -103,8 +104,8 @@ const fundGroup: Handler = ({ desk, params, body }) => {
   books.balances.set(sourceCurrency, balance - total);
   for (const transfer of waiting) {
     transfer.fundings += 1;
-    transfer.fundedAtMs = desk.nowMs();
-    desk.move(transfer, 'processing');
+    transfer.fundedAtMs = simulation.nowMs();
+    simulation.move(transfer, 'processing');
   }
   return ok({
     id,

@@ -3,11 +3,9 @@ import { z } from 'zod';
 import { JsonNumber } from '../../../src/core/exact-json.ts';
 import {
   type BatchGroup,
-  type Books,
   describeQuote,
   describeTransfer,
   isServed,
-  type Pricing,
   priceQuote,
   type Quote,
   quoteMs,
@@ -16,46 +14,10 @@ import {
   toNumber,
 } from './books.ts';
 import { describeForms, listFieldFaults, transferForm } from './forms.ts';
+import { type Answer, type Handler, missing, ok, refuse, type Simulation } from './operation.ts';
 import type { Subscription } from './webhooks.ts';
 
 /** The operations of the simulated Wise that the rail and its tests use. */
-
-export type Answer = {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-};
-
-export type Desk = {
-  readonly books: Books;
-  readonly profileId: string;
-  readonly subscriptions: Map<string, Subscription>;
-  pricing(): Pricing;
-  limitMinor(): bigint;
-  nowMs(): number;
-  /** Changes a transfer's status and announces it. */
-  move(transfer: Transfer, status: string): void;
-};
-
-export type Call = {
-  readonly desk: Desk;
-  readonly params: readonly string[];
-  readonly query: URLSearchParams;
-  readonly body: unknown;
-};
-
-export type Handler = (call: Call) => Answer;
-
-export const ok = (body: unknown, status = 200): Answer => ({ status, body });
-export const missing: Answer = {
-  status: 404,
-  body: { errors: [{ code: 'NOT_FOUND', message: 'Not found' }] },
-};
-
-export function refuse(status: number, code: string, path?: string): Answer {
-  const error = { code, message: code, ...(path === undefined ? {} : { path, arguments: [path] }) };
-  return { status, body: { timestamp: new Date().toISOString(), errors: [error] } };
-}
 
 const quoteBody = z.object({
   sourceCurrency: z.string(),
@@ -64,7 +26,7 @@ const quoteBody = z.object({
   targetAmount: z.number().nullish(),
 });
 
-const createQuote: Handler = ({ desk, body }) => {
+const createQuote: Handler = ({ simulation, body }) => {
   const asked = quoteBody.safeParse(body);
   if (!asked.success) return refuse(422, 'NOT_VALID');
   const { sourceCurrency, targetCurrency, sourceAmount, targetAmount } = asked.data;
@@ -80,43 +42,47 @@ const createQuote: Handler = ({ desk, body }) => {
     return refuse(422, 'NOT_VALID', 'amount');
   const quote = priceQuote(
     { sourceCurrency, targetCurrency, sourceMinor, targetMinor },
-    desk.pricing(),
-    desk.nowMs(),
+    simulation.pricing(),
+    simulation.nowMs(),
   );
   if (quote.targetMinor <= 0n) return refuse(422, 'error.amount.too.low', 'amount');
-  desk.books.quotes.set(quote.id, quote);
-  return ok(describe(desk, quote));
+  simulation.books.quotes.set(quote.id, quote);
+  return ok(describe(simulation, quote));
 };
 
-function describe(desk: Desk, quote: Quote): object {
-  const { profileId } = desk;
-  return describeQuote(quote, { profileId, nowMs: desk.nowMs(), limitMinor: desk.limitMinor() });
+function describe(simulation: Simulation, quote: Quote): object {
+  const { profileId } = simulation;
+  return describeQuote(quote, {
+    profileId,
+    nowMs: simulation.nowMs(),
+    limitMinor: simulation.limitMinor(),
+  });
 }
 
-const readQuote: Handler = ({ desk, params }) => {
-  const quote = desk.books.quotes.get(params[1] ?? '');
-  return quote === undefined ? missing : ok(describe(desk, quote));
+const readQuote: Handler = ({ simulation, params }) => {
+  const quote = simulation.books.quotes.get(params[1] ?? '');
+  return quote === undefined ? missing : ok(describe(simulation, quote));
 };
 
-const updateQuote: Handler = ({ desk, params, body }) => {
-  const quote = desk.books.quotes.get(params[1] ?? '');
+const updateQuote: Handler = ({ simulation, params, body }) => {
+  const quote = simulation.books.quotes.get(params[1] ?? '');
   const update = z.object({ targetAccount: z.number() }).safeParse(body);
   if (quote === undefined) return missing;
-  const recipient = desk.books.recipients.get(String(update.data?.targetAccount));
+  const recipient = simulation.books.recipients.get(String(update.data?.targetAccount));
   if (recipient === undefined) return refuse(422, 'NOT_VALID', 'targetAccount');
   quote.targetAccount = recipient.id;
-  return ok(describe(desk, quote));
+  return ok(describe(simulation, quote));
 };
 
-const readForms: Handler = ({ desk, params, body }) => {
-  const quote = desk.books.quotes.get(params[0] ?? '');
+const readForms: Handler = ({ simulation, params, body }) => {
+  const quote = simulation.books.quotes.get(params[0] ?? '');
   if (quote === undefined) return missing;
   const filled = z.record(z.string(), z.unknown()).safeParse(body);
   return ok(describeForms(quote.targetCurrency, filled.data ?? {}));
 };
 
-const createRecipient: Handler = ({ desk, body }) => {
-  const { books, profileId } = desk;
+const createRecipient: Handler = ({ simulation, body }) => {
+  const { books, profileId } = simulation;
   const asked = z.looseObject({ currency: z.string(), type: z.string() }).safeParse(body);
   if (!asked.success) return refuse(400, 'NOT_VALID', 'currency');
   const { currency, type } = asked.data;
@@ -151,9 +117,9 @@ const outcomes: Readonly<Record<string, object>> = {
   Nobody: { type: 'ACCOUNT_EXISTENCE', outcome: 'FAILURE', requiresCustomerAcceptance: false },
 };
 
-const verify: Handler = ({ desk, params: [account = '', quoteId = ''] }) => {
-  const recipient = desk.books.recipients.get(account);
-  if (recipient === undefined || !desk.books.quotes.has(quoteId)) return missing;
+const verify: Handler = ({ simulation, params: [account = '', quoteId = ''] }) => {
+  const recipient = simulation.books.recipients.get(account);
+  if (recipient === undefined || !simulation.books.quotes.has(quoteId)) return missing;
   const found = Object.keys(outcomes).find((name) => recipient.name.includes(name)) ?? '';
   const outcome = outcomes[found] ?? {
     type: 'NAME_MATCHING',
@@ -176,11 +142,11 @@ const transferBody = z.object({
   details: z.record(z.string(), z.unknown()).default({}),
 });
 
-const createTransfer: Handler = ({ desk, body }) => orderTransfer(desk, body);
+const createTransfer: Handler = ({ simulation, body }) => orderTransfer(simulation, body);
 
 /** By itself, or in a batch group, which gets what is new. */
-export function orderTransfer(desk: Desk, body: unknown, group?: BatchGroup): Answer {
-  const { books, profileId } = desk;
+export function orderTransfer(simulation: Simulation, body: unknown, group?: BatchGroup): Answer {
+  const { books, profileId } = simulation;
   const asked = transferBody.safeParse(body);
   if (!asked.success) return refuse(422, 'NOT_VALID');
   const { customerTransactionId: reference, quoteUuid, details } = asked.data;
@@ -192,7 +158,7 @@ export function orderTransfer(desk: Desk, body: unknown, group?: BatchGroup): An
   if (quote === undefined) return refuse(422, 'error.quote.not.found', 'quoteUuid');
   if (recipient === undefined) return refuse(422, 'error.account.not.found', 'targetAccount');
   if (quote.transferId !== undefined) return refuse(422, 'error.quote.already.used', 'quoteUuid');
-  if (desk.nowMs() > quote.createdAtMs + quoteMs) {
+  if (simulation.nowMs() > quote.createdAtMs + quoteMs) {
     return refuse(422, 'error.quote.expired', 'quoteUuid');
   }
   if (recipient.currency !== quote.targetCurrency) {
@@ -206,7 +172,7 @@ export function orderTransfer(desk: Desk, body: unknown, group?: BatchGroup): An
     targetAccount: recipient.id,
     quote,
     details,
-    createdAtMs: desk.nowMs(),
+    createdAtMs: simulation.nowMs(),
     status: '',
     ...(group === undefined ? {} : { groupId: group.id }),
     wasStopped: false,
@@ -216,17 +182,17 @@ export function orderTransfer(desk: Desk, body: unknown, group?: BatchGroup): An
   books.transfers.set(id, transfer);
   books.byReference.set(reference, transfer);
   group?.transfers.push(transfer);
-  desk.move(transfer, 'incoming_payment_waiting');
+  simulation.move(transfer, 'incoming_payment_waiting');
   return ok(describeTransfer(transfer, profileId));
 }
 
-const readTransfer: Handler = ({ desk, params }) => {
-  const transfer = desk.books.transfers.get(params[0] ?? '');
-  return transfer === undefined ? missing : ok(describeTransfer(transfer, desk.profileId));
+const readTransfer: Handler = ({ simulation, params }) => {
+  const transfer = simulation.books.transfers.get(params[0] ?? '');
+  return transfer === undefined ? missing : ok(describeTransfer(transfer, simulation.profileId));
 };
 
-const listTransfers: Handler = ({ desk, query }) => {
-  const { books, profileId } = desk;
+const listTransfers: Handler = ({ simulation, query }) => {
+  const { books, profileId } = simulation;
   const statuses = query.get('status')?.split(',');
   const sinceMs = Date.parse(query.get('createdDateStart') ?? '1970-01-01T00:00:00Z');
   const offset = Number(query.get('offset') ?? 0);
@@ -241,19 +207,19 @@ const listTransfers: Handler = ({ desk, query }) => {
 
 const beforeConversion = ['incoming_payment_waiting', 'incoming_payment_initiated', 'processing'];
 
-const cancelTransfer: Handler = ({ desk, params }) => {
-  const transfer = desk.books.transfers.get(params[0] ?? '');
+const cancelTransfer: Handler = ({ simulation, params }) => {
+  const transfer = simulation.books.transfers.get(params[0] ?? '');
   if (transfer === undefined) return missing;
   if (!beforeConversion.includes(transfer.status)) {
     return refuse(409, 'transfer.cancellation.not.allowed');
   }
   transfer.wasStopped = true;
-  desk.move(transfer, 'cancelled');
-  return ok(describeTransfer(transfer, desk.profileId));
+  simulation.move(transfer, 'cancelled');
+  return ok(describeTransfer(transfer, simulation.profileId));
 };
 
-const fundTransfer: Handler = ({ desk, params, body }) => {
-  const { books } = desk;
+const fundTransfer: Handler = ({ simulation, params, body }) => {
+  const { books } = simulation;
   const transfer = books.transfers.get(params[1] ?? '');
   const asked = z.object({ type: z.literal('BALANCE') }).safeParse(body);
   if (transfer === undefined) return missing;
@@ -268,13 +234,13 @@ const fundTransfer: Handler = ({ desk, params, body }) => {
   if (balance < sourceMinor) return answer('REJECTED', 'transfer.insufficient_funds');
   books.balances.set(sourceCurrency, balance - sourceMinor);
   transfer.fundings += 1;
-  transfer.fundedAtMs = desk.nowMs();
-  desk.move(transfer, 'processing');
+  transfer.fundedAtMs = simulation.nowMs();
+  simulation.move(transfer, 'processing');
   return answer('COMPLETED', null);
 };
 
-const listPayments: Handler = ({ desk, params }) => {
-  const transfer = desk.books.transfers.get(params[0] ?? '');
+const listPayments: Handler = ({ simulation, params }) => {
+  const transfer = simulation.books.transfers.get(params[0] ?? '');
   if (transfer === undefined) return missing;
   const { quote, fundings, fundedAtMs } = transfer;
   const time = new Date(fundedAtMs).toISOString();
@@ -290,17 +256,17 @@ const listPayments: Handler = ({ desk, params }) => {
   return ok(Array.from({ length: fundings }, () => payment));
 };
 
-const estimate: Handler = ({ desk, params }) =>
-  desk.books.transfers.has(params[0] ?? '')
+const estimate: Handler = ({ simulation, params }) =>
+  simulation.books.transfers.has(params[0] ?? '')
     ? ok({
-        estimatedDeliveryDate: new Date(desk.nowMs() + 60_000).toISOString(),
+        estimatedDeliveryDate: new Date(simulation.nowMs() + 60_000).toISOString(),
         formattedEstimatedDeliveryDate: 'in a minute',
       })
     : missing;
 
-const listBalances: Handler = ({ desk }) =>
+const listBalances: Handler = ({ simulation }) =>
   ok(
-    [...desk.books.balances].map(([currency, minor], index) => {
+    [...simulation.books.balances].map(([currency, minor], index) => {
       const money = { value: toNumber(minor, currency), currency };
       const time = '2026-01-05T09:00:00.000Z';
       return {
@@ -322,12 +288,12 @@ const listBalances: Handler = ({ desk }) =>
   );
 
 /** POST /v1/simulation/balance/topup. */
-const topUp: Handler = ({ desk, body }) => {
+const topUp: Handler = ({ simulation, body }) => {
   const asked = z.object({ currency: z.string(), amount: z.number() }).safeParse(body);
   if (!asked.success) return refuse(422, 'NOT_VALID');
   const { currency, amount } = asked.data;
-  const minor = (desk.books.balances.get(currency) ?? 0n) + (toMinor(amount, currency) ?? 0n);
-  desk.books.balances.set(currency, minor);
+  const minor = (simulation.books.balances.get(currency) ?? 0n) + (toMinor(amount, currency) ?? 0n);
+  simulation.books.balances.set(currency, minor);
   const balancesAfter = [{ id: 200_001, value: toNumber(minor, currency), currency }];
   return ok({ transactionId: 5, state: 'COMPLETED', balancesAfter });
 };
@@ -341,14 +307,14 @@ const simulated: Readonly<Record<string, readonly string[]>> = {
   funds_refunded: ['bounced_back', 'cancelled'],
 };
 
-const simulate: Handler = ({ desk, params: [id = '', status = ''] }) => {
-  const transfer = desk.books.transfers.get(id);
+const simulate: Handler = ({ simulation, params: [id = '', status = ''] }) => {
+  const transfer = simulation.books.transfers.get(id);
   if (transfer === undefined) return missing;
   const isPermitted =
     simulated[status]?.includes(transfer.status) === true && transfer.fundings > 0;
   if (!isPermitted) return refuse(409, 'error.transition.not.allowed');
-  if (transfer.status !== status) desk.move(transfer, status);
-  return ok(describeTransfer(transfer, desk.profileId));
+  if (transfer.status !== status) simulation.move(transfer, status);
+  return ok(describeTransfer(transfer, simulation.profileId));
 };
 
 const subscriptionBody = z.object({
@@ -367,17 +333,21 @@ const describeSubscription = ({ id, name, url }: Subscription, profileId: string
   created_at: '2026-01-05T09:00:00Z',
 });
 
-const subscribe: Handler = ({ desk, body }) => {
+const subscribe: Handler = ({ simulation, body }) => {
   const asked = subscriptionBody.safeParse(body);
   if (!asked.success) return refuse(422, 'NOT_VALID');
   const { name, delivery } = asked.data;
   const subscription = { id: randomUUID(), name, url: delivery.url };
-  desk.subscriptions.set(subscription.id, subscription);
-  return ok(describeSubscription(subscription, desk.profileId));
+  simulation.subscriptions.set(subscription.id, subscription);
+  return ok(describeSubscription(subscription, simulation.profileId));
 };
 
-const listSubscriptions: Handler = ({ desk }) =>
-  ok([...desk.subscriptions.values()].map((one) => describeSubscription(one, desk.profileId)));
+const listSubscriptions: Handler = ({ simulation }) =>
+  ok(
+    [...simulation.subscriptions.values()].map((one) =>
+      describeSubscription(one, simulation.profileId),
+    ),
+  );
 
 const id = '([^/]+)';
 const profile = `/profiles/${id}`;

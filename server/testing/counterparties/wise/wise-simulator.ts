@@ -6,7 +6,8 @@ import { type Approvals, openApprovals } from './approvals.ts';
 import { groupOperations } from './batch-groups.ts';
 import { type BatchGroup, openBooks, type Pricing, type Quote, type Transfer } from './books.ts';
 import { isBouncing } from './forms.ts';
-import { type Answer, type Desk, operations } from './operations.ts';
+import { type Answer, type Simulation } from './operation.ts';
+import { operations } from './operations.ts';
 import {
   getSigningKeys,
   openWebhooks,
@@ -122,7 +123,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     recent: [],
     approvals: options.customerKey === undefined ? undefined : openApprovals(options.customerKey),
   };
-  const move: Desk['move'] = (transfer, status) => {
+  const move: Simulation['move'] = (transfer, status) => {
     const from = transfer.status === '' ? null : transfer.status;
     transfer.status = status;
     const { id: transferId, targetAccount: accountId } = transfer;
@@ -141,7 +142,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     const { sourceCurrency, sourceMinor } = quote;
     books.balances.set(sourceCurrency, (books.balances.get(sourceCurrency) ?? 0n) + sourceMinor);
   };
-  const desk: Desk = {
+  const simulation: Simulation = {
     books,
     profileId,
     subscriptions,
@@ -156,7 +157,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
   };
   if (options.callbackUrl !== undefined) subscribe(options.callbackUrl);
   const server = createServer((request, response) => {
-    serve(request, response, { desk, state, onExchange: options.onExchange }).catch(() =>
+    serve(request, response, { simulation, state, onExchange: options.onExchange }).catch(() =>
       response.destroy(),
     );
   });
@@ -165,7 +166,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
   });
   const { port } = server.address() as AddressInfo;
   const advance = async (): Promise<void> => {
-    for (const transfer of books.transfers.values()) settle(desk, transfer);
+    for (const transfer of books.transfers.values()) settle(simulation, transfer);
     await webhooks.deliver();
   };
   const stop = repeat(advance, options.settleMs);
@@ -190,7 +191,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     },
     get isSettled() {
       return [...books.transfers.values()].every(
-        (transfer) => findNext(desk, transfer) === undefined,
+        (transfer) => findNext(simulation, transfer) === undefined,
       );
     },
     get pendingWebhooks() {
@@ -231,7 +232,7 @@ const nextStatus: Readonly<Record<string, string>> = {
 };
 
 /** The next status by itself; undefined where there is none. */
-function findNext({ books }: Desk, transfer: Transfer): string | undefined {
+function findNext({ books }: Simulation, transfer: Transfer): string | undefined {
   const { status, fundings, targetAccount } = transfer;
   const details = books.recipients.get(targetAccount)?.details ?? {};
   if (status === 'cancelled' && fundings > 0) return 'funds_refunded';
@@ -239,9 +240,9 @@ function findNext({ books }: Desk, transfer: Transfer): string | undefined {
   return nextStatus[status];
 }
 
-function settle(desk: Desk, transfer: Transfer): void {
-  const next = findNext(desk, transfer);
-  if (next !== undefined) desk.move(transfer, next);
+function settle(simulation: Simulation, transfer: Transfer): void {
+  const next = findNext(simulation, transfer);
+  if (next !== undefined) simulation.move(transfer, next);
 }
 
 /** Returns how to end it. */
@@ -260,7 +261,7 @@ function repeat(act: () => Promise<void>, everyMs: number | undefined): () => Pr
 }
 
 type Place = {
-  readonly desk: Desk;
+  readonly simulation: Simulation;
   readonly state: State;
   readonly onExchange: WiseOptions['onExchange'];
 };
@@ -268,14 +269,14 @@ type Place = {
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  { desk, state, onExchange }: Place,
+  { simulation, state, onExchange }: Place,
 ): Promise<void> {
   const { method = '', url = '/', headers } = request;
   const body = await readText(request);
   const fault = takeFault(state, `${method} ${url}`);
   if (fault?.kind === 'reset_before') return void response.destroy();
   const early = fault === undefined ? undefined : readFault(fault);
-  const answer = early ?? handle({ method, url, headers, body }, { desk, state });
+  const answer = early ?? handle({ method, url, headers, body }, { simulation, state });
   if (fault?.kind === 'reset_after') return void response.destroy();
   // The client's time-out ends the connection.
   if (fault?.kind === 'silent_after') return;
@@ -322,7 +323,7 @@ type Request = {
 
 const funding = /^\/v3\/profiles\/[^/]+\/(?:transfers|batch-payments)\/[^/]+\/payments$/;
 
-function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): Answer {
+function handle(request: Request, { simulation, state }: Omit<Place, 'onExchange'>): Answer {
   const { method, headers, body } = request;
   const { pathname, searchParams: query } = new URL(request.url, 'http://127.0.0.1');
   if (pathname === '/oauth/token') return grantToken(request, state);
@@ -332,7 +333,7 @@ function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): A
   }
   if (isTooFast(state)) return { status: 429, body: {} };
   const profileId = /^\/v\d\/profiles\/([^/]+)/.exec(pathname)?.[1];
-  if (profileId !== undefined && profileId !== desk.profileId) {
+  if (profileId !== undefined && profileId !== simulation.profileId) {
     return { status: 403, body: { error: 'Forbidden' } };
   }
   if (method === 'POST' && funding.test(pathname)) {
@@ -342,7 +343,7 @@ function handle(request: Request, { desk, state }: Omit<Place, 'onExchange'>): A
   for (const [verb, path, handler] of [...operations, ...groupOperations]) {
     const match = verb === method ? path.exec(pathname) : null;
     if (match === null) continue;
-    return handler({ desk, params: match.slice(1), query, body: parseJson(body) });
+    return handler({ simulation, params: match.slice(1), query, body: parseJson(body) });
   }
   return { status: 404, body: { error: 'Not found' } };
 }

@@ -26,7 +26,7 @@ declare global {
   var outlaySession: Promise<Response> | undefined;
 }
 
-/** A browser without the cookie has no session; the page says so until somebody signs in. */
+/** A browser without the cookie has no session; the page shows the sign-in form. */
 let isKnownAbsent = document.documentElement.dataset['session'] === 'no';
 
 /** Under which the session is kept. */

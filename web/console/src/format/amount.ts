@@ -38,12 +38,6 @@ export function formatAmount(amount: Exact, currency: string): string {
   }).format(text as `${number}`);
 }
 
-/** Short, for axes and tiles: 12.4K. Not exact, so it never stands where an amount is decided about. */
-export function formatCompact(value: number): string {
-  const format = { notation: 'compact', maximumFractionDigits: 1 } as const;
-  return new Intl.NumberFormat('en-US', format).format(value);
-}
-
 /** Rates keep their digits: a rounded rate would not explain the amount beside it. */
 export function formatRate(rate: Exact): string {
   const format = { minimumFractionDigits: 2, maximumFractionDigits: 12 };

@@ -98,7 +98,7 @@ test('files are read as UTF-8 or UTF-16, and no letter is lost without a word', 
   assert.throws(() => decodeCsv(bytes(0x61, 0xe4, 0x62)), /Save it as CSV UTF-8/);
 });
 
-test('what is sent is what was shown, whatever its quotes and line ends', () => {
+test('the file is sent as it was shown, regardless of quotes and line ends', () => {
   const mapping = ['client_transfer_id', '', 'metadata.note'];
   const shown = ['a;b', 'left out', ' "quoted"\r\nsecond, line '];
   const sent = writeSheet({ header: ['id', 'x', 'note'], rows: [shown] }, mapping);

@@ -56,11 +56,6 @@ export function formatDay(time: Date): string {
   return day.format(time);
 }
 
-/** `2026-11-22T18:04:02`, the form of `as_of` and of the filters. */
-export function writeSecond(time: Date): string {
-  return time.toISOString().slice(0, 19);
-}
-
 /** A length of time in its two largest units: `2 d 3 h`, `41 s`. */
 export function formatLength(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));

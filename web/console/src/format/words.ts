@@ -34,7 +34,7 @@ const statuses: Readonly<Record<string, Status>> = {
   },
   SCHEDULED: { label: 'Scheduled', tone: 'neutral', meaning: 'Committed, and runs at its time.' },
   PROCESSING: { label: 'Processing', tone: 'progress', meaning: 'On its way to the recipient.' },
-  HOLD: { label: 'On hold', tone: 'warning', meaning: 'Stopped until someone decides.' },
+  HOLD: { label: 'On hold', tone: 'warning', meaning: 'On hold until an operator decides.' },
   ERROR: {
     label: 'Needs a decision',
     tone: 'danger',
@@ -68,13 +68,6 @@ const actors: Readonly<Record<string, string>> = {
 
 export function nameActor(actor: string): string {
   return actors[actor] ?? '';
-}
-
-const countryNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-
-/** Of an ISO 3166-1 alpha-2 code. */
-export function nameCountry(alpha2: string): string | undefined {
-  return /^[A-Z]{2}$/.test(alpha2) ? countryNames.of(alpha2) : undefined;
 }
 
 /** First characters and last ones of a token; the whole one stands in its tooltip and is copied. */

@@ -33,7 +33,7 @@ export function Approvals(): ReactNode {
   );
 }
 
-/** Whoever approves a new credential or a link is the one who sees it. */
+/** The approver of a new credential or link is the one who sees it. */
 const secretLabels = {
   api_key: 'API key',
   client_id: 'Client id',

@@ -69,7 +69,7 @@ export function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
       title="Stop sending on all rails"
       request={(reason) => ({ path: 'sending/stop', body: { reason } })}
     >
-      <p>Nothing new is sent to any payer. What payers have already goes on and is reported.</p>
+      <p>Nothing new is sent to any payer. What payers have already continues and is reported.</p>
     </Act>
   );
 }
@@ -245,7 +245,7 @@ function NewFreezes(): ReactNode {
               body: { ...values, reason },
             })}
           >
-            <p>{effect} What payers have already goes on.</p>
+            <p>{effect} What payers have already continues.</p>
           </Act>
         ))}
       </div>

@@ -110,7 +110,7 @@ const recipientReasons = [
 
 const toldReason: ActField = {
   name: 'recipient_reason',
-  label: 'What the recipient is told',
+  label: 'Message to the recipient',
   isOptional: true,
   choices: [
     { value: '', label: 'Nothing in particular' },
@@ -130,7 +130,7 @@ const choices: readonly Choice[] = [
   {
     decision: 'approved',
     label: 'Approve',
-    effect: 'The recipient is verified: payouts that need it may go on.',
+    effect: 'The recipient is verified: payouts that need it may continue.',
     tone: 'primary',
     fields: [],
   },

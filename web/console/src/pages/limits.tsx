@@ -94,22 +94,22 @@ function SetLimit({ label, limit }: { label: string; limit?: AccountLimit }): Re
     },
     {
       name: 'usd',
-      label: 'At most so much, USD',
+      label: 'Maximum amount, USD',
       isOptional: true,
       inputMode: 'decimal',
       initial: limit?.usd_max ?? '',
     },
     {
       name: 'count',
-      label: 'At most so many payouts',
+      label: 'Maximum number of payouts',
       isOptional: true,
       inputMode: 'numeric',
       initial: limit?.count_max ?? '',
-      hint: 'Not of one payout',
+      hint: 'A limit on the number needs a window, not a single payout',
     },
     {
       name: 'hours',
-      label: 'Within so many hours',
+      label: 'Window, hours',
       isOptional: true,
       inputMode: 'numeric',
       initial: limit === undefined ? '24' : String(limit.hours),
@@ -150,7 +150,7 @@ function RemoveLimit({ name }: { name: string }): ReactNode {
         body: { reason },
       })}
     >
-      <p>Payouts of the account are not held by it any more. It can need two operators.</p>
+      <p>Payouts of the account are no longer held by it. It can need two operators.</p>
     </Act>
   );
 }

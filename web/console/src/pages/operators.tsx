@@ -101,8 +101,8 @@ function Actions({ operator }: { operator: Operator }): ReactNode {
         outcome={(outcome) => <Secrets outcome={outcome} labels={{ link: `Link for ${name}` }} />}
       >
         <p>
-          The link signs {name} in once, within a day. Whoever has it becomes {name}, so give it to
-          nobody else.
+          The link signs {name} in once, within a day. Anyone who has it becomes {name}, so give it
+          to no one else.
         </p>
       </Act>
       {name === session.operator.name ? null : (

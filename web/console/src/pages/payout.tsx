@@ -128,7 +128,7 @@ function Header({ payout, name, children }: HeaderProps): ReactNode {
   );
 }
 
-/** Why it does not go on, and who has to act. Nothing for a payout that runs. */
+/** Why it does not continue, and who has to act. Nothing for a payout that runs. */
 function Wait({ payout }: { payout: Payout }): ReactNode {
   const wait = describeWait(payout);
   if (wait === undefined) return null;

@@ -159,7 +159,7 @@ function DecideHits({ query, about }: { query: Query; about: string }): ReactNod
           body: { ...query, decision: 'cleared', reason },
         })}
       >
-        <p>It is somebody else. This holds until something new is found.</p>
+        <p>The recipient is not the listed party. This holds until something new is found.</p>
       </Act>
       <Act
         label={`Confirm ${about}`}

@@ -12,7 +12,7 @@ const QrCode = lazy(async () => ({ default: (await import('../ui/qr-code.tsx')).
 
 type FirstProps = { session: Session; onSignedOut: () => void; onChanged: () => void };
 
-/** Live admits nobody without a second factor, so a first visit sets it up and signs in again. */
+/** Live admits no operator without a second factor, so a first visit sets it up and signs in again. */
 export function SecureFirst({ session, onSignedOut, onChanged }: FirstProps): ReactNode {
   const leave = (): void => void signOut(session).finally(onSignedOut);
   return (

@@ -74,7 +74,7 @@ function PhoneBar({ sidebar, onSearch }: PhoneBarProps): ReactNode {
   );
 }
 
-/** Ctrl-K, or Cmd-K on a Mac, everywhere; `/` where nobody types. */
+/** Ctrl-K, or Cmd-K on a Mac, everywhere; `/` outside of text fields. */
 function useShortcut(open: () => void): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {

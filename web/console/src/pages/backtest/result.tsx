@@ -23,7 +23,7 @@ export function BacktestResult({ result }: { result: Backtest }): ReactNode {
         totals={[
           { title: 'Replayed', value: formatCount(replayed), note: `of ${formatCount(payouts)}` },
           { title: 'Moved', value: formatCount(moved), note: 'go by another payer' },
-          { title: 'Lost', value: formatCount(lost), note: 'no payer takes them any more' },
+          { title: 'Lost', value: formatCount(lost), note: 'no payer accepts them' },
           { title: 'Admitted', value: formatCount(admitted), note: 'a payer takes them now' },
         ]}
       />

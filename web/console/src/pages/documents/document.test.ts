@@ -66,7 +66,7 @@ function refuse(faults: { pointer: string; detail: string }[]): Error {
   return createRefusal({ status: 400, body, retryAfterMs: undefined });
 }
 
-test('a rule is told in words, also what the form does not know', () => {
+test('a rule is described in words, including fields that the form does not know', () => {
   const when = {
     amount: { currency: 'USD', above: '10000', at_most: '20000.5' },
     country: ['MEX', 'BRA'],

@@ -5,7 +5,7 @@ import { Act } from '../../ui/act.tsx';
 import { type DecisionAction, listActions } from './kinds.ts';
 
 const effects: Readonly<Record<DecisionAction, { label: string; effect: string }>> = {
-  release: { label: 'Release', effect: 'The payout goes on: it is sent, or queried further.' },
+  release: { label: 'Release', effect: 'The payout continues: it is sent, or queried again.' },
   retry: {
     label: 'Try another payer',
     effect: 'It is sent by a payer that was not tried, within the quoted cost.',

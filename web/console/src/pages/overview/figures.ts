@@ -24,7 +24,7 @@ export function listDays(counts: OverviewFigures['payouts_by_day'], days: number
   return [...rows.values()];
 }
 
-/** A quote that nobody committed is no payout. */
+/** An uncommitted quote is not counted as a payout. */
 function classify(status: string): Outcome | undefined {
   if (status === 'PENDING') return undefined;
   if (status === 'COMPLETED') return 'completed';

@@ -12,7 +12,7 @@ const kinds = [
 
 type Props = { needs: OverviewFigures['needs'] | undefined };
 
-/** What stands still until somebody acts, each with the way to it. */
+/** Work that waits for a person, with links. */
 export function NeedsPerson({ needs }: Props): ReactNode {
   const waiting = kinds.filter(({ name }) => (needs?.[name] ?? 0) > 0);
   const isQuiet = waiting.length === 0;

@@ -68,9 +68,7 @@ function FindRecipient({ onChosen, onNew }: Props & { onNew: () => void }): Reac
         ))}
       </ul>
       {data?.rows.length === 0 ? (
-        <p className="faint">
-          Nobody found. Create the recipient, or try another part of the name.
-        </p>
+        <p className="faint">No recipient found. Create one, or try another part of the name.</p>
       ) : null}
     </div>
   );

@@ -21,7 +21,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
 }
 
 /**
- * Commits, and where no answer says what became of it, asks for the payout. It is the same payout each
+ * Commits, and reads the payout where the answer is missing. It is the same payout each
  * time, so a second commit cannot pay twice; another quote could, so it has to wait for the outcome.
  *
  * @throws OutlayError: the outcome is not known, or the service refused.

@@ -126,7 +126,7 @@ function Trial({ policy, scope, preview }: TrialProps): ReactNode {
               body: { ...scope, policy, reason },
             })}
           >
-            <p>They replace the whole policy. Payouts that wait already go on waiting.</p>
+            <p>They replace the whole policy. Payouts that wait already keep waiting.</p>
             <p>In live, and where the policy says so, a second operator has to approve it.</p>
           </Act>
         ) : null}

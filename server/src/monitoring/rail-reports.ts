@@ -1,4 +1,4 @@
-import { describeSending } from '../controls/freezes.ts';
+import { describeSending, type RailSending } from '../controls/freezes.ts';
 import { formatSecondsZ } from '../core/clock.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Database } from '../db/postgres/pool.ts';
@@ -20,13 +20,15 @@ export type RailReportServices = {
   readonly catalogue: Catalogue;
   readonly rails: readonly Pick<Rail, 'name' | 'payers' | 'findNextCutOff'>[];
   railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
+  /** Where it was read already. */
+  readonly sending?: readonly RailSending[];
 };
 
 /** Reads what all rails have in common once; the answer describes one by its name. */
 export async function openRailReports(services: RailReportServices) {
   const { db, clock, catalogue, railFunds } = services;
   const nowMs = clock.nowMs();
-  const sending = await describeSending(db.system);
+  const sending = services.sending ?? (await describeSending(db.system));
   const states = await listRailStates(db.system);
   const needs = await listRailNeeds(db.system);
   const { lastDay, lastMonth } = await readPerformance(db, nowMs);

@@ -18,7 +18,7 @@ export function createChance(seed: number): () => number {
   };
 }
 
-type Chance = () => number;
+export type Chance = () => number;
 
 export function pick<T>(items: readonly T[], chance: Chance): T {
   const item = items[Math.floor(chance() * items.length)];

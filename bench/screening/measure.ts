@@ -1,11 +1,15 @@
 import { join } from 'node:path';
 import { connectDatabase } from '../../server/src/db/postgres/pool.ts';
 import { createTestDatabase } from '../../server/testing/setups/database.ts';
-import { measure, type Report, thresholds } from './report.ts';
+import { reportAbbreviations } from './abbreviations.ts';
+import { extract } from './extract.ts';
+import { reportFit } from './fit-report.ts';
+import { measure, type Report, type Time, thresholds } from './report.ts';
 
 /**
- * Prints recall and false matches of the screening on the lists of OUTLAY_SHARED_DATA/sanctions.
- * Every figure but the times is the same in every run.
+ * Prints recall and false matches of the screening on the lists of OUTLAY_SHARED_DATA/sanctions; with
+ * `--fit` the weights of the score, and what is found and held at each threshold. Every figure but the
+ * times is the same in every run.
  */
 
 const sharedData = process.env['OUTLAY_SHARED_DATA'];
@@ -15,16 +19,31 @@ if (sharedData === undefined || sharedData === '') {
 }
 const database = await createTestDatabase();
 const db = connectDatabase({ url: database.url, connectionsMax: 4 });
+const common = {
+  db,
+  folder: join(sharedData, 'sanctions'),
+  nowMs: () => Date.now(),
+  say: (line: string) => void process.stderr.write(`${line}\n`),
+};
 try {
-  const report = await measure({
-    db,
-    folder: join(sharedData, 'sanctions'),
-    casesEach: Number(process.env['SCREENING_CASES'] ?? 500),
-    ordinaryPeople: Number(process.env['SCREENING_PEOPLE'] ?? 5_000),
-    nowMs: () => Date.now(),
-    say: (line) => process.stderr.write(`${line}\n`),
-  });
-  print(report);
+  if (process.argv.includes('--fit')) {
+    const { answered, lists } = await extract({
+      ...common,
+      casesEach: Number(process.env['SCREENING_CASES'] ?? 600),
+      ordinaryEach: Number(process.env['SCREENING_PEOPLE'] ?? 400),
+    });
+    const say = (line: string): void => void process.stdout.write(`${line}\n`);
+    reportFit(answered, say);
+    reportAbbreviations(answered, lists, say);
+  } else {
+    print(
+      await measure({
+        ...common,
+        casesEach: Number(process.env['SCREENING_CASES'] ?? 500),
+        ordinaryPeople: Number(process.env['SCREENING_PEOPLE'] ?? 5_000),
+      }),
+    );
+  }
 } finally {
   await db.close();
   await database.drop();
@@ -56,7 +75,10 @@ function print(report: Report): void {
       hits.map((hit) => ((100 * hit) / count).toFixed(2)),
     );
   }
-  const { first, again, single } = report.msPerName;
-  say(`\nmilliseconds per name, in batches of 500: ${first.toFixed(2)} at first,`);
-  say(`${again.toFixed(2)} with the spellings known; ${single.toFixed(2)} one by one`);
+  say('\nmilliseconds for a name: of the processor in this process, and by the clock');
+  const time = (name: string, { processor, wall }: Time): void =>
+    say(`${name.padEnd(42)}${cell(processor.toFixed(2))}${cell(wall.toFixed(2))}`);
+  time('in batches of 500, at first', report.first);
+  time('... with the spellings known', report.again);
+  time('one name at a time', report.single);
 }

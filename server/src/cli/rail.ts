@@ -21,7 +21,7 @@ export const railCommands = [
   defineCommand({
     name: 'rail list',
     permission: 'read',
-    about: 'show prefunding, prices, contacts, cut-off and results of each rail',
+    about: 'show payouts in flight, prefunding, contacts, cut-off and results of each rail',
     options: {},
     run: async (context) => {
       await using opened = await openRails(context);

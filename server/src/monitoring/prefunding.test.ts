@@ -86,6 +86,7 @@ test('a rail is described by its funds, the payouts that wait for it, and its la
     ['', '', 0],
   );
   assert.deepEqual([first.last_day?.committed, first.last_30_days?.committed], [1, 1]);
+  assert.deepEqual([first.being_sent, first.handed_over, first.waiting], [0, 0, 1]);
   const dispatcher = money.createDispatcherOf([
     { ...provider, send: async () => ({ outcome: 'accepted' }) },
   ]);
@@ -93,6 +94,7 @@ test('a rail is described by its funds, the payouts that wait for it, and its la
   await dispatcher.measurements.exchange();
   const second = await describe();
   assert.deepEqual(second.prefunding[0]?.committed, '0');
+  assert.deepEqual([second.being_sent, second.handed_over, second.waiting], [0, 1, 0]);
   assert.match(second.heard_at, /^\d{4}-/);
   assert.match(second.oldest_unanswered_at, /^\d{4}-/);
   await money.assertSound();

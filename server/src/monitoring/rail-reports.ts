@@ -1,3 +1,4 @@
+import { describeSending, type RailSending } from '../controls/freezes.ts';
 import { formatSecondsZ } from '../core/clock.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Database } from '../db/postgres/pool.ts';
@@ -11,7 +12,7 @@ import { measurePrices } from './price-ages.ts';
 import { listRailResults, type RailResultsRow } from './rail-results.sql.ts';
 import { listRailNeeds, listRailStates } from './rail-states.sql.ts';
 
-/** One look at the rails: contacts, prefunding, prices and how they did. */
+/** One look at the rails: what is in flight, contacts, prefunding, prices and how they did. */
 
 export type RailReportServices = {
   readonly db: Database;
@@ -19,12 +20,15 @@ export type RailReportServices = {
   readonly catalogue: Catalogue;
   readonly rails: readonly Pick<Rail, 'name' | 'payers' | 'findNextCutOff'>[];
   railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
+  /** Where it was read already. */
+  readonly sending?: readonly RailSending[];
 };
 
 /** Reads what all rails have in common once; the answer describes one by its name. */
 export async function openRailReports(services: RailReportServices) {
   const { db, clock, catalogue, railFunds } = services;
   const nowMs = clock.nowMs();
+  const sending = services.sending ?? (await describeSending(db.system));
   const states = await listRailStates(db.system);
   const needs = await listRailNeeds(db.system);
   const { lastDay, lastMonth } = await readPerformance(db, nowMs);
@@ -32,10 +36,14 @@ export async function openRailReports(services: RailReportServices) {
   const prices = new Map(measurePrices(catalogue, nowMs).map((one) => [one.rail, one]));
   return (name: string) => {
     const state = states.find(({ rail }) => rail === name);
+    const inFlight = sending.find(({ rail }) => rail === name);
     const rail = services.rails.find((one) => one.name === name);
     const cutOffMs = rail === undefined ? undefined : findNextCutOff(rail, nowMs);
     const price = prices.get(name);
     return {
+      being_sent: inFlight?.being_sent ?? 0,
+      handed_over: inFlight?.handed_over ?? 0,
+      waiting: inFlight?.waiting ?? 0,
       prefunding: (prefunding.get(name) ?? []).map(describePrefunding),
       prices: price === undefined ? null : describePrice(price),
       heard_at: write(state?.heard_at),

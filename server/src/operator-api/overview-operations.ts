@@ -181,20 +181,14 @@ async function describeRails(env: OverviewServices) {
   const sending = await describeSending(db.system);
   const frozen = (await listFreezes(db.system, { withLifted: false })).map((row) => row.rail);
   const names = new Set([...railNames, ...sending.map((row) => row.rail)]);
-  const describe = await openRailReports(env);
-  return [...names].toSorted().map((name) => {
-    const row = sending.find((one) => one.rail === name);
-    return {
-      rail: name,
-      health: railNames.includes(name) ? healthOf(name) : 'down',
-      is_frozen: frozen.includes(name),
-      being_sent: row?.being_sent ?? 0,
-      handed_over: row?.handed_over ?? 0,
-      waiting: row?.waiting ?? 0,
-      funds: railFunds().get(name) ?? [],
-      ...describe(name),
-    };
-  });
+  const describe = await openRailReports({ ...env, sending });
+  return [...names].toSorted().map((name) => ({
+    rail: name,
+    health: railNames.includes(name) ? healthOf(name) : 'down',
+    is_frozen: frozen.includes(name),
+    funds: railFunds().get(name) ?? [],
+    ...describe(name),
+  }));
 }
 
 export const overviewOperations = (): Route<OverviewServices>[] => [overviewRoute(), railsRoute()];

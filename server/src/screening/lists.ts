@@ -160,10 +160,22 @@ async function importTexts(
   if (!parsed.ok) return parsed;
   const hash = createHash('sha256').update(`reader ${parserVersion}\n`);
   for (const text of texts) hash.update(`${Buffer.byteLength(text)}\n`).update(text);
-  const contentHash = hash.digest();
+  return importParsed({ list: source.list, parsed, contentHash: hash.digest() }, options);
+}
+
+/** Puts a parsed list in force. */
+export async function importParsed(
+  given: {
+    list: ListSource['list'];
+    parsed: Extract<ParsedList, { ok: true }>;
+    contentHash: Buffer;
+  },
+  options: Pick<ImportOptions, 'db' | 'nowMs' | 'acceptWarnings'>,
+): Promise<Outcome> {
+  const { list, parsed, contentHash } = given;
   const rows = prepareRows(parsed.entries);
   return options.db.systemTransaction(async (session) => {
-    const inForce = await lockListRow(session, source.list);
+    const inForce = await lockListRow(session, list);
     const version = parsed.publishedAt ?? `sha256:${contentHash.toString('hex').slice(0, 16)}`;
     const { skipped, cutOff } = parsed;
     const counts = {
@@ -173,7 +185,7 @@ async function importTexts(
     };
     const summary = { version, ...counts, skipped, cutOff };
     if (inForce.content_hash?.equals(contentHash) === true) {
-      await setInForce(session, source.list, inForce.sequence);
+      await setInForce(session, list, inForce.sequence);
       return { ok: true, isNew: false, ...summary, added: 0, removed: 0 };
     }
     const warnings = [...parsed.warnings, ...compareWithLast(parsed, inForce, options.nowMs())];
@@ -182,7 +194,7 @@ async function importTexts(
       return { ok: false, fault };
     }
     const changes = await writeChanges(session, rows, {
-      list: source.list,
+      list,
       sequence: inForce.sequence + 1,
       version,
       contentHash,

@@ -1,6 +1,6 @@
 import { describeEntry, type Hit, type HitEvidence, type ScreenedPerson } from './hit.ts';
 import { informWord, measureNames, type NameFeatures } from './name-features.ts';
-import { scoreName } from './name-model.ts';
+import { type NameCircumstances, type ScoreOptions, scoreName } from './name-model.ts';
 import type { NameWord } from './names.ts';
 import { asOrganisationWord } from './organisation-words.ts';
 import type { CandidateRow } from './screening.sql.ts';
@@ -34,8 +34,19 @@ const shifts = {
 const nearDays = 2 * 366;
 const dayMs = 86_400_000;
 
-/** A candidate of any score; `explain` says what was compared. */
-export type Match = { readonly hit: Hit; readonly explain: () => HitEvidence };
+/** A candidate of any score; `explain` says what was compared, and `measured` gives the score. */
+export type Match = {
+  readonly hit: Hit;
+  readonly explain: () => HitEvidence;
+  readonly measured: MeasuredName;
+};
+
+/** What the score of a candidate follows from. */
+export type MeasuredName = {
+  readonly kind: 'person' | 'organisation';
+  readonly values: NameFeatures & NameCircumstances;
+  readonly options: ScoreOptions;
+};
 
 export function matchName(row: CandidateRow, search: NameSearch): Match {
   const { name, person, versionOf } = search;
@@ -47,10 +58,11 @@ export function matchName(row: CandidateRow, search: NameSearch): Match {
   const isOtherKind = isOwnName && isPersonName !== (row.kind === 'person');
   const shift = shifts.dateOfBirth[dateOfBirth] + shifts.country[country];
   const compared = compareCandidate(row, search);
+  const measured = measureCandidate(row, search, { compared, isOtherKind, shift });
   const hit: Hit = {
     ...describeEntry(row),
     version: versionOf(row.list),
-    scorePermille: scoreCandidate(row, search, { compared, isOtherKind, shift }),
+    scorePermille: scoreName(measured.kind, measured.values, measured.options),
     matchedOn: {
       field: name.field,
       listedName: row.text,
@@ -59,7 +71,7 @@ export function matchName(row: CandidateRow, search: NameSearch): Match {
       country,
     },
   };
-  return { hit, explain: () => explainMatch(hit, name.text, compared) };
+  return { hit, measured, explain: () => explainMatch(hit, name.text, compared) };
 }
 
 type Compared = {
@@ -108,11 +120,11 @@ function compareCandidate(
   return { searched: searched.words, listed: listed.words, features };
 }
 
-function scoreCandidate(
+function measureCandidate(
   row: CandidateRow,
   { name }: NameSearch,
   given: { compared: Compared; isOtherKind: boolean; shift: number },
-): number {
+): MeasuredName {
   const { compared, isOtherKind, shift } = given;
   const { searched, listed, features } = compared;
   const circumstances = {
@@ -128,7 +140,8 @@ function scoreCandidate(
   const ownKind = name.field === 'person_name' ? 'person' : 'organisation';
   const isOwnName = name.field === 'person_name' || name.field === 'business_name';
   const kind = isOwnName ? ownKind : row.kind;
-  return scoreName(kind, { ...features, ...circumstances }, { shift, isIdentical, isOtherNumber });
+  const values = { ...features, ...circumstances };
+  return { kind, values, options: { shift, isIdentical, isOtherNumber } };
 }
 
 function hasOtherNumber(left: readonly NameWord[], right: readonly NameWord[]): boolean {

@@ -42,6 +42,15 @@ const selectSimilarWords = defineQuery({
   columns: similarWordColumns,
 });
 
+const selectListedWords = defineQuery({
+  name: 'screening_select_listed_words',
+  text: `
+    select w.word as listed, w.name_count
+    from unnest($1::text[]) as given (word)
+    join screening_words w on w.word = given.word`,
+  columns: { listed: column.text, name_count: column.integer },
+});
+
 const candidateColumns = {
   ordinal: column.integer,
   list: column.text,
@@ -141,6 +150,14 @@ export function findSimilarWords(
     words.map(({ text }) => text),
     words.map(({ skeleton }) => skeleton),
   ]);
+}
+
+/** Those of the words that the lists have, unchanged. */
+export function findListedWords(
+  session: Session,
+  words: readonly string[],
+): Promise<{ listed: string; name_count: number }[]> {
+  return many(session, selectListedWords, [words]);
 }
 
 export function findCandidates(

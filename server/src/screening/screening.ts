@@ -16,14 +16,20 @@ import {
   type CandidateRow,
   countWords,
   findCandidates,
-  findSimilarWords,
   readVersions,
   type SearchedWord,
 } from './screening.sql.ts';
-import { compareWords, wordSimilarityMin } from './word-similarity.ts';
+import {
+  createSpellingCache,
+  findSpellings,
+  prepareCache,
+  type Spelling,
+  type SpellingCache,
+} from './spellings.ts';
 
 export type { Hit, ListsInForce, ListVersion, ScreenedPerson } from './hit.ts';
 export { findListFault, importLists, type ListReport, type ListSource } from './lists.ts';
+export { createSpellingCache, type SpellingCache } from './spellings.ts';
 
 /**
  * Screens names against the sanctions lists in force: PostgreSQL finds the listed names that share
@@ -51,29 +57,15 @@ export type ScreeningOptions = {
   readonly cache?: SpellingCache;
 };
 
-/** The spellings of searched words, valid while the lists stay the same. */
-export type SpellingCache = {
-  fingerprint: Buffer;
-  readonly spellings: Map<string, Spelling[]>;
-  /** Words of the lists, by their text. */
-  readonly listed: Map<string, NameWord>;
-};
-
-export function createSpellingCache(): SpellingCache {
-  return { fingerprint: Buffer.alloc(0), spellings: new Map(), listed: new Map() };
-}
-
 export const defaultThresholdPermille = 870;
 /**
  * Names of banks consist of a few common words ("Commercial International Bank" matches a listed one
- * at 927), and all recipients at a bank share its name; a listed bank scores 999.
+ * at 923), and all recipients at a bank share its name; a listed bank scores 999.
  */
 const bankNameScoreMin = 980;
 
 /** Listed names that are compared as a whole, for each searched name. */
 const candidatesMax = 40;
-/** Spellings of one word that are searched, the most similar first. */
-const spellingsMax = 40;
 const hitsMax = 20;
 /** Names searched by one statement. */
 const portionNames = 250;
@@ -131,8 +123,23 @@ export async function screenPersons(
   }
 }
 
-function conclude(lists: ListsInForce, found: readonly Match[], threshold: number): Screening {
-  const best = new Map<string, Match>();
+/** All candidates of each person, whatever their score; `bench/screening/` fits the model to them. */
+export async function findCandidateMatches(
+  session: Session,
+  persons: readonly ScreenedPerson[],
+  cache: SpellingCache,
+): Promise<Match[][]> {
+  const lists = await readListsInForce(session);
+  const names = persons.flatMap(listNames);
+  return findHits(session, { names, persons, lists, cache: prepareCache(cache, lists) });
+}
+
+function conclude(
+  lists: ListsInForce,
+  found: readonly RankedMatch[],
+  threshold: number,
+): Screening {
+  const best = new Map<string, RankedMatch>();
   for (const match of found) {
     const { hit } = match;
     const least = hit.matchedOn.field === 'BankName' ? bankNameScoreMin : 0;
@@ -191,10 +198,13 @@ const obfuscationTexts: Readonly<Record<Obfuscation, string>> = {
   digits_in_word: 'a word of the name contains digits',
 };
 
+/** A hit, with or without a listed name. */
+type RankedMatch = Pick<Match, 'hit' | 'explain'>;
+
 /** Hits that need a review whatever the lists contain. */
-function listReviews(person: ScreenedPerson): Match[] {
+function listReviews(person: ScreenedPerson): RankedMatch[] {
   return listGivenNames(person).flatMap(({ field, text, isCompany }) =>
-    findObfuscations(text, isCompany).map((obfuscation): Match => {
+    findObfuscations(text, isCompany).map((obfuscation): RankedMatch => {
       const hit = describeReview(field, obfuscation, isCompany);
       const { list, entryId } = hit;
       const explain = () => ({ list, entryId, field, text, words: [], measures: {} });
@@ -286,59 +296,6 @@ async function search(
     return word;
   };
   return { candidates, wordOf, countOf, nameCount };
-}
-
-type Spelling = { listed: string; similarity: number; nameCount: number };
-
-/** Words are personal data, so the cache is bounded and ends with the process. */
-const cachedWordsMax = 20_000;
-
-function prepareCache(cache: SpellingCache, lists: ListsInForce): SpellingCache {
-  const isSame = cache.fingerprint.equals(lists.fingerprint);
-  if (!isSame || cache.spellings.size > cachedWordsMax) cache.spellings.clear();
-  if (!isSame) cache.listed.clear();
-  if (!isSame) cache.fingerprint = lists.fingerprint;
-  return cache;
-}
-
-/** For each word the listed words that may be spellings of it. */
-async function findSpellings(
-  session: Session,
-  words: readonly NameWord[],
-  cache: SpellingCache,
-): Promise<ReadonlyMap<string, Spelling[]>> {
-  const { fingerprint } = cache;
-  const known = words.map(({ text }) => [text, cache.spellings.get(text)] as const);
-  const found = new Map(known.map(([text, spellings]) => [text, spellings ?? []]));
-  const byText = new Map(words.map((word) => [word.text, word]));
-  const unknown = words.filter((_, index) => known[index]?.[1] === undefined);
-  if (unknown.length === 0) return found;
-  for (const row of await findSimilarWords(session, unknown)) {
-    const given = byText.get(row.given);
-    if (given === undefined) continue;
-    const similarity = compareForSearch(given, row.listed);
-    if (similarity < wordSimilarityMin) continue;
-    found.get(row.given)?.push({ listed: row.listed, similarity, nameCount: row.name_count });
-  }
-  for (const { text } of unknown) {
-    const spellings = (found.get(text) ?? [])
-      .toSorted((a, b) => b.similarity - a.similarity || (a.listed < b.listed ? -1 : 1))
-      .slice(0, spellingsMax);
-    found.set(text, spellings);
-    // Another call may have replaced the lists meanwhile.
-    if (cache.fingerprint === fingerprint) cache.spellings.set(text, spellings);
-  }
-  return found;
-}
-
-const partLengthMin = 4;
-
-/** A word may begin or end a longer one, because names are joined or split in writing. */
-function compareForSearch(given: NameWord, listed: string): number {
-  const [short = '', long = ''] = [given.text, listed].toSorted((a, b) => a.length - b.length);
-  const isPart = short.length >= partLengthMin && (long.startsWith(short) || long.endsWith(short));
-  const similarity = compareWords(given, readWord(listed));
-  return isPart ? Math.max(similarity, wordSimilarityMin) : similarity;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { compareAbjad } from './abjad.ts';
+import { isSameGivenName } from './given-names.ts';
 import type { NameWord } from './names.ts';
 import { findSyllableKey } from './syllables.ts';
 
@@ -19,6 +20,8 @@ export const abjadOnly = 0.98;
 const syllableSimilarity = 0.9;
 /** Two words for one line of business. */
 const sameMeaning = 0.95;
+/** Two forms of one given name, see `given-names.ts`. */
+export const sameGivenName = 0.93;
 /** Jaro-Winkler rates a short word too similar to a much longer one that begins alike. */
 const lengthsApartMax = 2;
 const costPerLetterApart = 0.06;
@@ -94,7 +97,8 @@ function compareTexts(left: NameWord, right: NameWord): number {
     left.skeleton === right.skeleton && left.skeleton.length >= skeletonLengthMin;
   const pulled = isSameSkeleton ? similarity + (1 - similarity) * skeletonPull : similarity;
   const lengthsApart = Math.abs(left.text.length - right.text.length);
-  return pulled - Math.max(0, lengthsApart - lengthsApartMax) * costPerLetterApart;
+  const byLetters = pulled - Math.max(0, lengthsApart - lengthsApartMax) * costPerLetterApart;
+  return isSameGivenName(left.text, right.text) ? Math.max(sameGivenName, byLetters) : byLetters;
 }
 
 function isSameSyllable(left: string, right: string): boolean {

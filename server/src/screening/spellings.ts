@@ -1,0 +1,96 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { listNameForms } from './given-names.ts';
+import type { ListsInForce } from './hit.ts';
+import { type NameWord, readWord } from './names.ts';
+import { findListedWords, findSimilarWords } from './screening.sql.ts';
+import { compareWords, sameGivenName, wordSimilarityMin } from './word-similarity.ts';
+
+/** Which words of the lists may be spellings of searched words. */
+
+/** The spellings of searched words, valid while the lists stay the same. */
+export type SpellingCache = {
+  fingerprint: Buffer;
+  readonly spellings: Map<string, Spelling[]>;
+  /** Words of the lists, by their text. */
+  readonly listed: Map<string, NameWord>;
+};
+
+export function createSpellingCache(): SpellingCache {
+  return { fingerprint: Buffer.alloc(0), spellings: new Map(), listed: new Map() };
+}
+
+/** Spellings of one word that are searched, the most similar first. */
+const spellingsMax = 40;
+export type Spelling = { listed: string; similarity: number; nameCount: number };
+
+/** Words are personal data, so the cache is bounded and ends with the process. */
+const cachedWordsMax = 20_000;
+
+export function prepareCache(cache: SpellingCache, lists: ListsInForce): SpellingCache {
+  const isSame = cache.fingerprint.equals(lists.fingerprint);
+  if (!isSame || cache.spellings.size > cachedWordsMax) cache.spellings.clear();
+  if (!isSame) cache.listed.clear();
+  if (!isSame) cache.fingerprint = lists.fingerprint;
+  return cache;
+}
+
+/** For each word the listed words that may be spellings of it. */
+export async function findSpellings(
+  session: Session,
+  words: readonly NameWord[],
+  cache: SpellingCache,
+): Promise<ReadonlyMap<string, Spelling[]>> {
+  const { fingerprint } = cache;
+  const known = words.map(({ text }) => [text, cache.spellings.get(text)] as const);
+  const found = new Map(known.map(([text, spellings]) => [text, spellings ?? []]));
+  const byText = new Map(words.map((word) => [word.text, word]));
+  const unknown = words.filter((_, index) => known[index]?.[1] === undefined);
+  if (unknown.length === 0) return found;
+  for (const row of await findSimilarWords(session, unknown)) {
+    const given = byText.get(row.given);
+    if (given === undefined) continue;
+    const similarity = compareForSearch(given, row.listed);
+    if (similarity < wordSimilarityMin) continue;
+    found.get(row.given)?.push({ listed: row.listed, similarity, nameCount: row.name_count });
+  }
+  await addNameForms(session, found, unknown);
+  for (const { text } of unknown) {
+    const spellings = (found.get(text) ?? [])
+      .toSorted((a, b) => b.similarity - a.similarity || (a.listed < b.listed ? -1 : 1))
+      .slice(0, spellingsMax);
+    found.set(text, spellings);
+    // Another call may have replaced the lists meanwhile.
+    if (cache.fingerprint === fingerprint) cache.spellings.set(text, spellings);
+  }
+  return found;
+}
+
+const partLengthMin = 4;
+
+/** A word may begin or end a longer one, because names are joined or split in writing. */
+function compareForSearch(given: NameWord, listed: string): number {
+  const [short = '', long = ''] = [given.text, listed].toSorted((a, b) => a.length - b.length);
+  const isPart = short.length >= partLengthMin && (long.startsWith(short) || long.endsWith(short));
+  const similarity = compareWords(given, readWord(listed));
+  return isPart ? Math.max(similarity, wordSimilarityMin) : similarity;
+}
+
+/** Adds the listed words that are other forms of the same given name. */
+async function addNameForms(
+  session: Session,
+  found: ReadonlyMap<string, Spelling[]>,
+  words: readonly NameWord[],
+): Promise<void> {
+  const forms = words.map(({ text }) => ({ text, others: listNameForms(text) }));
+  const wanted = [...new Set(forms.flatMap(({ others }) => others))];
+  if (wanted.length === 0) return;
+  const rows = await findListedWords(session, wanted);
+  for (const { text, others } of forms) {
+    const spellings = found.get(text);
+    for (const { listed, name_count: nameCount } of rows) {
+      const isKnown = spellings?.some((spelling) => spelling.listed === listed) === true;
+      if (isKnown || !others.includes(listed)) continue;
+      spellings?.push({ listed, similarity: sameGivenName, nameCount });
+    }
+  }
+}

@@ -108,6 +108,7 @@ create table verification_decisions (
   foreign key (account_id, session_id) references verification_sessions (account_id, id)
 );
 create index verification_decisions_session on verification_decisions (account_id, session_id, id);
+create index verification_decisions_user on verification_decisions (account_id, user_id, id);
 alter table verification_decisions enable row level security;
 create policy own_account on verification_decisions using (account_id = current_account());
 grant select, insert on verification_decisions to outlay_tenant;

@@ -124,7 +124,7 @@ test('a file becomes a batch: columns are matched, a cell is fixed, and it is pa
   await picture(page, 'batch');
 });
 
-test('the view of the list is in its address', async () => {
+test('the view of the list is in its address, and is saved under a name', async () => {
   const { page } = owner;
   await page.goto(`${service.baseUrl}/console/payouts`);
   await page.getByRole('link', { name: 'Completed' }).first().click();
@@ -135,6 +135,14 @@ test('the view of the list is in its address', async () => {
   await settle(page);
   const [, ...rows] = await page.getByRole('row').allInnerTexts();
   assert.ok(rows.length > 0 && rows.every((row) => row.includes('Completed')), rows.join());
+  await page.getByRole('button', { name: 'Save this view' }).click();
+  await page.getByLabel('Name').fill(image);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.goto(`${service.baseUrl}/console/payouts`);
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: image }).click();
+  await page.waitForURL(/status=COMPLETED/);
+  await page.getByRole('button', { name: 'Forget this view' }).waitFor();
+  await picture(page, 'saved-view');
   const [file] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Export CSV' }).click(),
@@ -170,6 +178,8 @@ test('what needs two persons is approved by another operator, and not by who ask
   await bob.page.getByText('No request waits').waitFor();
   await bob.page.getByRole('link', { name: 'Audit log' }).click();
   await bob.page.getByText('Seen in the statement').first().waitFor();
+  await bob.page.getByRole('row').nth(1).locator('summary').click();
+  await bob.page.getByText('"sequence"').first().waitFor();
   await picture(bob.page, 'audit');
 });
 

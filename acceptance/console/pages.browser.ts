@@ -37,6 +37,8 @@ before(async () => {
   await pay(api, bank, { source_amount: 12.5 });
   const incidents = await createIncidents(service, counterparties);
   await prepareControls(owner.page, service);
+  const hold = { until: '2199-01-01', reason: 'Inquiry 7' };
+  await ask(owner.page, `POST recipients/${incidents.verified}/holds`, hold);
   paths = {
     overview: '',
     payouts: '/payouts',
@@ -64,6 +66,9 @@ before(async () => {
     freezes: '/freezes',
     limits: '/limits',
     prices: '/prices',
+    holds: '/holds',
+    policies: '/policies',
+    recovery: '/recovery',
     operators: '/operators',
     'api-keys': '/api-keys',
     audit: '/audit',

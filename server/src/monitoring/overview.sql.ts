@@ -104,10 +104,14 @@ const needs = defineQuery({
         and ($1::uuid is null or e.account_id = $1)) as exceptions,
       (select count(*)::integer from approvals
         where ended_at is null and expires_at > clock_timestamp()) as approvals,
+      (select count(*)::integer from verification_sessions s
+        where s.status in ('Submitted', 'Resubmitted', 'Review')
+          and ($1::uuid is null or s.account_id = $1)) as identities,
       (select count(*)::integer from freezes where lifted_at is null) as freezes`,
   columns: {
     exceptions: column.integer,
     approvals: column.integer,
+    identities: column.integer,
     freezes: column.integer,
   },
 });

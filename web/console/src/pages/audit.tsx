@@ -13,9 +13,13 @@ import './payouts.css';
 export function Audit(): ReactNode {
   const [name, setName] = useState('');
   const [action, setAction] = useState('');
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
   const [before, setBefore] = useState('');
   const query = new URLSearchParams(
-    Object.entries({ limit: '50', name, action, before }).filter(([, value]) => value !== ''),
+    Object.entries({ limit: '50', name, action, from, to, before }).filter(
+      ([, value]) => value !== '',
+    ),
   );
   const { data, error } = useOperator<List<AuditEntry>>(`audit?${query.toString()}`);
   const change = (set: (text: string) => void) => (text: string) => {
@@ -26,9 +30,17 @@ export function Audit(): ReactNode {
     <>
       <PageHead title="Audit log" lead="Who did what, from where and why" />
       <div className="stack">
-        <div className="filters people-filters">
+        <div className="filters audit-filters">
           <TextField label="Operator" value={name} onText={change(setName)} autoComplete="off" />
-          <TextField label="Action" value={action} onText={change(setAction)} autoComplete="off" />
+          <TextField
+            label="Action"
+            placeholder="limit, operator invite"
+            value={action}
+            onText={change(setAction)}
+            autoComplete="off"
+          />
+          <TextField label="From" type="date" value={from} onText={change(setFrom)} />
+          <TextField label="Before" type="date" value={to} onText={change(setTo)} />
         </div>
         {error === null ? null : <ProblemNotice error={error} />}
         <Panel title="Entries" isFlush>
@@ -63,6 +75,24 @@ export function Audit(): ReactNode {
   );
 }
 
+/** In a line what it was about; open, all that the entry has. */
+function What({ entry }: { entry: AuditEntry }): ReactNode {
+  const { object, before, after, account_id: account, request_id: request, role } = entry;
+  const whole = { object, before, after, account, role, request, sequence: entry.sequence };
+  return (
+    <details className="details">
+      <summary>
+        <code className="clip">
+          <Foreign>{JSON.stringify(object)}</Foreign>
+        </code>
+      </summary>
+      <pre className="json">
+        <Foreign>{JSON.stringify(whole, undefined, 2)}</Foreign>
+      </pre>
+    </details>
+  );
+}
+
 const columns: readonly Column<AuditEntry>[] = [
   { head: 'Time (UTC)', cell: (entry) => <Time value={entry.created_at} isExact /> },
   {
@@ -79,11 +109,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     head: 'What',
     kind: 'name',
-    cell: (entry) => (
-      <code className="clip" title={JSON.stringify(entry.object)}>
-        <Foreign>{JSON.stringify(entry.object)}</Foreign>
-      </code>
-    ),
+    cell: (entry) => <What entry={entry} />,
   },
   { head: 'Reason', kind: 'name', cell: (entry) => <Foreign>{entry.reason}</Foreign> },
   { head: 'Outcome', cell: (entry) => readable(entry.outcome) },

@@ -7,7 +7,8 @@ import { Icon } from '../../ui/icon.tsx';
 const kinds = [
   { name: 'exceptions', label: 'exceptions to decide', to: '/exceptions' },
   { name: 'approvals', label: 'requests to approve', to: '/approvals' },
-  { name: 'freezes', label: 'stops and freezes', to: '/rails' },
+  { name: 'identities', label: 'identities to decide', to: '/identities' },
+  { name: 'freezes', label: 'stops and freezes', to: '/freezes' },
 ] as const;
 
 type Props = { needs: OverviewFigures['needs'] | undefined };

@@ -8,6 +8,7 @@ import sharp from 'sharp';
 import type { Service } from '../service.ts';
 import {
   ask,
+  findProblems,
   openStage,
   openVisitor,
   openWindow,
@@ -178,8 +179,14 @@ test('what needs two persons is approved by another operator, and not by who ask
   await bob.page.getByText('No request waits').waitFor();
   await bob.page.getByRole('link', { name: 'Audit log' }).click();
   await bob.page.getByText('Seen in the statement').first().waitFor();
-  await bob.page.getByRole('row').nth(1).locator('summary').click();
-  await bob.page.getByText('"sequence"').first().waitFor();
+  await bob.page
+    .getByRole('button', { name: /^Entry \d+$/ })
+    .first()
+    .click();
+  await bob.page.getByRole('dialog').getByText(script).waitFor();
+  await picture(bob.page, 'audit-entry');
+  assert.deepEqual(await findProblems(bob.page, '.dialog'), []);
+  await bob.page.keyboard.press('Escape');
   await picture(bob.page, 'audit');
 });
 

@@ -1,11 +1,13 @@
-import { type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
+import { Dialog, DialogTrigger, Heading } from 'react-aria-components/Dialog';
+import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { useOperator } from '../api/operator.ts';
 import type { AuditEntry, List } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
 import { TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
-import { Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
+import { Empty, Facts, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import './payouts.css';
 
@@ -75,21 +77,67 @@ export function Audit(): ReactNode {
   );
 }
 
-/** In a line what it was about; open, all that the entry has. */
+/** In a line what it was about; its dialog has all of the entry. */
 function What({ entry }: { entry: AuditEntry }): ReactNode {
-  const { object, before, after, account_id: account, request_id: request, role } = entry;
-  const whole = { object, before, after, account, role, request, sequence: entry.sequence };
   return (
-    <details className="details">
-      <summary>
+    <DialogTrigger>
+      <Button className="button plain entry" aria-label={`Entry ${entry.sequence}`}>
         <code className="clip">
-          <Foreign>{JSON.stringify(object)}</Foreign>
+          <Foreign>{JSON.stringify(entry.object)}</Foreign>
         </code>
-      </summary>
-      <pre className="json">
-        <Foreign>{JSON.stringify(whole, undefined, 2)}</Foreign>
-      </pre>
-    </details>
+      </Button>
+      <ModalOverlay className="scrim" isDismissable>
+        <Modal className="dialog">
+          <Dialog className="act">{({ close }) => <Entry entry={entry} close={close} />}</Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  );
+}
+
+function Entry({ entry, close }: { entry: AuditEntry; close: () => void }): ReactNode {
+  const { object, before, after } = entry;
+  const parts = Object.entries({ What: object, Before: before, After: after });
+  return (
+    <div className="stack">
+      <Heading slot="title">
+        {entry.action}, entry {entry.sequence}
+      </Heading>
+      <Facts
+        facts={[
+          { title: 'Who', value: <Foreign>{entry.actor}</Foreign> },
+          { title: 'Role', value: readable(entry.role ?? entry.actor_kind) },
+          { title: 'From', value: <Foreign>{entry.address}</Foreign> },
+          { title: 'When', value: <Time value={entry.created_at} isExact /> },
+          { title: 'Reason', value: <Foreign>{entry.reason}</Foreign> },
+          { title: 'Outcome', value: readable(entry.outcome) },
+          { title: 'Account', value: <code>{entry.account_id ?? '—'}</code> },
+          { title: 'Request', value: <code>{entry.request_id}</code> },
+        ]}
+      />
+      {parts
+        .filter(([, value]) => value !== null)
+        .map(([title, value]) => (
+          <div key={title}>
+            <h3 className="small soft">{title}</h3>
+            <pre className="json" tabIndex={0} aria-label={title}>
+              {JSON.stringify(value, undefined, 2)
+                .split('\n')
+                .map((line, index) => (
+                  <Fragment key={index}>
+                    <Foreign>{line}</Foreign>
+                    {'\n'}
+                  </Fragment>
+                ))}
+            </pre>
+          </div>
+        ))}
+      <div className="row">
+        <Button className="button primary" onPress={close}>
+          Close
+        </Button>
+      </div>
+    </div>
   );
 }
 

@@ -62,6 +62,7 @@ test('an identity is decided after a look at the images, beside each other and l
   const [first, second, third] = places.map((box) => box?.x ?? 0);
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
   assert.ok(first < second && second < third, 'beside each other');
+  await picture(page, 'identity-side-by-side');
   await page.getByRole('button', { name: 'Zoom in' }).click();
   await page.getByText('150 %').waitFor();
   const readWidth = async () => (await images.first().boundingBox())?.width ?? 0;

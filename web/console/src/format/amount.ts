@@ -61,6 +61,11 @@ export function formatCount(count: number, countedMax = Number.POSITIVE_INFINITY
   return count < countedMax ? text : `${text} or more`;
 }
 
+/** "1 row", "2 rows". */
+export function formatCountOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
 /** Digits in groups of three: 1 250 000, 1'250'000, and with commas only where nothing else can be meant. */
 const grouped = /^\d{1,3}(?:([\s_’'])\d{3})(?:\1\d{3})*(?:\.\d+)?$/;
 const groupedByCommas = /^\d{1,3}(?:,\d{3})+\.\d+$|^\d{1,3}(?:,\d{3}){2,}$/;

@@ -81,7 +81,8 @@ export function Audit(): ReactNode {
 function What({ entry }: { entry: AuditEntry }): ReactNode {
   return (
     <DialogTrigger>
-      <Button className="button plain entry" aria-label={`Entry ${entry.sequence}`}>
+      <Button className="button plain entry">
+        <span className="visually-hidden">Entry {entry.sequence}: </span>
         <code className="clip">
           <Foreign>{JSON.stringify(entry.object)}</Foreign>
         </code>

@@ -104,9 +104,11 @@ const needs = defineQuery({
         and ($1::uuid is null or e.account_id = $1)) as exceptions,
       (select count(*)::integer from approvals
         where ended_at is null and expires_at > clock_timestamp()) as approvals,
-      (select count(*)::integer from verification_sessions s
+      (select count(*)::integer from (
+        select from verification_sessions s
         where s.status in ('Submitted', 'Resubmitted', 'Review')
-          and ($1::uuid is null or s.account_id = $1)) as identities,
+          and ($1::uuid is null or s.account_id = $1)
+        limit 1000) counted) as identities,
       (select count(*)::integer from freezes where lifted_at is null) as freezes`,
   columns: {
     exceptions: column.integer,

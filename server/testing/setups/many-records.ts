@@ -113,6 +113,11 @@ const listStatements = ({ accountId, count }: ManyRecords): string[] => {
      created_at, updated_at)
    select ${account}, past_id(n), user_id, 'Approved', 1, ${at} + interval '7 days', ${at},
      ${at} from copies`,
+    `insert into verification_sessions (account_id, id, user_id, status, submission, expires_at,
+     created_at, updated_at)
+   select ${account}, gen_random_uuid(), gen_random_uuid(), 'Submitted', 1, ${at} + interval '7 days',
+     ${at}, ${at}
+   from copies`,
     `insert into verification_decisions (account_id, id, session_id, user_id, submission, decision,
      decided_by, person, reason, is_effective, decided_at)
    select account_id, gen_random_uuid(), id, user_id, 1, 'approved', 'ada', 'ada', '', true, created_at

@@ -27,6 +27,9 @@ create unique index verification_sessions_open on verification_sessions (account
 -- Sessions that wait for a reviewer.
 create index verification_sessions_pending on verification_sessions (account_id, id)
   where status in ('Submitted', 'Resubmitted', 'Review');
+-- For operators, over all accounts.
+create index verification_sessions_newest on verification_sessions (id)
+  where status in ('Submitted', 'Resubmitted', 'Review');
 alter table verification_sessions enable row level security;
 create policy own_account on verification_sessions using (account_id = current_account());
 grant select, insert, update on verification_sessions to outlay_tenant;

@@ -5,11 +5,9 @@ import { useAccountName, useRecipientNames } from '../api/queries.ts';
 import { RecipientLink } from '../ui/account-link.tsx';
 import { Act } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { More } from '../ui/more.tsx';
 import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-
-/** More are found at their recipients. */
-const rowsMax = 100;
 
 /** Recipients whose data must be kept until a date, whoever asks for their erasure. */
 export function Holds(): ReactNode {
@@ -28,7 +26,9 @@ export function Holds(): ReactNode {
                 </Empty>
               </Panel>
             ) : (
-              <HoldTable rows={data} />
+              <Panel title="Legal holds" isFlush>
+                <More rows={data}>{(shown) => <HoldTable rows={shown} />}</More>
+              </Panel>
             )
           }
         </Loaded>
@@ -47,11 +47,8 @@ export function Holds(): ReactNode {
 
 function HoldTable({ rows }: { rows: readonly LegalHold[] }): ReactNode {
   const mayComply = useMay('comply');
-  const shown = rows.slice(0, rowsMax);
   const nameAccount = useAccountName();
-  const names = useRecipientNames(
-    shown.map(({ account, user_token: user }) => ({ account, user })),
-  );
+  const names = useRecipientNames(rows.map(({ account, user_token: user }) => ({ account, user })));
   const columns: Column<LegalHold>[] = [
     {
       head: 'Recipient',
@@ -73,22 +70,12 @@ function HoldTable({ rows }: { rows: readonly LegalHold[] }): ReactNode {
     { head: 'Until (UTC)', cell: (row) => <End hold={row} /> },
   ];
   return (
-    <Panel
-      title="Legal holds"
-      isFlush
-      aside={
-        rows.length > rowsMax ? (
-          <span className="small faint">The newest {rowsMax}</span>
-        ) : undefined
-      }
-    >
-      <Table
-        label="Table of legal holds"
-        columns={mayComply ? [...columns, actions] : columns}
-        rows={shown}
-        keyOf={({ hold }) => hold}
-      />
-    </Panel>
+    <Table
+      label="Table of legal holds"
+      columns={mayComply ? [...columns, actions] : columns}
+      rows={rows}
+      keyOf={({ hold }) => hold}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import { formatCount } from '../format/amount.ts';
 import { readable, type Tone } from '../format/words.ts';
 import { Act } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { More } from '../ui/more.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Amount, Empty, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -103,18 +104,17 @@ const railColumns: readonly Column<RecoveryRail>[] = [
   { head: 'Detail', kind: 'text', cell: ({ detail }) => <Foreign>{detail}</Foreign> },
 ];
 
-/** More are in the answer of the API. */
-const rowsMax = 500;
-
 function Payments({ rows }: { rows: readonly RecoveredPayment[] }): ReactNode {
-  const unmatched = rows.filter(({ result }) => result === 'unmatched').length;
+  // Those that nothing here knows come first.
+  const unmatched = rows.filter(({ result }) => result === 'unmatched');
+  const others = rows.filter(({ result }) => result !== 'unmatched');
   return (
     <Panel
       title="Payments that rails listed"
       isFlush
       aside={
         <span className="small faint">
-          {formatCount(rows.length)}, of which {formatCount(unmatched)} unmatched
+          {formatCount(rows.length)}, of which {formatCount(unmatched.length)} unmatched
         </span>
       }
     >
@@ -123,15 +123,16 @@ function Payments({ rows }: { rows: readonly RecoveredPayment[] }): ReactNode {
           Rails list what they did since the last moment that the database knows of.
         </Empty>
       ) : (
-        <Table
-          label="Table of listed payments"
-          columns={paymentColumns}
-          // Those that nothing here knows come first.
-          rows={rows
-            .toSorted((a, b) => Number(b.result === 'unmatched') - Number(a.result === 'unmatched'))
-            .slice(0, rowsMax)}
-          keyOf={({ rail, id }) => `${rail} ${id}`}
-        />
+        <More rows={[...unmatched, ...others]}>
+          {(shown) => (
+            <Table
+              label="Table of listed payments"
+              columns={paymentColumns}
+              rows={shown}
+              keyOf={({ rail, id }) => `${rail} ${id}`}
+            />
+          )}
+        </More>
       )}
     </Panel>
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { startBrowser } from './chromium.ts';
+import { findBarriers, startBrowser } from './chromium.ts';
 import { type Service, startService } from './service.ts';
 
 /** The reference page in a real browser: it shows the API without requests to other hosts. */
@@ -48,6 +48,35 @@ test('the reference shows an operation, wide and narrow, from this host alone', 
   }
   assert.deepEqual({ foreign, errors }, { foreign: [], errors: [] });
   await page.close();
+});
+
+test('the front page and the pages of codes have no barrier, wide and narrow, light and dark', async () => {
+  if (browser === undefined) return;
+  const paths = ['/', '/docs', '/problems', '/problems/no_such_code'];
+  for (const code of [
+    'insufficient_funds',
+    'unknown_parameter',
+    'user_erased',
+    'ex_rate_expired',
+  ]) {
+    paths.push(`/problems/${code}`);
+  }
+  const found: string[] = [];
+  for (const width of [1360, 390]) {
+    const colorScheme = width === 390 ? 'dark' : 'light';
+    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+    for (const path of paths) {
+      await page.goto(service.baseUrl + path, { waitUntil: 'networkidle' });
+      if (path === '/docs') await page.getByText('A payout in six calls').first().waitFor();
+      const excess = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - innerWidth',
+      );
+      if (excess > 0) found.push(`${path} is ${excess} px too wide at ${width}`);
+      found.push(...(await findBarriers(page)).map((barrier) => `${path}: ${barrier}`));
+    }
+    await page.close();
+  }
+  assert.deepEqual(found, []);
 });
 
 test('a problem page fits a phone', async () => {

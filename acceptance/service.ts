@@ -58,6 +58,8 @@ export type StartOptions = {
   role?: 'serve';
   /** Starts one on an embedded database of its own. */
   isEmbedded?: boolean;
+  /** Begins a recovery, as after a restore. */
+  recovers?: boolean;
 };
 
 /** The settings of a started service: rate limits that no test reaches by accident. */
@@ -124,8 +126,9 @@ async function startOwnService(options: StartOptions): Promise<Service> {
   const database = isGiven ? undefined : await createDatabase();
   const settings = { ...database?.settings, ...options.settings };
   const main = isRootInLive(settings) ? serviceAsRootMain : serverMain;
-  const { role = 'all' } = options;
-  const words = ['--disable-warning=ExperimentalWarning', main, role];
+  const { role = 'all', recovers = false } = options;
+  const further = recovers ? ['--recover'] : [];
+  const words = ['--disable-warning=ExperimentalWarning', main, role, ...further];
   const child = spawn(process.execPath, words, {
     env: { ...testSettings(dataDirectory), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,6 +8,7 @@ import sharp from 'sharp';
 import type { Service } from '../service.ts';
 import {
   ask,
+  findProblems,
   openStage,
   openVisitor,
   openWindow,
@@ -114,7 +115,7 @@ test('a file becomes a batch: columns are matched, a cell is fixed, and it is pa
   const buffer = Buffer.from(csv);
   await chooser.setFiles({ name: 'payroll.csv', mimeType: 'text/csv', buffer });
   await page.getByRole('button', { name: 'Check' }).click();
-  await page.getByText('1 rows have faults').waitFor();
+  await page.getByText('1 row has faults').waitFor();
   await picture(page, 'batch-faults');
   await page.getByLabel('source_amount of row 2').fill('12.25');
   await page.getByRole('button', { name: 'Check again' }).click();
@@ -124,7 +125,7 @@ test('a file becomes a batch: columns are matched, a cell is fixed, and it is pa
   await picture(page, 'batch');
 });
 
-test('the view of the list is in its address', async () => {
+test('the view of the list is in its address, and is saved under a name', async () => {
   const { page } = owner;
   await page.goto(`${service.baseUrl}/console/payouts`);
   await page.getByRole('link', { name: 'Completed' }).first().click();
@@ -135,6 +136,14 @@ test('the view of the list is in its address', async () => {
   await settle(page);
   const [, ...rows] = await page.getByRole('row').allInnerTexts();
   assert.ok(rows.length > 0 && rows.every((row) => row.includes('Completed')), rows.join());
+  await page.getByRole('button', { name: 'Save this view' }).click();
+  await page.getByLabel('Name').fill(image);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.goto(`${service.baseUrl}/console/payouts`);
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: image }).click();
+  await page.waitForURL(/status=COMPLETED/);
+  await page.getByRole('button', { name: 'Forget this view' }).waitFor();
+  await picture(page, 'saved-view');
   const [file] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Export CSV' }).click(),
@@ -159,7 +168,7 @@ test('a request for two persons is approved by another operator, and not by the 
   // The service of tests does not know its port before it listens.
   await bob.page.goto(`${service.baseUrl}/console${new URL(outcome.link).hash}`);
   await bob.page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await bob.page.getByRole('link', { name: '1 requests to approve' }).click();
+  await bob.page.getByRole('link', { name: '1 request to approve' }).click();
   await bob.page.getByText(script).waitFor();
   await bob.page.getByRole('button', { name: 'Approve' }).click();
   await bob.page.getByLabel('Reason').fill('Seen in the statement');
@@ -170,6 +179,14 @@ test('a request for two persons is approved by another operator, and not by the 
   await bob.page.getByText('No request waits').waitFor();
   await bob.page.getByRole('link', { name: 'Audit log' }).click();
   await bob.page.getByText('Seen in the statement').first().waitFor();
+  await bob.page
+    .getByRole('button', { name: /^Entry \d+/ })
+    .first()
+    .click();
+  await bob.page.getByRole('dialog').getByText(script).waitFor();
+  await picture(bob.page, 'audit-entry');
+  assert.deepEqual(await findProblems(bob.page, '.dialog'), []);
+  await bob.page.keyboard.press('Escape');
   await picture(bob.page, 'audit');
 });
 

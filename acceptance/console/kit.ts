@@ -30,9 +30,12 @@ export type Stage = {
 };
 
 /** What every suite begins with: a service of its own, a browser, and its owner in the console. */
-export async function openStage(settings: StartOptions['settings'] = {}): Promise<Stage> {
+export async function openStage(
+  settings: StartOptions['settings'] = {},
+  options: Pick<StartOptions, 'recovers'> = {},
+): Promise<Stage> {
   await using parts = new AsyncDisposableStack();
-  const service = await startService({ isOwn: true, settings });
+  const service = await startService({ isOwn: true, settings, ...options });
   parts.defer(() => service.stop());
   const browser = await startBrowser();
   parts.defer(() => browser.close());

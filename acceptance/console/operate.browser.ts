@@ -62,6 +62,7 @@ test('an identity is decided after a look at the images, beside each other and l
   const [first, second, third] = places.map((box) => box?.x ?? 0);
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
   assert.ok(first < second && second < third, 'beside each other');
+  await picture(page, 'identity-side-by-side');
   await page.getByRole('button', { name: 'Zoom in' }).click();
   await page.getByText('150 %').waitFor();
   const readWidth = async () => (await images.first().boundingBox())?.width ?? 0;
@@ -284,6 +285,54 @@ test('an operator is invited by a link, looks without buttons, and is revoked', 
   await dialog.getByText('Done', { exact: true }).waitFor();
   await vera.page.goto(`${service.baseUrl}/console`);
   await vera.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+});
+
+test('a policy is changed', async () => {
+  const page = await go('Policies');
+  const row = page.getByRole('row').filter({ hasText: 'Deciding about a payout' });
+  await row.getByText('10,000.00').waitFor();
+  await row.getByRole('button', { name: 'Change' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Two from just above').fill('2500');
+  await dialog.getByLabel('Reason').fill('Smaller payouts');
+  await dialog.getByRole('button', { name: 'Change' }).click();
+  await dialog.getByText('Done', { exact: true }).waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await row.getByText('2,500.00').waitFor();
+  await picture(page, 'policies');
+});
+
+test('a recipient under a legal hold is not erased, and is once the hold ended', async () => {
+  const { demo: api } = service;
+  const { userToken } = await createRecipient(api, deliveryCases.cash, {
+    person: { first_name: 'Held', last_name: 'Person' },
+  });
+  const { page } = owner;
+  const open = async () => {
+    await page.goto(`${service.baseUrl}/console/recipients/${userToken}`);
+    await settle(page);
+  };
+  await open();
+  await actAndClose(page, 'Place a hold', { Until: '2199-01-01', Reason: 'Inquiry 12' });
+  await page.getByText('Inquiry 12').waitFor();
+  await page.getByRole('button', { name: 'Erase' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('Asked for it');
+  await dialog.getByRole('button', { name: 'Erase' }).click();
+  await dialog.getByRole('alert').waitFor();
+  await picture(page, 'erasure-refused');
+  await dialog.getByRole('button', { name: 'Back' }).click();
+  await go('Legal holds');
+  const row = page.getByRole('row').filter({ hasText: 'Held Person' });
+  await row.getByText('Inquiry 12').waitFor();
+  await actAndClose(page, 'End', { Reason: 'Closed' });
+  await row.waitFor({ state: 'detached' });
+  await open();
+  await actAndClose(page, 'Erase', { Reason: 'Asked for it' });
+  await page.getByRole('heading', { name: 'Erased recipient' }).waitFor();
+  await settle(page);
+  await picture(page, 'recipient-erased');
+  owner.faults.splice(0, owner.faults.length, ...owner.faults.filter((f) => !/40[49]|410/.test(f)));
 });
 
 test('the sandbox plays an outcome by one click', async () => {

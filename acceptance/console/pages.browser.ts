@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { createRecipient, deliveryCases, pay } from '../recipients.ts';
-import type { Service } from '../service.ts';
+import { createRecipient, deliveryCases, pay, payoutPath } from '../recipients.ts';
+import { ok, type Service } from '../service.ts';
 import { createIncidents, prepareCounterparties } from './incidents.ts';
 import {
   ask,
@@ -32,11 +33,14 @@ before(async () => {
   const wallet = await createRecipient(api, deliveryCases.wallet);
   const paid = await pay(api, bank, { metadata: { invoice: '<b>2041</b>' } });
   const rejected = await pay(api, wallet);
+  await waitForAttempt(service, payoutPath(bank, paid.payout_token));
   await api.post(`/sandbox/payout/${paid.payout_token}`, { outcome: 'completed' });
   await api.post(`/sandbox/payout/${rejected.payout_token}`, { outcome: 'rejected' });
   await pay(api, bank, { source_amount: 12.5 });
   const incidents = await createIncidents(service, counterparties);
   await prepareControls(owner.page, service);
+  const hold = { until: '2199-01-01', reason: 'Inquiry 7' };
+  await ask(owner.page, `POST recipients/${incidents.verified}/holds`, hold);
   paths = {
     overview: '',
     payouts: '/payouts',
@@ -64,6 +68,9 @@ before(async () => {
     freezes: '/freezes',
     limits: '/limits',
     prices: '/prices',
+    holds: '/holds',
+    policies: '/policies',
+    recovery: '/recovery',
     operators: '/operators',
     'api-keys': '/api-keys',
     audit: '/audit',
@@ -77,6 +84,16 @@ after(async () => {
   await stage?.close();
   counterparties.remove();
 });
+
+/** Until it was sent, so that its page shows the attempt and the payers that lost. */
+async function waitForAttempt({ demo: api }: Service, path: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const { attempts } = ok(await api.get<{ attempts: unknown[] }>(`${path}/decision`));
+    if (attempts.length > 0) return;
+    await sleep(100);
+  }
+  throw new Error('the payout was not sent');
+}
 
 /** A freeze, a limit, a second operator, a key with a budget, and a request for a second operator. */
 async function prepareControls(page: Page, { credentials: { account } }: Service): Promise<void> {
@@ -125,6 +142,43 @@ for (const look of looks) {
     // A payout that does not exist, and a kind of work that the role may not see.
     assert.deepEqual(
       faults.filter((fault) => !/40[34]/.test(fault)),
+      [],
+    );
+    await context.close();
+  });
+}
+
+for (const { name, colorScheme, isPhone } of looks.filter(({ isWhole }) => isWhole)) {
+  test(`every step of a payout holds: ${name}`, async () => {
+    const { page, context, faults } = await openWindow(owner, service, { colorScheme, isPhone });
+    const problems: string[] = [];
+    const look = async (step: string): Promise<void> => {
+      await settle(page);
+      await picture(page, `pay-${step}-${name}`);
+      problems.push(...(await findProblems(page, 'main')).map((found) => `${step}: ${found}`));
+    };
+    await page.goto(`${service.baseUrl}/console/pay`);
+    await page.getByText('Ana Gómez').first().click();
+    await page.getByLabel('Country').selectOption('MEX');
+    await page.getByLabel('Amount to send').fill('250.25');
+    await page.getByText('Sandbox Savings Bank Mexico').first().waitFor();
+    await look('destinations');
+    await page.getByText('Sandbox Savings Bank Mexico').first().click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('CLABE').waitFor();
+    await look('details');
+    await page.getByLabel('CLABE').fill('123');
+    await page.getByRole('button', { name: 'Check and continue' }).click();
+    await page.locator('.fault').first().waitFor();
+    await look('faults');
+    await page.getByLabel('CLABE').fill('032180000118359719');
+    await page.getByRole('button', { name: 'Check and continue' }).click();
+    await page.getByRole('button', { name: 'Get a quote' }).click();
+    await page.getByText(/The price holds for 1\d min/).waitFor();
+    await look('quote');
+    assert.deepEqual(problems, []);
+    assert.deepEqual(
+      faults.filter((fault) => !/40[034]|422/.test(fault)),
       [],
     );
     await context.close();

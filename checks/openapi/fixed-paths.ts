@@ -191,6 +191,14 @@ function describePages(
         },
       ),
     },
+    '/problems': {
+      get: describePage(
+        'listProblems',
+        'List every code',
+        'For people: the codes of problems, faults, obstacles, reasons and routing, each with its page.',
+        htmlContent,
+      ),
+    },
     '/problems/{code}': {
       parameters: [pathText('code', 'The code of a problem or a fault.')],
       get: describePage(

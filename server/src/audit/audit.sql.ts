@@ -31,9 +31,8 @@ const entryColumns = {
   state_before: column.text,
   state_after: column.text,
 } as const;
-const selected = Object.keys(entryColumns)
-  .filter((name) => name !== 'sequence')
-  .join(', ');
+const selectedNames = Object.keys(entryColumns).filter((name) => name !== 'sequence');
+const selected = selectedNames.join(', ');
 
 const insert: Statement = {
   name: 'insert_audit_entry',
@@ -67,18 +66,68 @@ const page = defineQuery({
   columns: linkColumns,
 });
 
-const newest = defineQuery({
-  name: 'select_audit_entries',
-  text: `
-    select sequence::text as sequence, ${selected}, created_at
-    from audit_entries
-    where ($1::text is null or actor = $1) and ($2::text is null or action like $2 || '%')
-      and ($3::timestamptz is null or created_at >= $3)
-      and ($4::timestamptz is null or created_at < $4)
-      and ($5::bigint is null or sequence < $5)
-    order by audit_entries.sequence desc limit $6`,
-  columns: { ...entryColumns, created_at: column.instant },
-});
+/**
+ * Entries get their sequence under a lock and their time just before, so that both orders agree but for
+ * seconds: the sequences of a time follow from its neighbors, and no list reads along the time.
+ */
+const within = `
+  ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
+  and ($5::bigint is null or e.sequence < $5)
+  and e.sequence > coalesce((
+    select sequence from audit_entries where created_at < $3 - interval '1 minute'
+    order by created_at desc limit 1), 0)
+  and e.sequence < coalesce((
+    select sequence from audit_entries where created_at >= $4 + interval '1 minute'
+    order by created_at limit 1), 9223372036854775807)`;
+
+const newestColumns = { ...entryColumns, created_at: column.instant };
+const newestSelected = ['e.sequence::text as sequence', ...selectedNames.map((name) => `e.${name}`)]
+  .concat('e.created_at')
+  .join(', ');
+
+/** Newest first, each along an index. A range of one value makes the planner order by its index. */
+const newest = {
+  all: defineQuery({
+    name: 'select_audit_entries',
+    text: `
+      select ${newestSelected} from audit_entries e
+      where $1::text is null and $2::text is null and ${within}
+      order by e.sequence desc limit $6`,
+    columns: newestColumns,
+  }),
+  ofActor: defineQuery({
+    name: 'select_audit_entries_of_actor',
+    text: `
+      select ${newestSelected} from audit_entries e
+      where e.actor between $1 and $1 and $2::text is null and ${within}
+      order by e.actor desc, e.sequence desc limit $6`,
+    columns: newestColumns,
+  }),
+  /** Jumps from one action to the next one, and reads the newest entries of each. */
+  ofAction: defineQuery({
+    name: 'select_audit_entries_of_action',
+    text: `
+      with recursive actions as (
+        (select action collate "C" as action from audit_entries
+          where action collate "C" >= $2 order by action collate "C" limit 1)
+        union all
+        select (
+          select n.action collate "C" from audit_entries n
+          where n.action collate "C" > actions.action order by n.action collate "C" limit 1)
+        from actions where starts_with(actions.action, $2)
+      )
+      select ${newestSelected} from actions
+      cross join lateral (
+        select * from audit_entries e
+        where e.action collate "C" = actions.action and ($1::text is null or e.actor = $1)
+          and ${within}
+        order by e.sequence desc limit $6
+      ) e
+      where starts_with(actions.action, $2)
+      order by e.sequence desc limit $6`,
+    columns: newestColumns,
+  }),
+};
 
 const head = defineQuery({
   name: 'find_audit_head',
@@ -170,7 +219,7 @@ export type AuditFilter = {
 
 /** The newest first. */
 export const listAuditEntries = (session: Session, filter: AuditFilter) =>
-  many(session, newest, [
+  many(session, chooseList(filter), [
     filter.actor ?? null,
     filter.action ?? null,
     filter.from ?? null,
@@ -178,6 +227,11 @@ export const listAuditEntries = (session: Session, filter: AuditFilter) =>
     filter.before ?? null,
     filter.count,
   ]);
+
+function chooseList({ actor, action }: AuditFilter) {
+  if (action !== undefined) return newest.ofAction;
+  return actor === undefined ? newest.all : newest.ofActor;
+}
 
 export const findAuditHead = (session: Session) => one(session, head);
 export const findUnsignedAuditHead = (session: Session) => maybeOne(session, unsignedHead);

@@ -49,12 +49,15 @@ const selectFreezes = `
     (select count(*)::integer from payout_dispatches d where d.frozen_by = f.id) as waiting
   from freezes f`;
 
-const listed = defineQuery({
-  name: 'list_freezes',
-  text: `${selectFreezes}
-    where f.lifted_at is null or $1
-    order by f.lifted_at is not null, f.since desc
-    limit 1000`,
+const inForce = defineQuery({
+  name: 'list_freezes_in_force',
+  text: `${selectFreezes} where f.lifted_at is null order by f.since desc limit 1000`,
+  columns: freezeColumns,
+});
+
+const lifted = defineQuery({
+  name: 'list_lifted_freezes',
+  text: `${selectFreezes} where f.lifted_at is not null order by f.since desc limit $1`,
   columns: freezeColumns,
 });
 
@@ -102,7 +105,11 @@ const sendingState = defineQuery({
       count(*) filter (where a.state in ('unknown', 'accepted'))::integer as handed_over,
       count(*) filter (where a.state is null)::integer as waiting
     from payout_dispatches d
-    join payouts p on p.account_id = d.account_id and p.id = d.payout_id
+    -- One by one: a join would read all payouts.
+    cross join lateral (
+      select * from payouts where account_id = d.account_id and id = d.payout_id
+      offset 0
+    ) p
     left join attempts a on a.account_id = d.account_id and a.payout_id = d.payout_id
       and a.state in ('sending', 'unknown', 'accepted', 'paid')
     where p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD')
@@ -172,11 +179,16 @@ export async function liftFreezeRow(
   return (await one(session, lift, [id, by, reason])).released ?? undefined;
 }
 
+const liftedMax = 500;
+
+/** Those in force first, each kind newest first. */
 export async function listFreezeRows(
   session: Session,
   { withLifted }: { withLifted: boolean },
 ): Promise<FreezeRow[]> {
-  return many(session, listed, [withLifted]);
+  const open = await many(session, inForce);
+  if (!withLifted) return open;
+  return [...open, ...(await many(session, lifted, [liftedMax]))];
 }
 
 export async function findFreezeRow(session: Session, id: string): Promise<FreezeRow | undefined> {

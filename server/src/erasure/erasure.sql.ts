@@ -83,14 +83,26 @@ const endHoldQuery = defineQuery({
   columns: holdColumns,
 });
 
-const listHoldsQuery = defineQuery({
-  name: 'list_legal_holds',
-  text: `
-    select ${Object.keys(holdColumns).join(', ')} from legal_holds
-    where ($1::uuid is null or user_id = $1) and ($2 or ended_at is null and until > (select environment_now()))
-    order by placed_at desc limit 1000`,
-  columns: holdColumns,
-});
+/** Newest first, along an index of each. */
+const defineHoldList = (name: string, condition: string) =>
+  defineQuery({
+    name,
+    text: `
+      select ${Object.keys(holdColumns).join(', ')} from legal_holds
+      where ${condition} order by placed_at desc limit 1000`,
+    columns: holdColumns,
+  });
+const holdLists = {
+  ofUser: defineHoldList(
+    'list_legal_holds_of_user',
+    'user_id = $1 and ($2 or ended_at is null and until > (select environment_now()))',
+  ),
+  inForce: defineHoldList(
+    'list_legal_holds_in_force',
+    'ended_at is null and until > (select environment_now())',
+  ),
+  all: defineHoldList('list_legal_holds', 'true'),
+};
 
 export async function eraseRow(
   session: Session,
@@ -143,5 +155,7 @@ export async function listHoldRows(
   session: Session,
   filter: { userId: string | undefined; all: boolean },
 ): Promise<HoldRow[]> {
-  return many(session, listHoldsQuery, [filter.userId ?? null, filter.all]);
+  const { userId, all } = filter;
+  if (userId !== undefined) return many(session, holdLists.ofUser, [userId, all]);
+  return many(session, all ? holdLists.all : holdLists.inForce);
 }

@@ -9,11 +9,15 @@ const states = {
 
 export type ExceptionState = keyof typeof states;
 
+/**
+ * One expression: the planner multiplies the selectivities of several, expects a handful of rows and sorts
+ * them.
+ */
 const filterText = `
-  ($1::uuid is null or e.account_id = $1) and ($2::text is null or e.kind = $2)
+  case when ($1::uuid is null or e.account_id = $1) and ($2::text is null or e.kind = $2)
     and ($3::text is null or e.rail = $3) and ($4::uuid is null or e.payout_id = $4)
     and ($5::timestamptz is null or e.opened_at >= $5)
-    and ($6::timestamptz is null or e.opened_at < $6)`;
+    and ($6::timestamptz is null or e.opened_at < $6) then true else false end`;
 
 const instant = (parameter: string): string =>
   `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`;
@@ -35,39 +39,88 @@ const exceptionColumns = {
   expires_at: nullable(column.instant),
 } as const;
 
+const listedColumns = {
+  ...exceptionColumns,
+  user_id: nullable(column.uuid),
+  opened_us: column.bigint,
+} as const;
+
+/**
+ * What a list goes along. A range of one value, because the planner leaves a constant out of the order and
+ * may then walk the exceptions of all others. Open ones are few and have one index.
+ */
+const ways = {
+  time: { where: 'true', order: '' },
+  account: { where: 'e.account_id between $1 and $1', order: 'e.account_id desc, ' },
+  kind: { where: 'e.kind between $2 and $2', order: 'e.kind desc, ' },
+  rail: { where: 'e.rail between $3 and $3', order: 'e.rail desc, ' },
+  payout: { where: 'e.payout_id = $4', order: '' },
+} as const;
+type Way = keyof typeof ways;
+
 /** The newest first. The condition of the state is literal, so that the index of open ones is used. */
-const defineList = (state: ExceptionState) =>
-  defineQuery({
-    name: `list_exceptions_${state}`,
+const defineList = (state: ExceptionState, way: Way) => {
+  const { where, order } = ways[way];
+  return defineQuery({
+    name: `list_exceptions_${state}_${way}`,
     text: `
+      with page as materialized (
+        select * from exceptions e
+        where ${states[state]} and ${where} and ${filterText}
+          and ($7::bigint is null or (e.opened_at, e.id) < (${instant('$7')}, $8::uuid))
+        order by ${order}e.opened_at desc, e.id desc limit $9
+      )
       select ${Object.keys(exceptionColumns)
         .map((name) => `e.${name}`)
         .join(', ')},
         q.user_id, (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
-      from exceptions e
-      left join payout_quotes q on q.account_id = e.account_id and q.id = e.payout_id
-      where ${states[state]} and ${filterText}
-        and ($7::bigint is null or (e.opened_at, e.id) < (${instant('$7')}, $8::uuid))
-      order by e.opened_at desc, e.id desc limit $9`,
-    columns: {
-      ...exceptionColumns,
-      user_id: nullable(column.uuid),
-      opened_us: column.bigint,
-    },
+      from page e
+      left join lateral (
+        select user_id from payout_quotes where account_id = e.account_id and id = e.payout_id
+        offset 0
+      ) q on true
+      order by e.opened_at desc, e.id desc`,
+    columns: listedColumns,
   });
-const lists = { open: defineList('open'), closed: defineList('closed'), all: defineList('all') };
+};
 
-const defineCount = (state: ExceptionState) =>
-  defineQuery({
-    name: `count_exceptions_${state}`,
-    text: `select count(*)::integer as count from exceptions e where ${states[state]} and ${filterText}`,
+/** Counting ends there: each is looked at. */
+const countedMax = 10_000;
+
+const defineCount = (state: ExceptionState, way: Way) => {
+  const { where, order } = ways[way];
+  return defineQuery({
+    name: `count_exceptions_${state}_${way}`,
+    // Without the order the planner might read the index of all of them first.
+    text: `
+      select count(*)::integer as count from (
+        select from exceptions e where ${states[state]} and ${where} and ${filterText}
+        order by ${order}e.opened_at desc, e.id desc limit $7
+      ) counted`,
     columns: { count: column.integer },
   });
-const counts = {
-  open: defineCount('open'),
-  closed: defineCount('closed'),
-  all: defineCount('all'),
 };
+
+const defineWays = <Defined>(define: (state: ExceptionState, way: Way) => Defined) => {
+  const ofState = (state: ExceptionState) => ({
+    time: define(state, 'time'),
+    account: define(state, 'account'),
+    kind: define(state, 'kind'),
+    rail: define(state, 'rail'),
+    payout: define(state, 'payout'),
+  });
+  return { open: ofState('open'), closed: ofState('closed'), all: ofState('all') };
+};
+const lists = defineWays(defineList);
+const counts = defineWays(defineCount);
+
+function chooseWay({ payoutId, accountId, kind, rail }: ExceptionFilter, state: ExceptionState) {
+  if (payoutId !== undefined) return 'payout';
+  if (state === 'open') return 'time';
+  if (accountId !== undefined) return 'account';
+  if (kind !== undefined) return 'kind';
+  return rail === undefined ? 'time' : 'rail';
+}
 
 const decisionColumns = {
   action: column.text,
@@ -126,7 +179,7 @@ export type ExceptionFilter = {
 export type ExceptionCursor = { readonly openedUs: bigint; readonly id: string };
 
 export type ExceptionRow = RowOf<typeof exceptionColumns>;
-export type ListedExceptionRow = RowOf<typeof lists.all.columns>;
+export type ListedExceptionRow = RowOf<typeof listedColumns>;
 export type DecisionRow = RowOf<typeof decisionColumns>;
 
 function filterValues({ accountId, kind, rail, payoutId, from, to }: ExceptionFilter): unknown[] {
@@ -140,15 +193,17 @@ export async function listExceptionRows(
 ): Promise<ListedExceptionRow[]> {
   const { state, after, count } = page;
   const values = [...filterValues(filter), after?.openedUs ?? null, after?.id ?? null, count];
-  return many(session, lists[state], values);
+  return many(session, lists[state][chooseWay(filter, state)], values);
 }
 
+/** At most ten thousand. */
 export async function countExceptionRows(
   session: Session,
   filter: ExceptionFilter,
   state: ExceptionState,
 ): Promise<number> {
-  return (await one(session, counts[state], filterValues(filter))).count;
+  const query = counts[state][chooseWay(filter, state)];
+  return (await one(session, query, [...filterValues(filter), countedMax])).count;
 }
 
 export async function listDecisionsOfExceptions(

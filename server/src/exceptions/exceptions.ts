@@ -60,7 +60,7 @@ export type ListedException = ListedExceptionRow & {
 
 export type ExceptionPage = {
   readonly rows: readonly ListedException[];
-  /** On all pages. */
+  /** On all pages; counting ends at ten thousand. */
   readonly matching: number;
   /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;

@@ -93,8 +93,8 @@ test('the front page tells what this is and where to begin, in JSON or for a bro
   const links = [...page.body.matchAll(/<a href="([^"]+)"/g)].map(([, url = '']) => url);
   assert.ok(links.length > 7, String(links));
   for (const url of links) {
-    // Health is not served here.
-    if (url.endsWith('/health/ready')) continue;
+    // Health and the console are not served here.
+    if (url.endsWith('/health/ready') || url === '/console') continue;
     assert.equal((await get(new URL(url, 'http://host').pathname)).statusCode, 200, url);
   }
   assert.equal((await get('/guides/%2e%2e%2fREADME')).statusCode, 404);
@@ -105,11 +105,15 @@ test('every code has a page with its cause, its remedy and an example', async ()
     const page = await get(`/problems/${code}`);
     assert.equal(page.statusCode, 200, code);
     assert.ok(page.body.includes(`<p><code>${code}</code></p>`), code);
-    assert.match(page.body, /<b>Cause\.<\/b> .+<b>Remedy\.<\/b> .+<pre>\{/s, code);
+    assert.match(page.body, /<b>Cause\.<\/b> .+<b>Remedy\.<\/b> .+<pre [^>]+>\{/s, code);
   }
   const unknown = await get('/problems/%3Cscript%3E');
   assert.equal(unknown.statusCode, 404);
   assert.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8');
+  const shown = await get('/problems/%3Cscript%3E', { accept: 'text/html' });
+  assert.equal(shown.statusCode, 404);
+  assert.match(shown.body, /<code>&lt;script>&?/);
+  assert.doesNotMatch(shown.body, /<script/);
 });
 
 test('an example of a problem has the code and the address of its page', async () => {

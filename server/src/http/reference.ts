@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import { isAcceptable, isPreferredToJson } from './accept.ts';
 import { describeService, guides, renderFrontPage } from './reference/front-page.ts';
-import { renderProblemPage } from './reference/problem-page.ts';
+import { renderCodeList, renderProblemPage } from './reference/problem-page.ts';
 import { pageFiles, sendViewer } from './reference/viewer.ts';
 
 /** For integrators: a front page, the API description, guides, and a page for each code. */
@@ -72,10 +72,16 @@ export function addReference(app: FastifyInstance): void {
     if (found === undefined) throw new AppError('not_found', 'No such file');
     return reply.type(found.type).header('cache-control', 'public, max-age=300').send(found.text);
   });
+  app.get('/problems', async (_request, reply) => sendPage(reply, renderCodeList()));
   app.get<{ Params: { code: string } }>('/problems/:code', async (request, reply) => {
-    const page = renderProblemPage(request.params.code);
-    if (page === undefined) throw new AppError('not_found', 'No such problem code');
-    return sendPage(reply, page);
+    const { code } = request.params;
+    const page = renderProblemPage(code);
+    if (page !== undefined) return sendPage(reply, page);
+    // A person sees the codes that there are; a program gets a problem as everywhere.
+    if (isPreferredToJson(request.headers.accept ?? '', 'text/html')) {
+      return sendPage(reply.status(404), renderCodeList(code));
+    }
+    throw new AppError('not_found', 'No such problem code');
   });
 }
 

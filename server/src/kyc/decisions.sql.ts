@@ -114,9 +114,16 @@ export type PendingRow = RowOf<typeof pendingColumns>;
 const pendingQuery = defineQuery({
   name: 'kyc_list_pending',
   text: `
+    with page as materialized (
+      select * from verification_sessions s
+      where s.status in ('Submitted', 'Resubmitted', 'Review')
+        and case when ($1::uuid is null or s.account_id = $1) and ($2::uuid is null or s.id < $2)
+          then true else false end
+      order by s.id desc limit $3
+    )
     select s.account_id, s.id, s.user_id, s.provider, s.status, s.submission, s.created_at,
       s.updated_at, coalesce(first.decisions, '[]') as decisions
-    from verification_sessions s
+    from page s
     left join lateral (
       select jsonb_agg(jsonb_build_object('decision', d.decision, 'decided_by', d.decided_by,
         'decided_at', d.decided_at) order by d.id) as decisions
@@ -124,9 +131,7 @@ const pendingQuery = defineQuery({
       where d.account_id = s.account_id and d.session_id = s.id and d.submission = s.submission
         and not d.is_effective
     ) first on true
-    where ($1::uuid is null or s.account_id = $1) and ($2::uuid is null or s.id < $2)
-      and s.status in ('Submitted', 'Resubmitted', 'Review')
-    order by s.id desc limit $3`,
+    order by s.id desc`,
   columns: pendingColumns,
 });
 

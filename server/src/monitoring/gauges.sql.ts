@@ -55,7 +55,12 @@ const unfinishedQuery = defineQuery({
       coalesce(extract(epoch from max(now.at) - min(open.due_at) filter (where is_due)),
         0)::float8 as lag_seconds
     from open
-    join payout_states s on s.account_id = open.account_id and s.payout_id = open.payout_id
+    -- One by one: a join would read the states of all payouts.
+    cross join lateral (
+      select status, committed_at from payout_states
+      where account_id = open.account_id and payout_id = open.payout_id
+      offset 0
+    ) s
     cross join now
     where s.status not in ('COMPLETED', 'CANCELLED')
     group by open.rail, s.status`,

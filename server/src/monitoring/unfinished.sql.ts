@@ -25,7 +25,11 @@ const listed = defineQuery({
           where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
           order by e.opened_at) as exceptions
       from open o
-      join payouts p on p.account_id = o.account_id and p.id = o.payout_id
+      -- One by one: a join would read all payouts.
+      cross join lateral (
+        select * from payouts where account_id = o.account_id and id = o.payout_id
+        offset 0
+      ) p
       left join payout_dispatches d on d.account_id = p.account_id and d.payout_id = p.id
       left join freezes f on f.id = d.frozen_by
       left join lateral (

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { findCurrency } from '../core/currency.ts';
+import { formatToken } from '../core/ids.ts';
+import { formatAmount } from '../core/money.ts';
+import type { RecoveryReport } from '../dispatch/recovery.ts';
 import { objectAnswer } from '../http/schema.ts';
 import { count, defineOperation, list, nothing, text, toList } from './operation.ts';
 
@@ -174,9 +178,29 @@ const recoveryOperations = () => [
         recovery: objectAnswer.optional().describe('When it began, and why'),
         rails: z.array(objectAnswer).optional().describe('What each rail has listed'),
         releases: z.array(objectAnswer).optional().describe('Who has released it'),
-        payments: z.array(objectAnswer).optional().describe('Payments that rails listed'),
+        payments: z
+          .array(
+            z.object({
+              rail: text('The rail'),
+              id: text('What the rail calls it'),
+              reference: text('Of the instruction; "" on chains'),
+              provider_reference: text('Of the rail'),
+              amount: text('Decimal'),
+              currency: text('Of the amount'),
+              outcome: text('What the rail says about it'),
+              detail: text('What else it says'),
+              happened_at: text('When, UTC'),
+              result: text('known, linked, found, unmatched or dismissed'),
+              account_id: text('The account; "" where it belongs to none'),
+              payout_token: text('The payout; "" where it belongs to none'),
+              exception_id: text('The exception that was opened; "" for none'),
+            }),
+          )
+          .optional()
+          .describe('Payments that rails listed'),
       })
       .meta({ id: 'Recovery' }),
+    shape: shapeRecovery,
   }),
   defineOperation({
     command: 'recovery release',
@@ -190,6 +214,24 @@ const recoveryOperations = () => [
     refusals: [409],
   }),
 ];
+
+function shapeRecovery({ payments, ...report }: RecoveryReport) {
+  return {
+    ...report,
+    ...(payments !== undefined && {
+      payments: payments.map(({ amount, ...row }) => {
+        const currency = findCurrency(row.currency);
+        return {
+          ...row,
+          amount: currency === undefined ? String(amount) : formatAmount(amount, currency),
+          account_id: row.account_id ?? '',
+          payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
+          exception_id: row.exception_id ?? '',
+        };
+      }),
+    }),
+  };
+}
 
 const rateAge = z.object({ source: text('The source'), age: text('Of its newest rates') });
 

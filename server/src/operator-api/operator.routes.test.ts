@@ -115,7 +115,7 @@ describe('every list and number', () => {
       [usd?.['account_id'], usd?.['available'], usd?.['in_transit']],
       [account, '1000000', '0'],
     );
-    assert.deepEqual(needs, { exceptions: 0, approvals: 0, freezes: 0 });
+    assert.deepEqual(needs, { exceptions: 0, approvals: 0, identities: 0, freezes: 0 });
     const [rail] = (await read('rails')).data;
     assert.deepEqual([rail?.['rail'], rail?.['health']], ['sandbox', 'up']);
   });

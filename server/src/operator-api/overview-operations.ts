@@ -70,6 +70,7 @@ const overview = z
       .object({
         exceptions: count('Open exceptions'),
         approvals: count('Requests that wait for a second operator'),
+        identities: count('Verifications that wait for a decision; counting ends at 1000'),
         freezes: count('What is stopped or frozen'),
       })
       .describe('What needs a person now'),

@@ -74,7 +74,7 @@ const exceptionOperations = () => [
     operationId: 'listExceptions',
     summary: 'List exceptions of all accounts',
     result: pagedList(exception)
-      .extend({ matching: count('On all pages') })
+      .extend({ matching: count('On all pages; counting ends at 10000') })
       .meta({ id: 'OperatorExceptionPage' }),
     shape: ({ matching, next_cursor: next, exceptions }: ExceptionPage) => ({
       data: exceptions,

@@ -9,6 +9,9 @@ import { type PayoutRow, payoutColumns, selectPayouts } from './payouts.sql.ts';
  * one by one.
  */
 
+/** Greater than every identifier: where a list begins. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 const shownAt = 'coalesce(s.committed_at, q.created_at)';
 
 /**
@@ -46,7 +49,8 @@ function defineList(name: string, { from, where = '', order = 'id desc' }: Drive
     name,
     text: `
       with page as materialized (
-        select ${from === undefined ? 'q.id' : 'driver.id'}, q.created_at from ${quotes}
+        select ${from === undefined ? 'q.id' : 'driver.id'}, q.created_at, q.country, q.delivery_type
+        from ${quotes}
         left join lateral (
           select status, committed_at from payout_states
           where account_id = q.account_id and payout_id = q.id
@@ -61,12 +65,21 @@ function defineList(name: string, { from, where = '', order = 'id desc' }: Drive
         where p.account_id = $1 and p.id = page.id
         offset 0
       ) payout
-      order by ${order.replaceAll(/\b(id|created_at)\b/g, 'page.$1')}`,
+      order by ${order.replaceAll(/\b(id|created_at|country|delivery_type)\b/g, 'page.$1')}`,
     columns: payoutColumns,
   });
 }
 
 const before = 'and q.id < $2';
+
+/**
+ * Along the index of a column. A range of one value, because the planner leaves a constant out of the
+ * order: it would walk all payouts of an account that pays into one country, looking for another.
+ */
+const ofValue = (name: string, value: string): Driver => ({
+  where: `and q.${name} between ${value} and ${value} and (q.${name}, q.id) < (${value}, $2)`,
+  order: `${name} desc, id desc`,
+});
 
 /** One for each index. */
 export const payoutLists = {
@@ -76,10 +89,8 @@ export const payoutLists = {
   ofTransfer: defineList('list_payouts_of_transfer', {
     where: `${before} and q.client_transfer_id = $7`,
   }),
-  ofCountry: defineList('list_payouts_of_country', { where: `${before} and q.country = $10` }),
-  ofDeliveryType: defineList('list_payouts_of_delivery_type', {
-    where: `${before} and q.delivery_type = $9`,
-  }),
+  ofCountry: defineList('list_payouts_of_country', ofValue('country', '$10')),
+  ofDeliveryType: defineList('list_payouts_of_delivery_type', ofValue('delivery_type', '$9')),
   /** Committed and not ended: such a payout is in a queue or has an open exception. */
   open: defineList('list_open_payouts', {
     from: `
@@ -107,19 +118,22 @@ export const payoutLists = {
   }),
   committed: defineList('list_committed_payouts', {
     from: `
-      select payout_id as id from payout_states where account_id = $1 and payout_id < $2
-      order by payout_id desc`,
+      select payout_id as id from payout_states where account_id = $1 and payout_id < $2`,
   }),
   /**
    * By the time of creation, because a payout of a batch gets its id when the file is uploaded. A
-   * commit follows less than a day after the creation: no quote is valid for longer.
+   * commit follows less than a day after the creation: no quote is valid for longer. Bounds by `case`:
+   * row-level security lets no `coalesce` into the index, because it does not know it to keep secrets.
    */
   ofTime: defineList('list_payouts_of_time', {
-    where: `and q.created_at >= coalesce($11::timestamptz, '-infinity') - interval '1 day'
-      and q.created_at < coalesce($12::timestamptz, 'infinity')
-      and (q.created_at, q.id) < (coalesce((
-        select l.created_at from payout_quotes l where l.account_id = $1 and l.id = $2
-      ), 'infinity'), $2)`,
+    where: `
+      and q.created_at >= case when $11::timestamptz is null then '-infinity'::timestamptz
+        else $11 - interval '1 day' end
+      and q.created_at < case when $12::timestamptz is null then 'infinity'::timestamptz
+        else $12 end
+      and (q.created_at, q.id) < (case when $2 = '${lastId}'::uuid then 'infinity'::timestamptz
+        else (select l.created_at from payout_quotes l where l.account_id = $1 and l.id = $2) end,
+        $2)`,
     order: 'created_at desc, id desc',
   }),
   /** Along the entries of the first hash, each of which must have all the others. */
@@ -134,9 +148,6 @@ export const payoutLists = {
             where o.account_id = $1 and o.entry_hash = other and o.payout_id = m.payout_id)))`,
   }),
 };
-
-/** Greater than every identifier: where a list begins. */
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export type PayoutFilter = {
   /** An undefined filter matches every payout. */

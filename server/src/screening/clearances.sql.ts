@@ -38,29 +38,51 @@ const selectInForce = defineQuery({
   columns: { ...columns, ordinal: column.integer },
 });
 
-/** Of one user or of all, with the present content of the entry where it has changed. */
-const selectListed = defineQuery({
-  name: 'screening_list_clearances',
-  text: `
-    select ${names}, u.data_key, c.until > (select environment_now()) as is_in_time,
-      encode(e.content_hash, 'hex') is not distinct from nullif(c.entry_hash, '')
-        as is_entry_same
-    from screening_clearances c
-    join users u on u.account_id = c.account_id and u.id = c.user_id
-    left join screening_entries e
-      on e.list = c.list and e.entry_id = c.entry_id and e.until_sequence is null
-    where ($1::uuid is null or (c.account_id = $1 and c.user_id = $2))
-      and ($3 or (c.ended_at is null and c.until > (select environment_now())))
-    order by c.cleared_at desc, c.id
-    limit $4`,
-  columns: {
-    ...columns,
-    data_key: column.bytes,
-    is_in_time: column.boolean,
-    is_entry_same: column.boolean,
-  },
-});
-export type ListedClearanceRow = RowOf<typeof selectListed.columns>;
+const listedColumns = {
+  ...columns,
+  data_key: column.bytes,
+  is_in_time: column.boolean,
+  is_entry_same: column.boolean,
+};
+export type ListedClearanceRow = RowOf<typeof listedColumns>;
+
+/** Newest first, with the present content of the entry where it has changed. */
+const defineList = (name: string, condition: string) =>
+  defineQuery({
+    name,
+    text: `
+      with page as materialized (
+        select * from screening_clearances c where ${condition}
+        order by c.cleared_at desc, c.id limit $1
+      )
+      select ${names}, u.data_key, c.until > (select environment_now()) as is_in_time,
+        encode(e.content_hash, 'hex') is not distinct from nullif(c.entry_hash, '')
+          as is_entry_same
+      from page c
+      cross join lateral (
+        select data_key from users where account_id = c.account_id and id = c.user_id
+        offset 0
+      ) u
+      left join lateral (
+        select content_hash from screening_entries
+        where list = c.list and entry_id = c.entry_id and until_sequence is null
+        offset 0
+      ) e on true
+      order by c.cleared_at desc, c.id`,
+    columns: listedColumns,
+  });
+const lists = {
+  all: defineList('screening_list_clearances', 'true'),
+  inForce: defineList(
+    'screening_list_clearances_in_force',
+    'c.ended_at is null and c.until > (select environment_now())',
+  ),
+  ofUser: defineList(
+    'screening_list_clearances_of_user',
+    `c.account_id = $2 and c.user_id = $3
+      and ($4 or (c.ended_at is null and c.until > (select environment_now())))`,
+  ),
+};
 
 const endOpen: Statement = {
   name: 'screening_replace_clearances',
@@ -112,8 +134,8 @@ export function readClearances(
   query: { user: UserKey | undefined; includesEnded: boolean; count: number },
 ): Promise<ListedClearanceRow[]> {
   const { user, includesEnded, count } = query;
-  const values = [user?.accountId ?? null, user?.userId ?? null, includesEnded, count];
-  return many(session, selectListed, values);
+  if (user === undefined) return many(session, includesEnded ? lists.all : lists.inForce, [count]);
+  return many(session, lists.ofUser, [count, user.accountId, user.userId, includesEnded]);
 }
 
 export type NewClearances = UserKey & {

@@ -138,6 +138,21 @@ const routes = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: '/holds',
+    component: lazyRouteComponent(() => import('./pages/holds.tsx'), 'Holds'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/policies',
+    component: lazyRouteComponent(() => import('./pages/policies.tsx'), 'Policies'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/recovery',
+    component: lazyRouteComponent(() => import('./pages/recovery.tsx'), 'Recoveries'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: '/operators',
     component: lazyRouteComponent(() => import('./pages/operators.tsx'), 'Operators'),
   }),

@@ -32,8 +32,11 @@ create table audit_entries (
   digest bytea not null,
   hash bytea not null
 );
-create index audit_entries_time on audit_entries using brin (created_at);
+create index audit_entries_time on audit_entries (created_at);
 create index audit_entries_actor on audit_entries (actor_id, sequence);
+-- For the lists of operators: by their names, and by the beginning of the action.
+create index audit_entries_name on audit_entries (actor, sequence);
+create index audit_entries_action on audit_entries (action collate "C", sequence);
 create index audit_entries_account on audit_entries (account_id, sequence)
   where account_id is not null;
 

@@ -62,6 +62,8 @@ create unique index batches_request_key on batches (account_id, request_key)
 -- For the background work: batches to commit and unfinished uploads.
 create index batches_under_way on batches (status, updated_at)
   where status in ('RECEIVING', 'COMMITTING');
+create index batches_created on batches (account_id, created_at, id);
+create index batches_status on batches (account_id, status, id);
 -- For the limits on open quotes.
 create index batches_quoted on batches (account_id, expires_at) where status = 'QUOTED';
 alter table batches enable row level security;
@@ -172,6 +174,9 @@ create table batch_rows (
     and needs_attributes is not null and needs_verification is not null
     and notify_user is not null and estimated_availability is not null)
 );
+-- Rows that a person looks for: few of a batch.
+create index batch_rows_apart on batch_rows (account_id, batch_id, status, number)
+  where status in ('INVALID', 'REPEATED', 'REFUSED');
 alter table batch_rows enable row level security;
 create policy own_account on batch_rows using (account_id = current_account());
 grant select, insert, update, delete on batch_rows to outlay_tenant;

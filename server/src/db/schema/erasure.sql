@@ -17,7 +17,9 @@ create table legal_holds (
   foreign key (account_id, user_id) references users (account_id, id),
   check ((ended_by is null) = (ended_at is null))
 );
-create index legal_holds_user on legal_holds (account_id, user_id);
+create index legal_holds_user on legal_holds (user_id);
+create index legal_holds_time on legal_holds (placed_at);
+create index legal_holds_open on legal_holds (placed_at) where ended_at is null;
 alter table legal_holds enable row level security;
 create policy own_account on legal_holds using (account_id = current_account());
 create trigger never_removed before delete or truncate on legal_holds

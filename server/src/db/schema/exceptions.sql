@@ -24,7 +24,7 @@ create table exceptions (
   check ((closed_at is null) = (resolution = '')),
   check ((kind = 'approval') = (approvers is not null and expires_at is not null))
 );
-create index exceptions_payout on exceptions (account_id, payout_id);
+create index exceptions_payout on exceptions (payout_id, account_id);
 create index exceptions_missing on exceptions (rail)
   where closed_at is null and kind = 'rail_missing';
 create unique index exceptions_problem on exceptions (rail, problem_id)
@@ -36,6 +36,11 @@ create index exceptions_expiry on exceptions (expires_at)
   where closed_at is null and expires_at is not null;
 -- For the operators' list and the gauges.
 create index exceptions_open on exceptions (opened_at, id) where closed_at is null;
+-- For the lists with closed ones.
+create index exceptions_time on exceptions (opened_at, id);
+create index exceptions_account on exceptions (account_id, opened_at, id);
+create index exceptions_kind on exceptions (kind, opened_at, id);
+create index exceptions_rail on exceptions (rail, opened_at, id);
 alter table exceptions enable row level security;
 create policy own_account on exceptions using (account_id = current_account());
 grant select on exceptions to outlay_tenant;

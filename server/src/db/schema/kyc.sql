@@ -27,6 +27,9 @@ create unique index verification_sessions_open on verification_sessions (account
 -- Sessions that wait for a reviewer.
 create index verification_sessions_pending on verification_sessions (account_id, id)
   where status in ('Submitted', 'Resubmitted', 'Review');
+-- For operators, over all accounts.
+create index verification_sessions_newest on verification_sessions (id)
+  where status in ('Submitted', 'Resubmitted', 'Review');
 alter table verification_sessions enable row level security;
 create policy own_account on verification_sessions using (account_id = current_account());
 grant select, insert, update on verification_sessions to outlay_tenant;
@@ -108,6 +111,7 @@ create table verification_decisions (
   foreign key (account_id, session_id) references verification_sessions (account_id, id)
 );
 create index verification_decisions_session on verification_decisions (account_id, session_id, id);
+create index verification_decisions_user on verification_decisions (account_id, user_id, id);
 alter table verification_decisions enable row level security;
 create policy own_account on verification_decisions using (account_id = current_account());
 grant select, insert on verification_decisions to outlay_tenant;

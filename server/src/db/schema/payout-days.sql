@@ -17,7 +17,7 @@ create table payout_days (
   margin_bps double precision not null,
   primary key (account_id, day, country, delivery_type, currency, rail, status)
 );
-create index payout_days_day on payout_days (day);
+create index payout_days_day on payout_days (day, account_id);
 alter table payout_days enable row level security;
 create policy own_account on payout_days using (account_id = current_account());
 
@@ -33,7 +33,7 @@ create table payout_day_seconds (
   count bigint not null,
   primary key (account_id, day, country, delivery_type, currency, rail, bucket)
 );
-create index payout_day_seconds_day on payout_day_seconds (day);
+create index payout_day_seconds_day on payout_day_seconds (day, account_id);
 alter table payout_day_seconds enable row level security;
 create policy own_account on payout_day_seconds using (account_id = current_account());
 

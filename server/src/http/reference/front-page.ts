@@ -59,12 +59,13 @@ ${brandHeader}
 <p class="text">${description}.</p>
 <h2>First call</h2>
 <p>The balances of your account, with an API key of this environment:</p>
-<pre>${escapeText(call)}</pre>
+<pre tabindex="0" aria-label="First call">${escapeText(call)}</pre>
 <h2>Reference</h2>
 <ul>
 ${link(reference, 'Every operation, with examples')}
 ${link(openapi, 'The same for generators of clients (OpenAPI 3.1)')}
-${link('/problems/invalid_request', 'Every code, with cause and remedy')}
+${link('/problems', 'Every code, with cause and remedy')}
+${link('/console', 'The console, for operators')}
 ${link(health, 'Health')}
 </ul>
 <h2>Guides</h2>

@@ -80,20 +80,40 @@ function show(code: FaultCode, example: CodeText['example']): unknown {
 export function renderProblemPage(code: string): string | undefined {
   const found = all.filter((entry) => entry.code === code);
   if (found.length === 0) return undefined;
+  return renderPage(
+    code,
+    `${found.map(renderEntry).join('\n')}
+<p><a href="/docs">API reference</a></p>`,
+  );
+}
+
+/** The page (HTML) of all codes, also for whoever followed the address of one that is none. */
+export function renderCodeList(unknown?: string): string {
+  const said =
+    unknown === undefined
+      ? 'What each code of an answer means, and what to do.'
+      : `<code>${escapeText(unknown)}</code> is no code of this version. These are all:`;
+  return renderPage(
+    '',
+    `<h1>${unknown === undefined ? 'Codes' : 'No such code'}</h1>
+<p class="text">${said}</p>`,
+  );
+}
+
+function renderPage(code: string, beginning: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${code}: Outlay</title>
+<title>${code === '' ? 'Codes' : code}: Outlay</title>
 <link rel="icon" href="data:,">
 <style>${style}${codeStyle}</style>
 </head>
 <body>
 ${brandHeader}
 <main>
-${found.map(renderEntry).join('\n')}
-<p><a href="/docs">API reference</a></p>
+${beginning}
 <h2>Problems</h2>
 <p>The <code>code</code> of an answer that is not 200.</p>
 ${list(problems, code)}
@@ -124,7 +144,7 @@ function renderEntry({ code, kind, title, cause, remedy, example }: Entry): stri
 <p><code>${code}</code></p>
 <p class="text"><b>Cause.</b> ${mark(cause)}</p>
 <p class="text"><b>Remedy.</b> ${mark(remedy)}</p>
-<pre>${escapeText(JSON.stringify(example, null, 2))}</pre>`;
+<pre tabindex="0" aria-label="Example">${escapeText(JSON.stringify(example, null, 2))}</pre>`;
 }
 
 function list(entries: readonly Entry[], current: string): string {
@@ -145,7 +165,8 @@ function mark(text: string): string {
 const codeStyle = `
 dl { margin: 0; display: grid; grid-template-columns: minmax(0, 20rem) minmax(0, 1fr) }
 dt, dd { margin: 0; padding: .45rem 0; border-top: 1px solid var(--line) }
-dt span { opacity: .7 }
+dt { padding-right: 1.25rem }
+dt span { color: var(--text-soft) }
 a[aria-current] { font-weight: 700; color: inherit }
 @media (max-width: 40rem) {
   dl { display: block }

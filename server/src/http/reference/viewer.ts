@@ -55,6 +55,36 @@ const start = `Scalar.createApiReference('#reference', {
   },
   metaData: { title: 'Outlay API' },
 });
+
+// What the viewer leaves without a name, a place in the order of the keyboard, or a label of its own.
+const mend = () => {
+  for (const button of document.querySelectorAll('#reference button[class*="copy-button"]')) {
+    button.setAttribute('aria-label', 'Copy');
+  }
+  for (const list of document.querySelectorAll('#reference ul.endpoints:not([tabindex])')) {
+    list.tabIndex = 0;
+  }
+  const names = new Set();
+  for (const section of document.querySelectorAll('#reference :is(section, [role="region"])')) {
+    const label = document.getElementById(section.getAttribute('aria-labelledby') ?? '');
+    const text = section.getAttribute('aria-label') ?? label?.textContent ?? '';
+    const name = text.trim().toLowerCase();
+    if (name !== '' && names.has(name)) {
+      section.removeAttribute('aria-labelledby');
+      section.removeAttribute('aria-label');
+    }
+    names.add(name);
+  }
+};
+let isPlanned = false;
+new MutationObserver(() => {
+  if (isPlanned) return;
+  isPlanned = true;
+  requestAnimationFrame(() => {
+    isPlanned = false;
+    mend();
+  });
+}).observe(document.getElementById('reference'), { childList: true, subtree: true });
 `;
 
 const style = `body { margin: 0 }
@@ -71,7 +101,17 @@ const style = `body { margin: 0 }
   --scalar-border-color: var(--line);
   --scalar-color-1: var(--text);
   --scalar-color-2: var(--text-soft);
+  --scalar-color-3: light-dark(#5b6472, #98a2b3);
+  --scalar-sidebar-search-color: light-dark(#5b6472, #98a2b3);
+  --scalar-color-green: light-dark(#0a6b47, #4cc38a);
+  --scalar-color-blue: light-dark(#1a5fb4, #7fb2ff);
+  --scalar-color-orange: light-dark(#a63c00, #ffa26b);
+  --scalar-color-red: light-dark(#b3261e, #ff8a80);
+  --scalar-color-yellow: light-dark(#7a5a00, #e8c35a);
+  --scalar-color-purple: light-dark(#6a3fb5, #b79cff);
 }
+/* A target for fingers, WCAG 2.5.8. */
+#reference button.text-sidebar-c-2.absolute { min-width: 24px; min-height: 24px }
 .light-mode { color-scheme: light }
 .dark-mode { color-scheme: dark }
 #reference:empty::before {

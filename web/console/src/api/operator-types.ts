@@ -85,6 +85,44 @@ export type Freeze = {
   lift_reason?: string;
 };
 
+export type OperatorPolicy = { action: string; persons: number; above_usd: string };
+
+export type LegalHold = {
+  hold: string;
+  account: string;
+  user_token: string;
+  reason: string;
+  placed_by: string;
+  placed_at: string;
+  until: string;
+  ended_by: string | null;
+  ended_at: string | null;
+};
+
+export type RecoveryRail = { rail: string; state: string; detail: string; payments: number };
+
+export type RecoveredPayment = {
+  rail: string;
+  id: string;
+  reference: string;
+  currency: string;
+  amount: string;
+  outcome: string;
+  happened_at: string;
+  result: string;
+  /** "" where it belongs to none. */
+  payout_token: string;
+};
+
+/** Of a database that was restored; without more where none is open. */
+export type Recovery = {
+  state: string;
+  recovery?: { reason: string; since: string; started_at: string };
+  rails?: RecoveryRail[];
+  releases?: { decided_by: string; reason: string; decided_at: string }[];
+  payments?: RecoveredPayment[];
+};
+
 export type AuditEntry = {
   sequence: string;
   created_at: string;
@@ -98,6 +136,8 @@ export type AuditEntry = {
   outcome: string;
   before: unknown;
   after: unknown;
+  account_id: string | null;
+  request_id: string;
 };
 
 export type Group = {
@@ -135,7 +175,7 @@ export type OverviewFigures = {
   payouts_by_day: { day: string; status: string; count: number }[];
   corridors: Group[];
   rails: Group[];
-  needs: { exceptions: number; approvals: number; freezes: number };
+  needs: { exceptions: number; approvals: number; identities: number; freezes: number };
 };
 
 export type PendingIdentity = {

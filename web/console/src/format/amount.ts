@@ -49,8 +49,15 @@ export function formatPercent(share: number, digits = 1): string {
   return new Intl.NumberFormat('en-US', format).format(share);
 }
 
-export function formatCount(count: number): string {
-  return new Intl.NumberFormat('en-US').format(count);
+/** `countedMax`: where the service stopped counting. */
+export function formatCount(count: number, countedMax = Number.POSITIVE_INFINITY): string {
+  const text = new Intl.NumberFormat('en-US').format(count);
+  return count < countedMax ? text : `${text} or more`;
+}
+
+/** "1 row", "2 rows". */
+export function formatCountOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
 /** Digits in groups of three: 1 250 000, 1'250'000, and with commas only where nothing else can be meant. */

@@ -1,11 +1,13 @@
-import { type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
+import { Dialog, DialogTrigger, Heading } from 'react-aria-components/Dialog';
+import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { useOperator } from '../api/operator.ts';
 import type { AuditEntry, List } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
 import { TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
-import { Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
+import { Empty, Facts, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import './payouts.css';
 
@@ -13,9 +15,13 @@ import './payouts.css';
 export function Audit(): ReactNode {
   const [name, setName] = useState('');
   const [action, setAction] = useState('');
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
   const [before, setBefore] = useState('');
   const query = new URLSearchParams(
-    Object.entries({ limit: '50', name, action, before }).filter(([, value]) => value !== ''),
+    Object.entries({ limit: '50', name, action, from, to, before }).filter(
+      ([, value]) => value !== '',
+    ),
   );
   const { data, error } = useOperator<List<AuditEntry>>(`audit?${query.toString()}`);
   const change = (set: (text: string) => void) => (text: string) => {
@@ -26,9 +32,17 @@ export function Audit(): ReactNode {
     <>
       <PageHead title="Audit log" lead="Who did what, from where and why" />
       <div className="stack">
-        <div className="filters people-filters">
+        <div className="filters audit-filters">
           <TextField label="Operator" value={name} onText={change(setName)} autoComplete="off" />
-          <TextField label="Action" value={action} onText={change(setAction)} autoComplete="off" />
+          <TextField
+            label="Action"
+            placeholder="limit, operator invite"
+            value={action}
+            onText={change(setAction)}
+            autoComplete="off"
+          />
+          <TextField label="From" type="date" value={from} onText={change(setFrom)} />
+          <TextField label="Before" type="date" value={to} onText={change(setTo)} />
         </div>
         {error === null ? null : <ProblemNotice error={error} />}
         <Panel title="Entries" isFlush>
@@ -63,6 +77,71 @@ export function Audit(): ReactNode {
   );
 }
 
+/** In a line what it was about; its dialog has all of the entry. */
+function What({ entry }: { entry: AuditEntry }): ReactNode {
+  return (
+    <DialogTrigger>
+      <Button className="button plain entry">
+        <span className="visually-hidden">Entry {entry.sequence}: </span>
+        <code className="clip">
+          <Foreign>{JSON.stringify(entry.object)}</Foreign>
+        </code>
+      </Button>
+      <ModalOverlay className="scrim" isDismissable>
+        <Modal className="dialog">
+          <Dialog className="act">{({ close }) => <Entry entry={entry} close={close} />}</Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  );
+}
+
+function Entry({ entry, close }: { entry: AuditEntry; close: () => void }): ReactNode {
+  const { object, before, after } = entry;
+  const parts = Object.entries({ What: object, Before: before, After: after });
+  return (
+    <div className="stack">
+      <Heading slot="title">
+        {entry.action}, entry {entry.sequence}
+      </Heading>
+      <Facts
+        facts={[
+          { title: 'Who', value: <Foreign>{entry.actor}</Foreign> },
+          { title: 'Role', value: readable(entry.role ?? entry.actor_kind) },
+          { title: 'From', value: <Foreign>{entry.address}</Foreign> },
+          { title: 'When', value: <Time value={entry.created_at} isExact /> },
+          { title: 'Reason', value: <Foreign>{entry.reason}</Foreign> },
+          { title: 'Outcome', value: readable(entry.outcome) },
+          { title: 'Account', value: <code>{entry.account_id ?? '—'}</code> },
+          { title: 'Request', value: <code>{entry.request_id}</code> },
+        ]}
+      />
+      {parts
+        .filter(([, value]) => value !== null)
+        .map(([title, value]) => (
+          <div key={title}>
+            <h3 className="small soft">{title}</h3>
+            <pre className="json" tabIndex={0} aria-label={title}>
+              {JSON.stringify(value, undefined, 2)
+                .split('\n')
+                .map((line, index) => (
+                  <Fragment key={index}>
+                    <Foreign>{line}</Foreign>
+                    {'\n'}
+                  </Fragment>
+                ))}
+            </pre>
+          </div>
+        ))}
+      <div className="row">
+        <Button className="button primary" onPress={close}>
+          Close
+        </Button>
+      </div>
+    </div>
+  );
+}
+
 const columns: readonly Column<AuditEntry>[] = [
   { head: 'Time (UTC)', cell: (entry) => <Time value={entry.created_at} isExact /> },
   {
@@ -79,11 +158,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     head: 'What',
     kind: 'name',
-    cell: (entry) => (
-      <code className="clip" title={JSON.stringify(entry.object)}>
-        <Foreign>{JSON.stringify(entry.object)}</Foreign>
-      </code>
-    ),
+    cell: (entry) => <What entry={entry} />,
   },
   { head: 'Reason', kind: 'name', cell: (entry) => <Foreign>{entry.reason}</Foreign> },
   { head: 'Outcome', cell: (entry) => readable(entry.outcome) },

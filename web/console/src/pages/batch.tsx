@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Schemas } from '../api/client.ts';
 import { useApi, useMayWrite, useSession } from '../api/context.tsx';
-import { formatCount, formatRate } from '../format/amount.ts';
+import { formatCount, formatCountOf, formatRate } from '../format/amount.ts';
 import { formatLength, readTime } from '../format/time.ts';
 import { describeStatus } from '../format/words.ts';
 import { download } from '../ui/download.ts';
@@ -100,7 +100,7 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
               isDisabled={commit.isPending || batch.rows.valid === 0}
               onPress={() => commit.mutate()}
             >
-              {words} {formatCount(batch.rows.valid)} payouts
+              {words} {formatCountOf(batch.rows.valid, 'payout')}
             </Button>
           ) : (
             <Button
@@ -168,7 +168,10 @@ function ResultButton({ batch }: { batch: Batch }): ReactNode {
 function Faults({ batch }: { batch: Batch }): ReactNode {
   if (batch.faults.length === 0) return null;
   return (
-    <Notice tone="warning" title={`${formatCount(batch.rows.invalid)} rows have faults`}>
+    <Notice
+      tone="warning"
+      title={formatCountOf(batch.rows.invalid, 'row has faults', 'rows have faults')}
+    >
       <p className="soft">
         They are left out of the commit. To pay them, fix the file and open it again.
       </p>
@@ -217,7 +220,7 @@ function Totals({ batch }: { batch: Batch }): ReactNode {
     <Panel
       title="Totals"
       isFlush
-      aside={<span className="small faint num">{formatCount(batch.rows.total)} rows</span>}
+      aside={<span className="small faint num">{formatCountOf(batch.rows.total, 'row')}</span>}
     >
       <Table
         label="Totals by currency"

@@ -21,7 +21,7 @@ import {
   Time,
 } from '../ui/parts.tsx';
 import { DecidePayout } from './exceptions/decisions.tsx';
-import { describeKind, payoutKinds } from './exceptions/kinds.ts';
+import { countedMax, describeKind, payoutKinds } from './exceptions/kinds.ts';
 import './payouts.css';
 
 const rowsPerPage = 20;
@@ -75,7 +75,9 @@ export function Exceptions(): ReactNode {
             <>
               <Entries rows={data} state={state} />
               <nav className="row between" aria-label="Pages">
-                <span className="small faint">{formatCount(matching)} in all, newest first</span>
+                <span className="small faint">
+                  {formatCount(matching, countedMax)} in all, newest first
+                </span>
                 {next === null || next === undefined ? null : (
                   <Button className="button" onPress={() => setCursor(next)}>
                     Older

@@ -15,6 +15,7 @@ import { RecipientLink } from '../ui/account-link.tsx';
 import { Act, type ActField } from '../ui/act.tsx';
 import type { Choice } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { More } from '../ui/more.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -87,7 +88,7 @@ function InForce({ rows }: { rows: readonly Freeze[] }): ReactNode {
   }
   return (
     <Panel title="In force" isFlush>
-      <FreezeTable rows={rows} mayLift={mayOperate} />
+      <More rows={rows}>{(shown) => <FreezeTable rows={shown} mayLift={mayOperate} />}</More>
     </Panel>
   );
 }

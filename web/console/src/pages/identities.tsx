@@ -4,6 +4,7 @@ import { useOperator } from '../api/operator.ts';
 import type { List, PendingIdentity } from '../api/operator-types.ts';
 import { useAccountName, useRecipientNames } from '../api/queries.ts';
 import { Loaded } from '../ui/loaded.tsx';
+import { More } from '../ui/more.tsx';
 import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 
@@ -22,7 +23,7 @@ export function Identities(): ReactNode {
                 to earlier ones.
               </Empty>
             ) : (
-              <Pending rows={data} />
+              <More rows={data}>{(shown) => <Pending rows={shown} />}</More>
             )}
           </Panel>
         )}

@@ -8,7 +8,7 @@ import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Amount, Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { describeKind, inboundKinds } from './exceptions/kinds.ts';
+import { countedMax, describeKind, inboundKinds } from './exceptions/kinds.ts';
 
 /** Files and messages of banks and partners that were refused, or that no payout matches. */
 export function Inbound(): ReactNode {
@@ -78,7 +78,7 @@ function Messages({ kind, rows, matching }: MessagesProps): ReactNode {
       <Panel
         title={readable(kind)}
         isFlush
-        aside={<span className="small faint num">{formatCount(matching)} open</span>}
+        aside={<span className="small faint num">{formatCount(matching, countedMax)} open</span>}
       >
         <Table label="Table of bank inputs" columns={columns} rows={rows} keyOf={({ id }) => id} />
       </Panel>

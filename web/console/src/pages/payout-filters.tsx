@@ -10,7 +10,8 @@ import {
   payoutStatuses,
 } from '../format/words.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
-import type { PayoutSearch } from './payout-search.ts';
+import { isSameSearch, type PayoutSearch } from './payout-search.ts';
+import { SavedViews } from './payout-views.tsx';
 
 const views: readonly { label: string; search: PayoutSearch }[] = [
   { label: 'All', search: {} },
@@ -25,6 +26,7 @@ const views: readonly { label: string; search: PayoutSearch }[] = [
 /** Views and filters. Each change is a new address, so the browser's back button undoes it. */
 export function PayoutFilterBar({ search }: { search: PayoutSearch }): ReactNode {
   const navigate = useNavigate();
+  const { cursor: _page, ...withoutCursor } = search;
   const { data: countries = [] } = useQuery(countriesQuery(useApi()));
   const set = (change: PayoutSearch): void => {
     const { cursor: _cursor, ...kept } = { ...search, ...change };
@@ -39,11 +41,12 @@ export function PayoutFilterBar({ search }: { search: PayoutSearch }): ReactNode
             key={view.label}
             to="/payouts"
             search={view.search}
-            data-current={(search.status ?? '') === (view.search.status ?? '')}
+            data-current={isSameSearch(view.search, withoutCursor)}
           >
             {view.label}
           </Link>
         ))}
+        <SavedViews search={search} />
       </nav>
       <div className="filters">
         <SearchBox key={search.q ?? ''} text={search.q ?? ''} onSearch={(q) => set({ q })} />

@@ -1,4 +1,4 @@
-/** The view of the list of payouts, whole in the address: a bookmark of it is a saved view. */
+/** The view of the list of payouts, whole in the address. */
 export type PayoutSearch = {
   q?: string;
   status?: string;
@@ -19,6 +19,10 @@ export function readPayoutSearch(search: Record<string, unknown>): PayoutSearch 
     return value === '' ? [] : [[name, String(value)]];
   });
   return Object.fromEntries(entries);
+}
+
+export function isSameSearch(a: PayoutSearch, b: PayoutSearch): boolean {
+  return names.every((name) => a[name] === b[name]);
 }
 
 export type PayoutFilters = Readonly<Record<string, string | Record<string, string>>>;

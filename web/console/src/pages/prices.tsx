@@ -4,7 +4,7 @@ import { useApi } from '../api/context.tsx';
 import { useOperator } from '../api/operator.ts';
 import type { ExchangeRate, List, PayerTariffs, Tariff } from '../api/operator-types.ts';
 import { countriesQuery } from '../api/queries.ts';
-import { formatCount, formatPercent, formatRate } from '../format/amount.ts';
+import { formatCountOf, formatPercent, formatRate } from '../format/amount.ts';
 import { deliveryTypeNames, nameDelivery } from '../format/words.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -108,7 +108,7 @@ function TariffTable({ payers }: { payers: readonly PayerTariffs[] }): ReactNode
     <Panel
       title="Tariffs"
       isFlush
-      aside={<span className="small faint num">{formatCount(payers.length)} payers</span>}
+      aside={<span className="small faint num">{formatCountOf(payers.length, 'payer')}</span>}
     >
       {rows.length === 0 ? (
         <Empty icon="search" title="No payer pays there in this way">
@@ -224,7 +224,7 @@ function Rates(): ReactNode {
             <Panel
               title="Exchange rates"
               isFlush
-              aside={<span className="small faint num">{formatCount(rows.length)} pairs</span>}
+              aside={<span className="small faint num">{formatCountOf(rows.length, 'pair')}</span>}
             >
               <Table
                 label="Table of exchange rates"

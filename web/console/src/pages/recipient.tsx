@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { ProblemError } from '../../../../sdk/src/errors.ts';
 import type { Payout, User } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
-import { useMay } from '../api/operator.ts';
+import { useMay, useOperator } from '../api/operator.ts';
+import type { LegalHold, List } from '../api/operator-types.ts';
 import { nameUser, useCountryNames, userQuery } from '../api/queries.ts';
 import { Act } from '../ui/act.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -23,6 +25,22 @@ export function Recipient(): ReactNode {
       Recipients
     </Link>
   );
+  if (error instanceof ProblemError && error.code === 'user_erased') {
+    return (
+      <>
+        <PageHead title="Erased recipient" above={back} />
+        <div className="stack">
+          <Panel title="Details">
+            <Empty icon="shield" title="The data of this recipient was erased">
+              Names, details and images cannot be read any more. The payouts stay, without the
+              person.
+            </Empty>
+          </Panel>
+          <UserPayouts token={token} />
+        </div>
+      </>
+    );
+  }
   if (error !== null) {
     return (
       <>
@@ -73,27 +91,72 @@ function Details({ user }: { user: User }): ReactNode {
 /** What operators do about a recipient, besides paying. */
 function Compliance({ token }: { token: string }): ReactNode {
   const mayOperate = useMay('operate');
+  const mayComply = useMay('comply');
   return (
     <Panel title="Compliance">
-      <div className="row">
-        <Link to="/identities/$user" params={{ user: token }} className="button">
-          Identity
-        </Link>
-        <Link to="/screening" search={{ of: token }} className="button">
-          Screening
-        </Link>
-        {mayOperate ? (
-          <Act
-            label="Freeze"
-            title="Freeze this recipient"
-            request={(reason) => ({ path: 'freezes/recipient', body: { user: token, reason } })}
-          >
-            <p>The recipient is locked: quotes and commits are refused and nothing is sent.</p>
-          </Act>
-        ) : null}
+      <div className="stack">
+        <div className="row">
+          <Link to="/identities/$user" params={{ user: token }} className="button">
+            Identity
+          </Link>
+          <Link to="/screening" search={{ of: token }} className="button">
+            Screening
+          </Link>
+          {mayOperate ? (
+            <Act
+              label="Freeze"
+              title="Freeze this recipient"
+              request={(reason) => ({ path: 'freezes/recipient', body: { user: token, reason } })}
+            >
+              <p>The recipient is locked: quotes and commits are refused and nothing is sent.</p>
+            </Act>
+          ) : null}
+          {mayComply ? <DataActs token={token} /> : null}
+        </div>
+        <HoldsInForce token={token} />
       </div>
     </Panel>
   );
+}
+
+/** Keeps the data, or ends it for ever. */
+function DataActs({ token }: { token: string }): ReactNode {
+  return (
+    <>
+      <Act
+        label="Place a hold"
+        title="Keep the data of this recipient"
+        fields={[{ name: 'until', label: 'Until', type: 'date' }]}
+        request={(reason, values) => ({
+          path: `recipients/${token}/holds`,
+          body: { ...values, reason },
+        })}
+      >
+        <p>Until that day the data cannot be erased, whoever asks for it.</p>
+      </Act>
+      <Act
+        label="Erase"
+        tone="danger"
+        title="Erase the data of this recipient for ever"
+        request={(reason) => ({ path: `recipients/${token}/erasure`, body: { reason } })}
+      >
+        <p>
+          The key of the person is destroyed: names, details, images and messages cannot be read any
+          more, in backups either. Payouts and the ledger stay. It can need two operators.
+        </p>
+      </Act>
+    </>
+  );
+}
+
+function HoldsInForce({ token }: { token: string }): ReactNode {
+  const { data } = useOperator<List<LegalHold>>(`holds?user=${encodeURIComponent(token)}`);
+  const holds = data?.data ?? [];
+  return holds.map(({ hold, until, reason }) => (
+    <p key={hold}>
+      <Link to="/holds">Legal hold</Link> until <Time value={until} />: <Foreign>{reason}</Foreign>
+    </p>
+  ));
 }
 
 function UserPayouts({ token }: { token: string }): ReactNode {

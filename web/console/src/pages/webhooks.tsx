@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Schemas } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
-import { formatCount } from '../format/amount.ts';
+import { formatCount, formatCountOf } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { findFault } from '../ui/faults.ts';
 import { TextField } from '../ui/field.tsx';
@@ -116,7 +116,7 @@ function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
       <div className="body">
         <dl className="facts">
           <dt>Not sent yet</dt>
-          <dd className="num">{formatCount(webhook.backlog)} events</dd>
+          <dd className="num">{formatCountOf(webhook.backlog, 'event')}</dd>
           {webhook.failing_since === '' ? null : (
             <>
               <dt>Failing since</dt>

@@ -51,6 +51,12 @@ export const groups: readonly Group[] = [
         keywords: 'sanctions hits ofac un evidence',
       },
       {
+        to: '/holds',
+        label: 'Legal holds',
+        icon: 'hold',
+        keywords: 'keep data erasure retention gdpr',
+      },
+      {
         to: '/inbound',
         label: 'Bank inputs',
         icon: 'inbox',
@@ -98,6 +104,18 @@ export const groups: readonly Group[] = [
         label: 'Operators',
         icon: 'operators',
         keywords: 'people invite roles revoke',
+      },
+      {
+        to: '/policies',
+        label: 'Policies',
+        icon: 'approve',
+        keywords: 'two operators four eyes maker checker persons',
+      },
+      {
+        to: '/recovery',
+        label: 'Recovery',
+        icon: 'recovery',
+        keywords: 'restore backup release unmatched payments',
       },
     ],
   },

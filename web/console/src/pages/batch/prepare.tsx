@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Api, Schemas } from '../../api/client.ts';
 import { useApi } from '../../api/context.tsx';
-import { formatCount } from '../../format/amount.ts';
+import { formatCountOf } from '../../format/amount.ts';
 import { SelectField } from '../../ui/field.tsx';
 import { Notice, ProblemNotice } from '../../ui/notice.tsx';
 import { PageHead, Panel } from '../../ui/parts.tsx';
@@ -34,7 +34,7 @@ export function PrepareBatch({ opened, onClose }: Props): ReactNode {
     <>
       <PageHead
         title="New batch"
-        lead={`${opened.name}, ${formatCount(rows.length)} rows. No money moves before the commit`}
+        lead={`${opened.name}, ${formatCountOf(rows.length, 'row')}. No money moves before the commit`}
       >
         <Button className="button" onPress={onClose}>
           Use another file
@@ -119,10 +119,10 @@ function Result({ batch }: { batch: Batch }): ReactNode {
   const { invalid, valid } = batch.rows;
   if (invalid === 0) return null;
   return (
-    <Notice tone="warning" title={`${formatCount(invalid)} rows have faults`}>
+    <Notice tone="warning" title={formatCountOf(invalid, 'row has faults', 'rows have faults')}>
       <p>
-        {formatCount(valid)} rows can be paid. Fix the marked cells and check again, or leave the
-        faulty rows out on the page of the batch.
+        {formatCountOf(valid, 'row')} can be paid. Fix the marked cells and check again, or leave
+        the faulty rows out on the page of the batch.
       </p>
     </Notice>
   );

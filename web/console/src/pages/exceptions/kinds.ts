@@ -81,6 +81,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
+/** The service counts no further. */
+export const countedMax = 10_000;
+
 export const payoutKinds = Object.keys(kinds);
 
 /** Kinds of messages and files that belong to no payout. */

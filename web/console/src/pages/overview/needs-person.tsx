@@ -5,9 +5,10 @@ import { formatCount } from '../../format/amount.ts';
 import { Icon } from '../../ui/icon.tsx';
 
 const kinds = [
-  { name: 'exceptions', label: 'exceptions to decide', to: '/exceptions' },
-  { name: 'approvals', label: 'requests to approve', to: '/approvals' },
-  { name: 'freezes', label: 'stops and freezes', to: '/rails' },
+  { name: 'exceptions', words: ['exception', 'exceptions', 'to decide'], to: '/exceptions' },
+  { name: 'approvals', words: ['request', 'requests', 'to approve'], to: '/approvals' },
+  { name: 'identities', words: ['identity', 'identities', 'to decide'], to: '/identities' },
+  { name: 'freezes', words: ['stop or freeze', 'stops and freezes', ''], to: '/freezes' },
 ] as const;
 
 type Props = { needs: OverviewFigures['needs'] | undefined };
@@ -26,11 +27,14 @@ export function NeedsPerson({ needs }: Props): ReactNode {
             ? 'Nothing needs a person now'
             : 'Needs a person'}
       </h2>
-      {waiting.map(({ name, label, to }) => (
-        <Link key={name} to={to} className="waiting">
-          <strong className="num">{formatCount(needs?.[name] ?? 0)}</strong> {label}
-        </Link>
-      ))}
+      {waiting.map(({ name, words: [one, many, what], to }) => {
+        const count = needs?.[name] ?? 0;
+        return (
+          <Link key={name} to={to} className="waiting">
+            <strong className="num">{formatCount(count)}</strong> {count === 1 ? one : many} {what}
+          </Link>
+        );
+      })}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Rail, RailResults } from '../../api/operator-types.ts';
-import { formatCount, formatPercent } from '../../format/amount.ts';
+import { formatCount, formatCountOf, formatPercent } from '../../format/amount.ts';
 import { formatLength } from '../../format/time.ts';
 import { Amount, Empty, Panel, Tag, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -104,7 +104,7 @@ function Inputs({ rail }: { rail: Rail }): ReactNode {
         <span className="difference">{formatCount(unmatched)} unmatched</span>
       )}
       {refused === 0 ? null : (
-        <span className="difference">{formatCount(refused)} callbacks refused, 24 hours</span>
+        <span className="difference">{formatCountOf(refused, 'callback')} refused, 24 hours</span>
       )}
     </span>
   );

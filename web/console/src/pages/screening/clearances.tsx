@@ -6,6 +6,7 @@ import { readable } from '../../format/words.ts';
 import { RecipientLink } from '../../ui/account-link.tsx';
 import { Act, type ActField } from '../../ui/act.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
+import { More } from '../../ui/more.tsx';
 import { Empty, Foreign, Panel, Tag, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { listHits, readMember } from './members.ts';
@@ -58,7 +59,7 @@ export function Clearances({ user }: { user?: string }): ReactNode {
               An entry comes here when an operator clears it for a recipient until a date.
             </Empty>
           ) : (
-            <Rows rows={data} />
+            <More rows={data}>{(shown) => <Rows rows={shown} />}</More>
           )
         }
       </Loaded>

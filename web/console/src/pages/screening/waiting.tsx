@@ -4,6 +4,7 @@ import type { WaitingScreenings } from '../../api/operator-types.ts';
 import { useRecipientNames } from '../../api/queries.ts';
 import { RecipientLink } from '../../ui/account-link.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
+import { More } from '../../ui/more.tsx';
 import { Empty, Panel, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { SubjectLink } from './subject-link.tsx';
@@ -17,7 +18,7 @@ export function Waiting(): ReactNode {
         {(waiting) => (
           <div className="stack">
             <Progress of={waiting.progress} />
-            <Recipients rows={waiting.recipients} />
+            <More rows={waiting.recipients}>{(shown) => <Recipients rows={shown} />}</More>
             {waiting.payouts.length === 0 ? null : <Scheduled rows={waiting.payouts} />}
           </div>
         )}

@@ -76,7 +76,7 @@ test('an identity is decided after a look at the images, beside each other and l
   await page.getByRole('button', { name: 'Turn: Document front' }).click();
   await picture(page, 'identity-images');
   await actAndClose(page, 'Ask for other images', {
-    told: 'glare',
+    'Message to the recipient': 'glare',
     Reason: 'Glare hides the number',
   });
   await page.getByText('Resubmission requested').first().waitFor();

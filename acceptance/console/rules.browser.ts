@@ -63,7 +63,7 @@ async function lookOnPhone(page: Page, name: string): Promise<string[]> {
 test('rules are written, tried on the past, and put in force', async () => {
   const { page } = owner;
   await go(page, 'rules');
-  await page.getByText('No rule: no payout is held.').waitFor();
+  await page.getByText('No rules: no payout is held.').waitFor();
   await page.getByRole('button', { name: 'Add a rule' }).click();
   await page.getByLabel('Name').fill('large');
   await page.getByLabel('Amount above').fill('much');

@@ -276,3 +276,8 @@ test('only staging receipts say that no money moved', () => {
   assert.equal(composeReceipt(ordinary).isTest, true);
   assert.equal(composeReceipt({ ...ordinary, environment: 'live' }).isTest, false);
 });
+
+test('after the service has stopped, another one in the process makes receipts', async () => {
+  closeReceipts();
+  assert.match(textOfPdf(await renderReceipt(ordinary)).slice(0, 8), /^%PDF-/);
+});

@@ -11,12 +11,13 @@ import type { PageTemplate, TypesetDocument, TypesetJob } from './worker.ts';
 export type { ReceiptData } from './document.ts';
 export type { PageTemplate, TypesetDocument } from './worker.ts';
 
-const renderer = new ReceiptRenderer({
+const rendererOptions = {
   waitingMax: 64,
   renderMs: 20_000,
   idleMs: 60_000,
   childBytesMax: 320 * 1024 * 1024,
-});
+};
+let renderer: ReceiptRenderer | undefined;
 
 /**
  * Makes a payout's receipt: one A4 page, a tagged PDF (PDF/UA-1), signed. The same data gives the same
@@ -47,6 +48,7 @@ export function typesetDocument(
 
 async function typeset(job: TypesetJob): Promise<Uint8Array> {
   requireEngine();
+  renderer ??= new ReceiptRenderer(rendererOptions);
   try {
     return await renderer.render(job);
   } catch (error) {
@@ -58,7 +60,8 @@ async function typeset(job: TypesetJob): Promise<Uint8Array> {
   }
 }
 
-/** Ends the typesetting process when the service stops; later receipts are rejected. */
+/** Ends the typesetting process when the service stops; a later receipt would start another one. */
 export function closeReceipts(): void {
-  renderer.close();
+  renderer?.close();
+  renderer = undefined;
 }

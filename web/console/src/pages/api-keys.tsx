@@ -157,7 +157,7 @@ function Actions({ account, credential }: ActionsProps): ReactNode {
         title="Revoke the credential"
         request={(reason) => ({ path: `${path}/revoke`, body: { reason } })}
       >
-        <p>Whatever uses it is refused within a second. It cannot be undone.</p>
+        <p>Requests with it are refused within a second. This cannot be undone.</p>
       </Act>
     </div>
   );
@@ -167,13 +167,13 @@ const budgetFields: readonly ActField[] = [
   { name: 'currency', label: 'Currency', initial: 'USD' },
   {
     name: 'per_proposal',
-    label: 'At most for a proposal, fee included',
+    label: 'Maximum per proposal, fee included',
     isOptional: true,
     inputMode: 'decimal',
   },
   {
     name: 'per_day',
-    label: 'At most for confirmed ones in a day (UTC)',
+    label: 'Maximum of confirmed proposals per day (UTC)',
     isOptional: true,
     inputMode: 'decimal',
   },

@@ -90,7 +90,7 @@ function Entry({ approval }: { approval: Approval }): ReactNode {
               request={(reason) => ({ path: `${path}/approve`, body: { reason } })}
               outcome={(outcome) => <Secrets outcome={outcome} labels={secretLabels} />}
             >
-              <p>It is done at once, with both names in the audit log.</p>
+              <p>It takes effect at once, with both names in the audit log.</p>
             </Act>
           )}
           <Act
@@ -98,7 +98,7 @@ function Entry({ approval }: { approval: Approval }): ReactNode {
             title={`${isOwn ? 'Withdraw' : 'Reject'}: ${title}`}
             request={(reason) => ({ path: `${path}/withdraw`, body: { reason } })}
           >
-            <p>The request ends and nothing changes.</p>
+            <p>The request ends, and nothing changes.</p>
           </Act>
         </div>
       </div>

@@ -98,7 +98,9 @@ function Answer({ asked, isStale, answer, ask }: AnswerProps): ReactNode {
   return (
     <section className="stack" aria-label="Result">
       {isStale ? (
-        <p className="small soft">The changes were edited since. Replay the payouts again.</p>
+        <p className="small soft">
+          The changes were edited after the replay. Replay the payouts again.
+        </p>
       ) : null}
       <BacktestResult result={answer} />
       {next === null && asked.part === 1 ? null : (

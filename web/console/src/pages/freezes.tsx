@@ -35,7 +35,7 @@ export function Freezes(): ReactNode {
       <div className="stack">
         {isStopped ? (
           <Notice tone="danger" title="Sending is stopped" icon="pause">
-            <p>Nothing is sent to any payer. Commits are accepted and wait.</p>
+            <p>No payout is sent to any payer. Commits are accepted, and their payouts wait.</p>
           </Notice>
         ) : null}
         <Loaded query={asked}>{({ data }) => <InForce rows={data} />}</Loaded>
@@ -61,7 +61,7 @@ export function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
       title="Resume sending"
       request={(reason) => ({ path: 'sending/resume', body: { reason } })}
     >
-      <p>What waits is sent, in the order in which it was committed.</p>
+      <p>Waiting payouts are sent, in the order of their commits.</p>
     </Act>
   ) : (
     <Act
@@ -70,7 +70,10 @@ export function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
       title="Stop sending on all rails"
       request={(reason) => ({ path: 'sending/stop', body: { reason } })}
     >
-      <p>Nothing new is sent to any payer. What payers have already continues and is reported.</p>
+      <p>
+        No new payout is sent to any payer. Payouts that payers already have continue and are
+        reported.
+      </p>
     </Act>
   );
 }
@@ -127,7 +130,7 @@ function Lift({ freeze, mayLift }: { freeze: Freeze; mayLift: boolean }): ReactN
       title={`Lift the freeze: ${readable(scope)}`}
       request={(reason) => ({ path: `freezes/${id}/lift`, body: { reason } })}
     >
-      <p>What waited because of it is sent. It can need two operators.</p>
+      <p>Payouts that waited because of it are sent. It can need two operators.</p>
     </Act>
   );
 }
@@ -181,7 +184,7 @@ function useNewFreezes(): NewFreeze[] {
     {
       scope: 'rail',
       label: 'Freeze a rail',
-      effect: 'Nothing new is sent by it. Payouts wait, or go by another payer of theirs.',
+      effect: 'No new payout is sent through it. Its payouts wait, or go through another payer.',
       fields: [
         { name: 'rail', label: 'Rail', initial: railChoices[0]?.value ?? '', choices: railChoices },
       ],
@@ -189,7 +192,7 @@ function useNewFreezes(): NewFreeze[] {
     {
       scope: 'corridor',
       label: 'Freeze a corridor',
-      effect: 'Nothing is sent to this country, or of one delivery type or currency there.',
+      effect: 'No payout is sent to this country, or in one delivery type or currency there.',
       fields: corridorFields(
         countries.map((one) => ({ value: one.country_code, label: one.country_name })),
       ),
@@ -197,7 +200,7 @@ function useNewFreezes(): NewFreeze[] {
     {
       scope: 'account',
       label: 'Freeze an account',
-      effect: 'Its commits are refused and nothing of it is sent.',
+      effect: 'Commits are refused, and no payout of the account is sent.',
       fields: [{ name: 'account', label: 'Account', initial: account, choices: accountChoices }],
     },
     {
@@ -246,7 +249,7 @@ function NewFreezes(): ReactNode {
               body: { ...values, reason },
             })}
           >
-            <p>{effect} What payers have already continues.</p>
+            <p>{effect} Payouts that payers already have continue.</p>
           </Act>
         ))}
       </div>

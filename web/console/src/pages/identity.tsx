@@ -108,12 +108,12 @@ const recipientReasons = [
   'data_mismatch',
 ];
 
-const toldReason: ActField = {
+const reasonForRecipient: ActField = {
   name: 'recipient_reason',
   label: 'Message to the recipient',
   isOptional: true,
   choices: [
-    { value: '', label: 'Nothing in particular' },
+    { value: '', label: 'No specific reason' },
     ...recipientReasons.map((value) => ({ value, label: readable(value) })),
   ],
 };
@@ -139,14 +139,14 @@ const choices: readonly Choice[] = [
     label: 'Ask for other images',
     effect: 'The recipient is asked to upload again.',
     tone: 'plain',
-    fields: [toldReason],
+    fields: [reasonForRecipient],
   },
   {
     decision: 'declined',
     label: 'Decline',
     effect: 'The recipient is not verified. Payouts that need it are refused.',
     tone: 'danger',
-    fields: [toldReason],
+    fields: [reasonForRecipient],
   },
 ];
 
@@ -172,7 +172,7 @@ function Decisions({ user, seen }: { user: string; seen: Upload }): ReactNode {
           })}
         >
           <p>{effect}</p>
-          <p>Where the account wants two persons, a second operator has to decide the same.</p>
+          <p>Where the account requires two persons, a second operator has to decide the same.</p>
         </Act>
       ))}
     </div>

@@ -140,7 +140,7 @@ function ShowMessage({ rails }: { rails: readonly string[] }): ReactNode {
         </pre>
       )}
     >
-      <p>It can hold personal data. Who saw it, and why, is in the audit log.</p>
+      <p>It can hold personal data. The audit log records who opens it, and why.</p>
     </Act>
   );
 }

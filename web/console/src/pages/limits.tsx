@@ -116,7 +116,7 @@ function SetLimit({ label, limit }: { label: string; limit?: AccountLimit }): Re
     },
     {
       name: 'corridor',
-      label: 'Only of this corridor',
+      label: 'Only for this corridor',
       isOptional: true,
       initial: limit?.corridor ?? '',
       hint: 'Such as MEX BANK_DEPOSIT MXN',
@@ -134,7 +134,7 @@ function SetLimit({ label, limit }: { label: string; limit?: AccountLimit }): Re
         body: { ...values, reason },
       })}
     >
-      <p>It holds from the next check of a payout on. Raising one can need two operators.</p>
+      <p>It applies from the next check of a payout. Raising a limit can need two operators.</p>
     </Act>
   );
 }
@@ -150,7 +150,7 @@ function RemoveLimit({ name }: { name: string }): ReactNode {
         body: { reason },
       })}
     >
-      <p>Payouts of the account are no longer held by it. It can need two operators.</p>
+      <p>It no longer holds payouts of the account. Removing it can need two operators.</p>
     </Act>
   );
 }
@@ -178,7 +178,7 @@ function OpenQuotes({ account }: { account: string }): ReactNode {
             body: { ...values, reason },
           })}
         >
-          <p>An empty field keeps what holds now.</p>
+          <p>An empty field keeps the present value.</p>
         </Act>
       </div>
     </Panel>

@@ -92,7 +92,7 @@ function NotAllowed(): ReactNode {
     <>
       <PageHead title="New payout" />
       <Notice tone="warning" title="Your role does not make payouts">
-        <p>Ask an owner for the role of an operator.</p>
+        <p>Ask an owner to give you the role of an operator.</p>
       </Notice>
     </>
   );

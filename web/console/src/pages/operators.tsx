@@ -112,7 +112,7 @@ function Actions({ operator }: { operator: Operator }): ReactNode {
           title={`Revoke ${name}`}
           request={(reason) => ({ path: `operators/${name}/revoke`, body: { reason } })}
         >
-          <p>Key and sessions end at once, for good. The name stays taken.</p>
+          <p>The key and all sessions end at once and permanently. The name stays taken.</p>
         </Act>
       )}
     </div>
@@ -129,7 +129,7 @@ function Create(): ReactNode {
         {
           name: 'name',
           label: 'Name',
-          hint: 'Small letters, digits, dot, hyphen. Never given twice',
+          hint: 'Lower-case letters, digits, dot, hyphen. A name is never reused',
         },
         {
           name: 'role',

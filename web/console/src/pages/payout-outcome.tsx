@@ -13,7 +13,7 @@ const outcomes: readonly { outcome: Outcome; label: string }[] = [
   { outcome: 'ready_for_pickup', label: 'Ready for pickup' },
   { outcome: 'rejected', label: 'Reject it' },
   { outcome: 'returned', label: 'Send it back' },
-  { outcome: 'unknown', label: 'Lose the answer' },
+  { outcome: 'unknown', label: 'Drop the answer' },
 ];
 
 function listOutcomes({ status, delivery_type: delivery }: Payout): typeof outcomes {

@@ -37,7 +37,7 @@ export function PayoutRecords({ payout }: { payout: Payout }): ReactNode {
 const postingColumns: readonly Column<Entry>[] = [
   { head: 'Time (UTC)', cell: (entry) => <Time value={entry.created_on} isExact /> },
   { head: 'Type', cell: (entry) => readable(entry.type) },
-  { head: 'Counterpart', cell: (entry) => <code>{entry.counterpart}</code> },
+  { head: 'Counterparty account', cell: (entry) => <code>{entry.counterpart}</code> },
   {
     head: 'Amount',
     kind: 'right',

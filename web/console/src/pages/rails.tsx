@@ -32,7 +32,7 @@ export function Rails(): ReactNode {
       <div className="stack">
         {isStopped ? (
           <Notice tone="danger" title="Sending is stopped" icon="pause">
-            <p>Nothing is sent to any payer. Commits are accepted and wait.</p>
+            <p>No payout is sent to any payer. Commits are accepted, and their payouts wait.</p>
           </Notice>
         ) : null}
         <Loaded query={asked} height={140}>
@@ -113,7 +113,7 @@ function FreezeRail({ name }: { name: string }): ReactNode {
       title={`Freeze the rail ${name}`}
       request={(reason) => ({ path: 'freezes/rail', body: { rail: name, reason } })}
     >
-      <p>Nothing new is sent by this rail. Payouts wait, or go by another payer of theirs.</p>
+      <p>No new payout is sent through this rail. Its payouts wait, or go through another payer.</p>
     </Act>
   );
 }

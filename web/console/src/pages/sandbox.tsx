@@ -32,7 +32,7 @@ export function Sandbox(): ReactNode {
         </div>
       ) : (
         <Notice tone="warning" title="Your role does not change the sandbox">
-          <p>Ask an owner for the role of an operator.</p>
+          <p>Ask an owner to give you the role of an operator.</p>
         </Notice>
       )}
     </>

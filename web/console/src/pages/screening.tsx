@@ -170,7 +170,9 @@ function DecideHits({ query, about }: { query: Query; about: string }): ReactNod
           body: { ...query, decision: 'confirmed', reason },
         })}
       >
-        <p>It is who the list names. A confirmed recipient is held for good.</p>
+        <p>
+          The recipient is the listed party. Payouts to a confirmed recipient are held permanently.
+        </p>
       </Act>
     </div>
   );

@@ -45,7 +45,9 @@ export function StateSlider({ latest, onPast }: SliderProps): ReactNode {
   return (
     <Slider className="panel states" minValue={0} maxValue={last} value={position} onChange={move}>
       <div className="row between">
-        <Label className="small faint">{position === last ? 'As it is now' : 'As it was'}</Label>
+        <Label className="small faint">
+          {position === last ? 'Current state' : 'Earlier state'}
+        </Label>
         <SliderOutput className="small num">{() => `${words} · ${time} UTC`}</SliderOutput>
       </div>
       <SliderTrack className="track">

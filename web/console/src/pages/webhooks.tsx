@@ -77,7 +77,7 @@ function NewWebhook(): ReactNode {
         {create.error === null ? null : <ProblemNotice error={create.error} />}
         {create.data === undefined ? null : (
           <Notice tone="success" icon="checkCircle" title="Added. Copy its secret now">
-            <p>It signs the deliveries and is shown this once.</p>
+            <p>It signs the deliveries and is shown only once.</p>
             <Copy value={create.data.secret} label="secret" isWhole />
           </Notice>
         )}

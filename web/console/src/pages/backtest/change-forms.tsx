@@ -167,7 +167,8 @@ export function PayerChange({ onRemove, ...props }: EntryProps): ReactNode {
 function FeeFields({ entry, faults, onEntry }: Omit<EntryProps, 'onRemove' | 'rails'>): ReactNode {
   const steps = Array.isArray(entry['fee']) ? entry['fee'] : [];
   const [first] = steps.filter(isMembers);
-  if (steps.length > 1) return <p className="small soft">The fee has steps: see the document.</p>;
+  if (steps.length > 1)
+    return <p className="small soft">The fee has several steps: see the document.</p>;
   const change = (name: 'fixed' | 'basisPoints', text: string): void => {
     const fixed = name === 'fixed' ? text.trim() : readText(first ?? {}, 'fixed');
     const points = name === 'basisPoints' ? text : readText(first ?? {}, 'basisPoints');

@@ -45,7 +45,7 @@ export function ChangesFields({ text, rails, faults, onText }: Props): ReactNode
     <div className="document">
       <div className="stack">
         {changes === undefined ? (
-          <p className="soft">The document is not JSON. Correct it, and the form is back.</p>
+          <p className="soft">The document is not JSON. Correct it to use the form again.</p>
         ) : (
           <ChangeForms
             changes={changes}

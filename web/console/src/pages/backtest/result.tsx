@@ -22,9 +22,9 @@ export function BacktestResult({ result }: { result: Backtest }): ReactNode {
         label="Payouts"
         totals={[
           { title: 'Replayed', value: formatCount(replayed), note: `of ${formatCount(payouts)}` },
-          { title: 'Moved', value: formatCount(moved), note: 'go by another payer' },
+          { title: 'Moved', value: formatCount(moved), note: 'go through another payer' },
           { title: 'Lost', value: formatCount(lost), note: 'no payer accepts them' },
-          { title: 'Admitted', value: formatCount(admitted), note: 'a payer takes them now' },
+          { title: 'Admitted', value: formatCount(admitted), note: 'a payer accepts them now' },
         ]}
       />
       <Panel title="Total" isFlush>
@@ -163,7 +163,7 @@ function Trust({ result }: { result: Backtest }): ReactNode {
     <Panel title="Before you trust the figures">
       <Facts
         facts={[
-          { title: 'Not routed, as it is', value: listReasons(result.not_routed.before) },
+          { title: 'Not routed, today', value: listReasons(result.not_routed.before) },
           { title: 'Not routed, with the changes', value: listReasons(result.not_routed.after) },
           ...result.left_out.map(({ reason, payouts, detail }) => ({
             title: `Left out: ${readable(reason).toLowerCase()}`,

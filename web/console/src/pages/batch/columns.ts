@@ -26,13 +26,13 @@ export const columns: readonly Column[] = [
   { name: 'source_amount', label: 'Amount to send', aliases: ['amount', 'gross', 'net pay'] },
   {
     name: 'destination_amount',
-    label: 'Amount to arrive',
+    label: 'Amount to receive',
     aliases: ['payout amount', 'receive amount', 'local amount'],
   },
   { name: 'source_currency_code', label: 'Currency to send', aliases: ['source currency'] },
   {
     name: 'destination_currency_code',
-    label: 'Currency to arrive',
+    label: 'Currency to receive',
     aliases: ['currency', 'destination currency', 'payout currency'],
   },
   { name: 'delivery_type', label: 'Delivery', aliases: ['delivery', 'method', 'payment method'] },

@@ -20,7 +20,10 @@ const effects: Readonly<Record<DecisionAction, { label: string; effect: string }
     label: 'Refund',
     effect: 'The payout is canceled and its money goes back to the balance.',
   },
-  returned: { label: 'It came back', effect: 'The money is back, and goes to the balance.' },
+  returned: {
+    label: 'It came back',
+    effect: 'The money came back and is returned to the balance.',
+  },
   write_off: { label: 'Write off', effect: 'The payment is booked against suspense, as a loss.' },
   dismiss: { label: 'Dismiss', effect: 'The exception is closed. No money moves.' },
 };

@@ -126,13 +126,15 @@ function Trial({ policy, scope, preview }: TrialProps): ReactNode {
               body: { ...scope, policy, reason },
             })}
           >
-            <p>They replace the whole policy. Payouts that wait already keep waiting.</p>
+            <p>
+              They replace the whole policy. Payouts that already wait for approval keep waiting.
+            </p>
             <p>In live, and where the policy says so, a second operator has to approve it.</p>
           </Act>
         ) : null}
       </div>
       {isTried || !mayDecide ? null : (
-        <p className="small soft">Rules can be put in force once they were tried.</p>
+        <p className="small soft">Rules can be put in force after a preview.</p>
       )}
     </>
   );
@@ -161,7 +163,7 @@ function PolicyFields({ text, faults, onText }: FieldsProps): ReactNode {
           </p>
         ) : (
           <>
-            {rules.length === 0 ? <p className="soft">No rule: no payout is held.</p> : null}
+            {rules.length === 0 ? <p className="soft">No rules: no payout is held.</p> : null}
             {rules.map((rule, index) => (
               <RuleForm
                 // Rules have no identity but their place.

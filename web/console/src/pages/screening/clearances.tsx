@@ -12,7 +12,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { listHits, readMember } from './members.ts';
 
 const fields: readonly ActField[] = [
-  { name: 'until', label: 'Until', hint: 'A year from now at most', type: 'date' },
+  { name: 'until', label: 'Until', hint: 'At most a year from now', type: 'date' },
   {
     name: 'entries',
     label: 'Entries',

@@ -9,7 +9,12 @@ import { openMonths } from '../db/partitions.ts';
 import { connectDatabase, type Database } from '../db/postgres/pool.ts';
 import { inspectServer } from '../db/postgres/server-check.ts';
 import type { Pooling } from '../db/postgres/session-settings.ts';
-import { ensureTenantRole, TenantRoleError } from '../db/postgres/tenant-role.ts';
+import {
+  ensureTenantRole,
+  type ServiceRole,
+  type Task,
+  TenantRoleError,
+} from '../db/postgres/tenant-role.ts';
 import { describeError, nameError } from '../http/error-log.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { openKeyRing } from './key.ts';
@@ -20,6 +25,8 @@ export type FoundationOptions = {
   readonly config: Config;
   readonly name: EnvironmentName;
   readonly url: string;
+  /** What this process does, by which its database role is chosen; everything without it. */
+  readonly task?: Task;
   readonly log: Logger;
   readonly steadyMs: () => number;
   /** The time of day, which the sandbox's clock may be ahead of. */
@@ -45,11 +52,12 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const repeated = parts.adopt(createRepeatedLines(), (lines) => lines.close());
   const pooling = await checkServer(options, log);
   await migrate({ url });
-  await prepareTenantRole(url, name);
+  const serviceRole = await prepareRoles(options);
   const connected = connectDatabase({
     url,
     connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
     pooling,
+    serviceRole,
     tracing: options.tracing,
     onConnectionLost: createErrorLog({ log, repeated, level: 'warn' }, 'connection lost'),
   });
@@ -81,9 +89,9 @@ async function checkServer(
 const pooledByTransaction =
   'a pooler hands out the connections to the database by transaction; each carries its settings';
 
-async function prepareTenantRole(url: string, name: EnvironmentName): Promise<void> {
+async function prepareRoles({ url, name, task = 'all' }: FoundationOptions): Promise<ServiceRole> {
   try {
-    await ensureTenantRole({ url });
+    return await ensureTenantRole({ url, task });
   } catch (error) {
     if (!(error instanceof TenantRoleError)) throw error;
     throw new ConfigError(`${name}: ${error.message}`, { cause: error });

@@ -201,18 +201,18 @@ async function checkTenantRole(
   { name, role }: { name: EnvironmentName; role: string },
   client: pg.Client,
 ): Promise<Finding[]> {
-  const { exists, isMember, missingGrants } = await inspectTenantRole(client);
+  const { exists, isMember, statements, missingGrants } = await inspectTenantRole(client);
   if (!exists) {
     return [
       problem(
-        `${name}: the role outlay_tenant is missing, as after a restore on another server: run as an administrator: create role outlay_tenant nologin; grant outlay_tenant to ${role}; then restart the service`,
+        `${name}: a role of the service is missing, as after a restore on another server: run as an administrator: ${statements.join(' ')} grant outlay_tenant, outlay_service to ${role}; then restart the service`,
       ),
     ];
   }
   if (!isMember) {
     return [
       problem(
-        `${name}: ${role} may not act as outlay_tenant: run as an administrator: grant outlay_tenant to ${role}`,
+        `${name}: ${role} may not act as outlay_tenant and outlay_service: run as an administrator: grant outlay_tenant, outlay_service to ${role}`,
       ),
     ];
   }

@@ -101,15 +101,24 @@ export type Opener = {
   open(options: OpenOptions, withinMs?: number): Promise<Connection>;
 };
 
+export type OpenerOptions = {
+  readonly tracing?: Tracing | undefined;
+  readonly pooling?: Pooling;
+  /** As whom connections work that are opened for `outlay_service`. */
+  readonly serviceRole?: string;
+};
+
 export function createOpener(
   url: string,
-  { tracing, pooling = 'session' }: { tracing?: Tracing | undefined; pooling?: Pooling } = {},
+  { tracing, pooling = 'session', serviceRole }: OpenerOptions = {},
 ): Opener {
   const { hosts, mustBeWritable } = parseDatabaseUrl(url);
   const edition: Edition = { mark: '' };
   let preferred = 0;
   return {
-    open: async (options, withinMs = openMsMax) => {
+    open: async (given, withinMs = openMsMax) => {
+      const isNarrowed = given.role === 'outlay_service' && serviceRole !== undefined;
+      const options = isNarrowed ? { ...given, role: serviceRole } : given;
       const endMs = performance.now() + withinMs;
       const first = preferred;
       let failure: unknown;

@@ -21,6 +21,7 @@ import { type ConnectionPool, createConnectionPool, type PoolUse } from './conne
 import { searchDeadConnections } from './dead-connections.ts';
 import { createLane } from './lane.ts';
 import type { Pooling } from './session-settings.ts';
+import type { ServiceRole } from './tenant-role.ts';
 
 export { findConstraint, findSqlState, type Session, type Statement } from './connection.ts';
 
@@ -60,6 +61,8 @@ export type DatabaseOptions = {
   connectionsMax: number;
   /** As `inspectServer` found it; by session without it. */
   pooling?: Pooling;
+  /** As whom the process works; as `outlay_service` without it. */
+  serviceRole?: ServiceRole;
   /** Called when an idle connection is lost; the next statement opens a new one. */
   onConnectionLost?: (error: Error) => void;
   tracing?: Tracing | undefined;

@@ -23,8 +23,8 @@ $$;
 
 -- What one task never does. The worker reads what counterparties and recipients send: it admits nobody,
 -- decides nothing in a person's place and brings no money in. (Policies it stores, where it is the first
--- process of a new environment; what makes them count is their code.) The API keeps no statistics, sends no
--- notices or webhooks, and removes no month of the past.
+-- process of a new environment; what makes them count is their code.) The API makes no pass over a rail, sends
+-- no notices or webhooks, and removes no month of the past.
 create function restrict_tasks() returns void
   language plpgsql as $$
 begin
@@ -36,12 +36,10 @@ begin
   revoke execute on function fund_balance, book_balance, set_approval_policy, create_freeze, lift_freeze,
     set_recipient_lock, propose_payout, decide_proposal, replace_credential, decide_payout,
     release_recovery, set_brand from outlay_worker;
-  revoke insert, update, delete on payout_days, payout_day_progress, payout_day_seconds, rail_hours,
-    rail_hour_seconds, credential_warnings, rail_passes, webhook_deliveries, screening_rounds
+  revoke insert, update, delete on credential_warnings, rail_passes, webhook_deliveries, screening_rounds
     from outlay_api;
   revoke update, delete on notices from outlay_api;
-  revoke execute on function count_payout_days, warn_of_expiry, expire_proposals, drop_month
-    from outlay_api;
+  revoke execute on function warn_of_expiry, expire_proposals, drop_month from outlay_api;
 end
 $$;
 

@@ -88,6 +88,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       config,
       name,
       url,
+      task: role,
       log,
       steadyMs,
       realNowMs,

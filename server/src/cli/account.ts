@@ -44,6 +44,7 @@ export const accountCommands = [
     name: 'account create',
     permission: 'operate',
     about: 'create an account; its secrets are shown only once',
+    resultNames: ['account', 'client_id'],
     options: { name },
     run: ({ db, keys, name: environmentName }, values) =>
       db.systemTransaction((session) =>

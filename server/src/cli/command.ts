@@ -63,7 +63,10 @@ type Definition<Shape extends Options, Target> = {
 };
 
 type OperatorCommand<Shape extends Options> = Definition<Shape, OperatorContext> &
-  Pick<Act<OperatorContext, ValuesOf<Shape>>, 'permission' | 'approval' | 'snapshot'> &
+  Pick<
+    Act<OperatorContext, ValuesOf<Shape>>,
+    'permission' | 'approval' | 'snapshot' | 'resultNames'
+  > &
   Pick<CommandAct<ValuesOf<Shape>>, 'bootstrap'>;
 
 /** A command of an operator on one environment, which `--environment` selects. */

@@ -106,6 +106,7 @@ export const credentialCommands = [
     },
     permission: 'operate',
     about: 'create a credential; its secret is shown only once',
+    resultNames: ['credential_id'],
     options: {
       account,
       kind: oneOf('kind', ['api_key', 'client']),

@@ -148,6 +148,13 @@ test('the report of a month prints JSON and CSV', async () => {
   await assert.rejects(run('report month', { month: '2026-13' }), /must be a month/);
 });
 
+type AuditEntry = {
+  actor: string;
+  outcome: string;
+  object: Record<string, string>;
+  after: Record<string, string> | null;
+};
+
 test('a credential is rotated in one step, with its scopes, and the old one expires', async () => {
   const { accountId: account } = await money.createOwner({});
   const list = async () =>
@@ -163,6 +170,17 @@ test('a credential is rotated in one step, with its scopes, and the old one expi
     assert.equal(rotated['replaces'], credential);
     const token = rotated['api_key'];
     assert.equal(token === undefined, kind === 'client');
+    const entries = (await run('audit list', { limit: '4' })) as AuditEntry[];
+    const [done, , waiting] = entries;
+    assert.deepEqual(
+      [done?.outcome, done?.after?.['credential_id'], done?.after?.['replaces']],
+      ['done', rotated['credential_id'], credential],
+    );
+    // Who asked and who approved, and saw the secret, are found by the request.
+    assert.deepEqual([waiting?.outcome, waiting?.actor === done?.actor], ['waiting', false]);
+    assert.ok(done?.object['approval'] !== undefined);
+    assert.equal(waiting?.object['approval'], done.object['approval']);
+    assert.ok(!JSON.stringify(entries).includes(rotated['client_secret'] ?? token ?? ''));
     if (token !== undefined) {
       const authenticator = createAuthenticator(money);
       const found = await authenticator.authenticate(token, '127.0.0.1');

@@ -10,6 +10,7 @@ export const rotationCommands = [
     name: 'credential rotate',
     permission: 'operate',
     about: 'replace the secret of a credential; the old one stays valid for a day',
+    resultNames: ['credential_id', 'replaces', 'old_expires_at'],
     options: {
       account,
       credential,

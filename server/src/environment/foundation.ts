@@ -7,8 +7,14 @@ import { createEnvironmentClock, type EnvironmentClock } from '../db/environment
 import { migrate } from '../db/migrate.ts';
 import { openMonths } from '../db/partitions.ts';
 import { connectDatabase, type Database } from '../db/postgres/pool.ts';
-import { findServerFaults } from '../db/postgres/server-check.ts';
-import { ensureTenantRole, TenantRoleError } from '../db/postgres/tenant-role.ts';
+import { inspectServer } from '../db/postgres/server-check.ts';
+import type { Pooling } from '../db/postgres/session-settings.ts';
+import {
+  ensureTenantRole,
+  type ServiceRole,
+  type Task,
+  TenantRoleError,
+} from '../db/postgres/tenant-role.ts';
 import { describeError, nameError } from '../http/error-log.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { openKeyRing } from './key.ts';
@@ -19,6 +25,8 @@ export type FoundationOptions = {
   readonly config: Config;
   readonly name: EnvironmentName;
   readonly url: string;
+  /** What this process does, by which its database role is chosen; everything without it. */
+  readonly task?: Task;
   readonly log: Logger;
   readonly steadyMs: () => number;
   /** The time of day, which the sandbox's clock may be ahead of. */
@@ -42,12 +50,14 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const log = options.log.child({ environment: name });
   await using parts = new AsyncDisposableStack();
   const repeated = parts.adopt(createRepeatedLines(), (lines) => lines.close());
-  await checkServer(options, log);
+  const pooling = await checkServer(options, log);
   await migrate({ url });
-  await prepareTenantRole(url, name);
+  const serviceRole = await prepareRoles(options);
   const connected = connectDatabase({
     url,
     connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
+    pooling,
+    serviceRole,
     tracing: options.tracing,
     onConnectionLost: createErrorLog({ log, repeated, level: 'warn' }, 'connection lost'),
   });
@@ -60,19 +70,28 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   return { ...options, log, db, keys, clock, repeated, [Symbol.asyncDispose]: dispose };
 }
 
-/** @throws ConfigError where the server would mix up tenants or, in live, lose acknowledged data. */
-async function checkServer({ config, name, url }: FoundationOptions, log: Logger): Promise<void> {
+/** @throws ConfigError where the server would mix up sessions or, in live, lose acknowledged data. */
+async function checkServer(
+  { config, name, url }: FoundationOptions,
+  log: Logger,
+): Promise<Pooling> {
   const mayLose = name === 'staging' || config.OUTLAY_DATABASE_DURABILITY === 'trusted';
-  const faults = await findServerFaults(url);
+  const { faults, pooling } = await inspectServer(url);
   const refused = faults.filter(({ kind }) => kind === 'pooling' || !mayLose);
   for (const fault of faults) if (!refused.includes(fault)) log.warn(fault.text);
-  if (refused.length === 0) return;
+  if (refused.length === 0) {
+    if (pooling === 'transaction') log.info(pooledByTransaction);
+    return pooling;
+  }
   throw new ConfigError(`${name}: ${refused.map(({ text }) => text).join('; ')}`);
 }
 
-async function prepareTenantRole(url: string, name: EnvironmentName): Promise<void> {
+const pooledByTransaction =
+  'a pooler hands out the connections to the database by transaction; each carries its settings';
+
+async function prepareRoles({ url, name, task = 'all' }: FoundationOptions): Promise<ServiceRole> {
   try {
-    await ensureTenantRole({ url });
+    return await ensureTenantRole({ url, task });
   } catch (error) {
     if (!(error instanceof TenantRoleError)) throw error;
     throw new ConfigError(`${name}: ${error.message}`, { cause: error });

@@ -198,7 +198,7 @@ export async function perform(
 /** For what is no command word by word, such as one whose file is in the body: the same role and entries. */
 export function performAct<Values>(
   { env, principal, request }: RouteContext<OperatorServices>,
-  command: Omit<Act<OperatorContext, Values>, 'approval' | 'snapshot'>,
+  command: Omit<Act<OperatorContext, Values>, 'approval' | 'snapshot' | 'resultNames'>,
 ): Promise<unknown> {
   return act(openContext(env, principal), command, describeCircumstances(env, request));
 }

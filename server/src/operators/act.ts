@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { requestApproval } from './approvals.ts';
+import { type Requested, requestApproval } from './approvals.ts';
 import { countOwnersEver, type Operator } from './operators.ts';
 import { getPolicy, needsTwoPersons, type PolicyAction } from './policies.ts';
 import { isPermitted, listRolesWith, type Permission } from './roles.ts';
@@ -37,6 +37,8 @@ export type Act<Context, Values> = {
   ): Promise<ApprovalRule | undefined> | ApprovalRule | undefined;
   /** What the command changes, for the audit log. */
   snapshot?(context: Context, values: Values): Promise<unknown>;
+  /** Names of what the result made or changed, for the audit log; the rest of it may be secret. */
+  readonly resultNames?: readonly string[];
   run(context: Context, values: Values): unknown;
 };
 
@@ -79,28 +81,37 @@ export async function act<Context extends ActContext, Values>(
     );
   }
   const requestId = await log('requested');
-  const approval = await findMissingApproval(context, command, circumstances);
-  if (approval !== undefined) {
-    await log('waiting', { requestId });
+  const asked = await askSecond(context, command, circumstances);
+  const approval = asked?.id;
+  if (asked?.state === 'waiting') {
+    await log('waiting', { requestId, approval });
     const needs = 'the same command by a second operator within 7 days';
-    return { result: 'waiting', needs, approval } satisfies Waiting;
+    return { result: 'waiting', needs, approval: asked.id } satisfies Waiting;
   }
   const before = await command.snapshot?.(context, values);
   try {
     const result = await command.run(context, values);
-    const after = await command.snapshot?.(context, values);
-    await log(isWaiting(result) ? 'waiting' : 'done', { requestId, before, after });
+    const after =
+      (await command.snapshot?.(context, values)) ?? keepNames(result, command.resultNames);
+    await log(isWaiting(result) ? 'waiting' : 'done', { requestId, approval, before, after });
     return result;
   } catch (error) {
     const after = { error: error instanceof AppError ? error.code : nameOf(error) };
-    await log('failed', { requestId, before, after });
+    await log('failed', { requestId, approval, before, after });
     throw error;
   }
 }
 
+/** Undefined where the result has none of the names. */
+function keepNames(result: unknown, names: readonly string[] = []): unknown {
+  if (typeof result !== 'object' || result === null) return undefined;
+  const kept = Object.entries(result).filter(([name]) => names.includes(name));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
-/** Whether a second person must want the same. */
+/** Whether the result is that of a command that waits for a second person. */
 export function isWaiting(result: unknown): boolean {
   return (
     typeof result === 'object' &&
@@ -119,7 +130,10 @@ function openLog<Context extends ActContext, Values>(
   const { reason: _reason, account, ...object } = command.given;
   return (
     outcome: AuditEntry['outcome'],
-    state: Pick<AuditEntry, 'requestId' | 'before' | 'after'> = {},
+    {
+      approval,
+      ...state
+    }: Pick<AuditEntry, 'requestId' | 'before' | 'after'> & { approval?: string | undefined } = {},
   ): Promise<string> =>
     appendAudit(db.system, {
       actor: {
@@ -130,7 +144,8 @@ function openLog<Context extends ActContext, Values>(
         address,
       },
       action: command.name,
-      object,
+      // By which the entries of both persons belong together.
+      object: { ...object, ...(approval !== undefined && { approval }) },
       accountId: typeof account === 'string' ? account : undefined,
       reason: command.reason,
       outcome,
@@ -139,12 +154,12 @@ function openLog<Context extends ActContext, Values>(
     });
 }
 
-/** The id of the request that waits for a second person; undefined where none is missing. */
-async function findMissingApproval<Context extends ActContext, Values>(
+/** The request of both persons; undefined where one suffices. */
+async function askSecond<Context extends ActContext, Values>(
   context: Context,
   command: Act<Context, Values>,
   circumstances: Circumstances,
-): Promise<string | undefined> {
+): Promise<Requested | undefined> {
   const rule = await command.approval?.(context, command.values);
   if (rule === undefined || !(await needsSecond(context, rule, circumstances))) return undefined;
   if (command.reason === '') {
@@ -156,10 +171,9 @@ async function findMissingApproval<Context extends ActContext, Values>(
   const request = { action: command.name, parameters, reason: command.reason };
   const expected = circumstances.approves;
   const { db, keys, operator } = context;
-  return db.systemTransaction(async (session) => {
-    const asked = await requestApproval({ session, keys }, operator, { ...request, expected });
-    return asked.state === 'approved' ? undefined : asked.id;
-  });
+  return db.systemTransaction((session) =>
+    requestApproval({ session, keys }, operator, { ...request, expected }),
+  );
 }
 
 async function needsSecond(

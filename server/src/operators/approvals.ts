@@ -65,6 +65,9 @@ async function findValidRequest(
   return undefined;
 }
 
+/** `id` names the request, also when it has just been approved. */
+export type Requested = { readonly state: 'waiting' | 'approved'; readonly id: string };
+
 /**
  * Records that the operator wants the action. `approved`: another one wanted it before, and the caller
  * does it now; a crash in between costs two new requests, and never does it twice. `expected`: the
@@ -77,7 +80,7 @@ export async function requestApproval(
   services: OperatorServices,
   operator: Operator,
   { action, parameters, reason, expected }: Approval & { expected?: string | undefined },
-): Promise<{ state: 'waiting'; id: string } | { state: 'approved' }> {
+): Promise<Requested> {
   const { session, keys } = services;
   const text = formatParameters(parameters);
   await lockApprovals(session, action, text);
@@ -91,7 +94,7 @@ export async function requestApproval(
   if (open !== undefined) {
     if (open.requested_by === operator.id) return { state: 'waiting', id: open.id };
     await endApproval(session, open.id, { result: 'approved', approvedBy: operator.id });
-    return { state: 'approved' };
+    return { state: 'approved', id: open.id };
   }
   const wanted = { action, parameters: text, operatorId: operator.id };
   if (await wasJustApproved(session, wanted)) {

@@ -5,7 +5,8 @@ import type { EnvironmentName } from '../../core/access.ts';
 import { findRunningServer } from '../../db/embedded/embedded.ts';
 import { readMigrations, unreleasedSchema } from '../../db/migrate.ts';
 import { createOpener, createSession, type Session } from '../../db/postgres/connection.ts';
-import { findServerFaults } from '../../db/postgres/server-check.ts';
+import { inspectServer as inspectPooling } from '../../db/postgres/server-check.ts';
+import type { Pooling } from '../../db/postgres/session-settings.ts';
 import { inspectTenantRole } from '../../db/postgres/tenant-role.ts';
 import { column, defineQuery, many, maybeOne, one } from '../../db/rows.ts';
 import { getExpiryMs, liveAgeLimits } from '../../fx/age-limits.ts';
@@ -19,6 +20,7 @@ export type DatabaseReport = {
   findings: Finding[];
   /** Undefined where there is nothing to connect to. */
   url: string | undefined;
+  pooling: Pooling;
   isUsable: boolean;
   environment: EnvironmentRecord | undefined;
   /** Host and port; undefined where it cannot be reached. */
@@ -63,6 +65,7 @@ type Place = { config: Config; name: EnvironmentName; realNowMs: () => number };
 
 const nothing: Omit<DatabaseReport, 'findings'> = {
   url: undefined,
+  pooling: 'session',
   isUsable: false,
   environment: undefined,
   server: undefined,
@@ -96,13 +99,17 @@ async function connect(
     ({ client } = await createOpener(url).open({}));
     const server = `${client.host}:${client.port}`;
     const inspected = await inspect(place, client);
-    const pooling = (await findServerFaults(url)).filter(({ kind }) => kind === 'pooling');
+    const { faults, pooling } = await inspectPooling(url);
+    const pooled = `${name}: a pooler hands out the connections by transaction, which works here`;
     const findings = [
       passed(`${name}: the database can be reached`),
-      ...pooling.map(({ text }) => problem(`${name}: ${text}`)),
+      ...(pooling === 'transaction' ? [passed(pooled)] : []),
+      ...faults
+        .filter(({ kind }) => kind === 'pooling')
+        .map(({ text }) => problem(`${name}: ${text}`)),
       ...inspected.findings,
     ];
-    return { ...nothing, ...inspected, url, server, findings };
+    return { ...nothing, ...inspected, url, pooling, server, findings };
   } catch (error) {
     // The message names host and role at most. The URL may hold a password.
     const advice = describeAdvice(error, setting);
@@ -194,18 +201,18 @@ async function checkTenantRole(
   { name, role }: { name: EnvironmentName; role: string },
   client: pg.Client,
 ): Promise<Finding[]> {
-  const { exists, isMember, missingGrants } = await inspectTenantRole(client);
+  const { exists, isMember, statements, missingGrants } = await inspectTenantRole(client);
   if (!exists) {
     return [
       problem(
-        `${name}: the role outlay_tenant is missing, as after a restore on another server: run as an administrator: create role outlay_tenant nologin; grant outlay_tenant to ${role}; then restart the service`,
+        `${name}: a role of the service is missing, as after a restore on another server: run as an administrator: ${statements.join(' ')} grant outlay_tenant, outlay_service to ${role}; then restart the service`,
       ),
     ];
   }
   if (!isMember) {
     return [
       problem(
-        `${name}: ${role} may not act as outlay_tenant: run as an administrator: grant outlay_tenant to ${role}`,
+        `${name}: ${role} may not act as outlay_tenant and outlay_service: run as an administrator: grant outlay_tenant, outlay_service to ${role}`,
       ),
     ];
   }

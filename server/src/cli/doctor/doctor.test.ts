@@ -247,7 +247,7 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
       await run('postgres', 'drop role outlay_tenant');
       return {};
     },
-    /outlay_tenant is missing.*create role outlay_tenant nologin; grant outlay_tenant to outlay/,
+    /role of the service is missing.*create role outlay_tenant nologin; grant outlay_tenant, outlay_service to outlay/,
   ],
 ];
 

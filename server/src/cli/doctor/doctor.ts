@@ -105,6 +105,7 @@ async function checkEnvironment(
   const key = checkMasterKey(place, database.environment);
   const rails = await checkRailSetup(place, {
     url: database.isUsable ? database.url : undefined,
+    pooling: database.pooling,
     keys: key.keys,
     fetch: options.fetch ?? fetch,
     realNowMs,

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import type { KeyRing } from '../../core/sealing.ts';
 import { connectDatabase, type Database } from '../../db/postgres/pool.ts';
+import type { Pooling } from '../../db/postgres/session-settings.ts';
 import { listDeclarationFaults } from '../../destinations/declaration-checks.ts';
 import type { RailHost, RailStore, StoredRecord } from '../../rails/contract/contract.ts';
 import { checkRails } from '../../rails/host/check.ts';
@@ -17,6 +18,7 @@ import { type Finding, passed, problem } from './finding.ts';
 export type RailCheckOptions = {
   /** Undefined where the database cannot be used: then rails have no stored records. */
   url: string | undefined;
+  pooling: Pooling;
   keys: KeyRing | undefined;
   fetch: typeof fetch;
   realNowMs: () => number;
@@ -49,7 +51,7 @@ export async function checkRailSetup(
   const db =
     options.url === undefined || keys === undefined
       ? undefined
-      : connectDatabase({ url: options.url, connectionsMax: 2 });
+      : connectDatabase({ url: options.url, connectionsMax: 2, pooling: options.pooling });
   try {
     findings.push(...(await checkCounterparties(file.configs, { ...options, db, label })));
   } finally {

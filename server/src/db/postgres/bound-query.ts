@@ -10,7 +10,12 @@ import pg from 'pg';
 /** As whom the service works for one client. */
 export const tenantRole = 'outlay_tenant';
 
-/** Prepared on every connection of tenants when it is opened. */
+/**
+ * What precedes a statement in its transaction; its parameter is the account. It is prepared on the
+ * connection when that is opened.
+ */
+export type Preceding = { readonly name: string; readonly text: string };
+
 export const bindAccount = {
   name: 'bind_account',
   text: `select set_config('outlay.account', $1, true)`,
@@ -37,17 +42,18 @@ const Query = pg.Query as unknown as new (config: QueryConfig, callback: Callbac
  * transaction.
  */
 class BoundQuery extends Query {
-  readonly #accountId: string;
+  readonly #binding: Binding;
   #isBound = false;
 
-  constructor(config: QueryConfig, accountId: string, callback: Callback) {
+  constructor(config: QueryConfig, binding: Binding, callback: Callback) {
     super(config, callback);
-    this.#accountId = accountId;
+    this.#binding = binding;
     this.query_timeout = config.query_timeout;
   }
 
   override prepare(wire: Wire): void {
-    wire.bind({ statement: bindAccount.name, values: [this.#accountId] });
+    const { preceding, accountId } = this.#binding;
+    wire.bind({ statement: preceding.name, values: [accountId] });
     wire.execute({});
     super.prepare(wire);
   }
@@ -63,21 +69,19 @@ class BoundQuery extends Query {
   }
 }
 
-/** Sends the statement for the account. */
+export type Binding = { readonly preceding: Preceding; readonly accountId: string };
+
+/** Sends the statement with what precedes it, for the account; without one, for none. */
 export function queryBound(
   client: pg.Client,
-  accountId: string,
+  binding: Binding,
   query: pg.QueryConfig & { query_timeout?: number },
 ): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
-    const bound = new BoundQuery(
-      { ...query, queryMode: 'extended' },
-      accountId,
-      (error, result) => {
-        if (error === undefined || error === null) resolve(result);
-        else reject(error);
-      },
-    );
+    const bound = new BoundQuery({ ...query, queryMode: 'extended' }, binding, (error, result) => {
+      if (error === undefined || error === null) resolve(result);
+      else reject(error);
+    });
     client.query(bound as unknown as pg.Submittable);
   });
 }

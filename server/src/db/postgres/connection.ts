@@ -1,8 +1,15 @@
 import pg from 'pg';
-import { z } from 'zod';
 import { findRecorded, runInSpan, type Tracing } from '../../tracing/tracing.ts';
-import { bindAccount, queryBound, tenantRole } from './bound-query.ts';
+import { bindAccount, queryBound } from './bound-query.ts';
+import { type Setup, type SetupOptions, setUp } from './connection-setup.ts';
 import { parseDatabaseUrl } from './database-url.ts';
+import {
+  type Edition,
+  markStatement,
+  type Pooling,
+  renewEdition,
+  type SettingOptions,
+} from './session-settings.ts';
 
 /** Opens and uses connections to the database, for pools and lanes. */
 
@@ -30,21 +37,6 @@ export type Session = {
 export function createSession(query: Session['query']): Session {
   return { query };
 }
-
-/**
- * Every statement uses an index whatever its parameters are, so one generic plan suffices. Planning
- * costs several times as much as running most of them, and so do parallel workers, which a plan for an
- * unknown limit would use.
- */
-const planning = `set plan_cache_mode = force_generic_plan; set jit = off;
-  set enable_seqscan = off; set max_parallel_workers_per_gather = 0`;
-
-/**
- * A statement waits for a row for five seconds at most. The timeout applies to each lock, and waiting
- * for a row takes two: the tuple lock of the queue, then the transaction that holds the row.
- */
-const rowMsMax = 5_000;
-const lockMsMax = rowMsMax / 2;
 
 /**
  * How long a plan is kept: one made while a table was small may choose an index that reads all rows of
@@ -87,10 +79,8 @@ const answerMarginMs = 5_000;
  * A connection that its pool may use. `unanswered` and `silentSinceMs` (of a clock that never jumps)
  * are what a search for dead connections goes by.
  */
-export type Connection = {
+export type Connection = Setup & {
   readonly client: pg.Client;
-  /** The process that serves it, as `pg_stat_activity` names it. */
-  readonly backend: { processId: number; startedAt: string };
   /** Statements that were sent and not answered yet. */
   unanswered: number;
   /** When the last answer came, or the first statement after it was sent. */
@@ -99,16 +89,7 @@ export type Connection = {
   readonly tracing?: Tracing | undefined;
 };
 
-export type OpenOptions = {
-  /**
-   * How long a single statement may take at the server. Without it, as for migrations, nothing is
-   * bounded and the planner decides freely.
-   */
-  statementMsMax?: number;
-  /** As whom the statements run; the role of the URL without it. */
-  role?: string;
-  isPipelined?: boolean;
-};
+export type OpenOptions = SettingOptions & { readonly isPipelined?: boolean };
 
 /** Limits for one host to accept a connection, and for all of them together. */
 const hostMsMax = 2_500;
@@ -120,11 +101,24 @@ export type Opener = {
   open(options: OpenOptions, withinMs?: number): Promise<Connection>;
 };
 
-export function createOpener(url: string, tracing?: Tracing): Opener {
+export type OpenerOptions = {
+  readonly tracing?: Tracing | undefined;
+  readonly pooling?: Pooling;
+  /** As whom connections work that are opened for `outlay_service`. */
+  readonly serviceRole?: string;
+};
+
+export function createOpener(
+  url: string,
+  { tracing, pooling = 'session', serviceRole }: OpenerOptions = {},
+): Opener {
   const { hosts, mustBeWritable } = parseDatabaseUrl(url);
+  const edition: Edition = { mark: '' };
   let preferred = 0;
   return {
-    open: async (options, withinMs = openMsMax) => {
+    open: async (given, withinMs = openMsMax) => {
+      const isNarrowed = given.role === 'outlay_service' && serviceRole !== undefined;
+      const options = isNarrowed ? { ...given, role: serviceRole } : given;
       const endMs = performance.now() + withinMs;
       const first = preferred;
       let failure: unknown;
@@ -139,6 +133,8 @@ export function createOpener(url: string, tracing?: Tracing): Opener {
             timeoutMs,
             mustBeWritable,
             tracing,
+            pooling,
+            edition,
           });
           preferred = index;
           return connection;
@@ -151,21 +147,9 @@ export function createOpener(url: string, tracing?: Tracing): Opener {
   };
 }
 
-/** A server that accepts no writes: a standby, or a primary that was stepped down. */
-export class ReadOnlyServer extends Error {
-  readonly code = '25006';
-  constructor() {
-    super('the database server accepts no writes: it is a standby, or set to read only');
-  }
-}
-
 async function openOne(
   connectionString: string,
-  options: OpenOptions & {
-    timeoutMs: number;
-    mustBeWritable: boolean;
-    tracing: Tracing | undefined;
-  },
+  options: OpenOptions & SetupOptions & { tracing: Tracing | undefined },
 ): Promise<Connection> {
   const { timeoutMs, statementMsMax, tracing } = options;
   const client = new pg.Client({
@@ -182,8 +166,8 @@ async function openOne(
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const backend = await setUp(client, options);
-    return { client, backend, unanswered: 0, silentSinceMs: performance.now(), tracing };
+    const state = await setUp(client, options);
+    return { client, ...state, unanswered: 0, silentSinceMs: performance.now(), tracing };
   } catch (error) {
     destroy(client);
     throw error;
@@ -193,78 +177,67 @@ async function openOne(
 /** The kernel probes a silent peer after so long, and gives up ten seconds later. */
 const keepAliveMs = 5_000;
 
-/**
- * Settings are sent as statements, because poolers reject them in the startup packet.
- * `synchronous_commit` is raised if the server would acknowledge commits before writing them. The TCP
- * settings make the server detect a lost client and release its locks.
- */
-function describeSetup({ statementMsMax }: OpenOptions): string {
-  const bounds =
-    statementMsMax === undefined
-      ? ''
-      : `${planning}; set lock_timeout = ${lockMsMax}; set statement_timeout = ${statementMsMax};
-         set idle_in_transaction_session_timeout = 10000;`;
-  return `${bounds}
-    set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
-    set tcp_user_timeout = 15000;
-    select set_config('synchronous_commit', 'on', false)
-    where current_setting('synchronous_commit') in ('off', 'local', 'remote_write');
-    select pg_backend_pid() as process_id,
-      (select extract(epoch from backend_start)::text from pg_stat_activity where pid = pg_backend_pid()) as started_at,
-      pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only`;
-}
-
-const setupRow = z.object({
-  process_id: z.int(),
-  started_at: z.string().nullable(),
-  is_read_only: z.boolean(),
-});
-
-async function setUp(
-  client: pg.Client,
-  options: OpenOptions & { timeoutMs: number; mustBeWritable: boolean },
-): Promise<Connection['backend']> {
-  const query = { text: describeSetup(options), query_timeout: Math.ceil(options.timeoutMs) };
-  // Of several statements the driver returns a list of results, which its types do not say.
-  const results: unknown = await client.query(query);
-  const last: unknown = Array.isArray(results) ? results.at(-1) : results;
-  const { rows } = z.object({ rows: z.tuple([setupRow]) }).parse(last);
-  const [row] = rows;
-  if (row.is_read_only && options.mustBeWritable) throw new ReadOnlyServer();
-  if (options.role !== undefined) await client.query(`set role ${options.role}`);
-  if (options.role === tenantRole) await client.query({ ...bindAccount, values: [''] });
-  return { processId: row.process_id, startedAt: row.started_at ?? '' };
-}
-
 /** Ends a connection at once; its unanswered statements fail. */
 export function destroy(client: pg.Client): void {
   client.connection.stream.destroy();
 }
 
 /**
- * Sends a statement and counts it as unanswered until its answer has come. With `accountId`, it is bound
- * to that account.
+ * Sends a statement. With `accountId`, it is bound to that account; behind a pooler by transaction, the
+ * settings of its transaction precede it.
  */
 async function send(
   connection: Connection,
-  query: pg.QueryConfig,
+  query: pg.QueryConfig & { text: string },
   accountId?: string,
 ): Promise<pg.QueryResult> {
+  const { client, settings } = connection;
+  if (settings === undefined) {
+    return count(connection, () =>
+      accountId === undefined
+        ? client.query(query)
+        : queryBound(client, { preceding: bindAccount, accountId }, query),
+    );
+  }
+  const { edition, statement: preceding } = settings;
+  const { mark } = edition;
+  const marked = markStatement(query, edition);
+  const isPreceded = accountId !== undefined || isAlone(client);
+  try {
+    return await count(connection, () =>
+      isPreceded
+        ? queryBound(client, { preceding, accountId: accountId ?? '' }, marked)
+        : client.query(marked),
+    );
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && isPlanOutdated(error)) renewEdition(edition, mark);
+    throw error;
+  }
+}
+
+/** Counts a statement as unanswered until its answer has come. */
+async function count<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
   if (connection.unanswered === 0) connection.silentSinceMs = performance.now();
   connection.unanswered += 1;
   try {
-    return accountId === undefined
-      ? await connection.client.query(query)
-      : await queryBound(connection.client, accountId, query);
+    return await ask();
   } finally {
     connection.unanswered -= 1;
     connection.silentSinceMs = performance.now();
   }
 }
 
+/** Whether a statement that is sent now is a transaction of its own. */
+const isAlone = (client: pg.Client): boolean => client.getTransactionStatus() === 'I';
+
+export async function begin(connection: Connection): Promise<void> {
+  await runPlain(connection, connection.settings?.begin ?? 'begin');
+}
+
 /** Runs a command without parameters and returns its command tag. */
 export async function runPlain(connection: Connection, text: string): Promise<string> {
-  return (await send(connection, { text })).command;
+  const { client } = connection;
+  return (await count(connection, () => client.query(text))).command;
 }
 
 /** Whether the same server process still answers, within `withinMs`. */
@@ -274,6 +247,7 @@ export async function answers(connection: Connection, withinMs: number): Promise
   const timer = setTimeout(() => setImmediate(() => setImmediate(() => resolve(false))), withinMs);
   const answered = send(connection, { text: 'select pg_backend_pid() as process_id' }).then(
     ({ rows: [row] }) =>
+      connection.backend === undefined ||
       (row as { process_id: number }).process_id === connection.backend.processId,
     () => false,
   );
@@ -364,6 +338,7 @@ function isRetryable(error: unknown): boolean {
   return (
     retryableStates.has(error.code ?? '') ||
     isPlanOutdated(error) ||
+    isNameTaken(error) ||
     error.routine === 'ExecFindPartition'
   );
 }
@@ -372,6 +347,13 @@ function isRetryable(error: unknown): boolean {
 function isPlanOutdated(error: pg.DatabaseError): boolean {
   return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 }
+
+/**
+ * PgBouncer remembers a statement whose preparation failed, or was skipped because what precedes it
+ * failed. It closes the connection when the name is prepared again, and passes nothing on.
+ */
+const isNameTaken = (error: pg.DatabaseError): boolean =>
+  error.code === '08P01' && error.message === 'prepared statement name is already in use';
 
 /** The SQLSTATE of a database error, or undefined for any other error. */
 export function findSqlState(error: unknown): string | undefined {

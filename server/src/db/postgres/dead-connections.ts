@@ -101,20 +101,28 @@ async function findWorking(
     // A refusal proves that the network works. No answer at all: every connection is dead.
     return error instanceof pg.DatabaseError ? undefined : new Set();
   }
+  const known = silent.flatMap(({ backend }) => (backend === undefined ? [] : [backend]));
   const query = <Row extends pg.QueryResultRow>(text: string, values: unknown[]) =>
     probe.client.query<Row>({ text, values, query_timeout: probeMsMax } as pg.QueryConfig);
   try {
-    const pids = silent.map(({ backend }) => backend.processId);
+    const pids = known.map(({ processId }) => processId);
     const { rows } = await query<BackendRow>(findBackends, [pids]);
     const working = new Set(
-      silent.filter(({ backend }) =>
-        rows.some(
-          (row) =>
-            row.pid === backend.processId && row.started_at === backend.startedAt && row.is_working,
-        ),
+      silent.filter(
+        ({ backend }) =>
+          // Behind a pooler by transaction, nothing tells who works for it: its deadline decides.
+          backend === undefined ||
+          rows.some(
+            (row) =>
+              row.pid === backend.processId &&
+              row.started_at === backend.startedAt &&
+              row.is_working,
+          ),
       ),
     );
-    const rest = silent.filter((connection) => !working.has(connection)).map((one) => one.backend);
+    const rest = silent.flatMap((one) =>
+      one.backend === undefined || working.has(one) ? [] : [one.backend],
+    );
     if (rest.length > 0) {
       await query(endBackends, [
         rest.map(({ processId }) => processId),

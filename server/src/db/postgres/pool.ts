@@ -4,6 +4,7 @@ import { createAccountQuota } from './account-quota.ts';
 import { bindAccount, tenantRole } from './bound-query.ts';
 import {
   backgroundMsMax,
+  begin,
   type Connection,
   createOpener,
   createSession,
@@ -19,6 +20,8 @@ import {
 import { type ConnectionPool, createConnectionPool, type PoolUse } from './connection-pool.ts';
 import { searchDeadConnections } from './dead-connections.ts';
 import { createLane } from './lane.ts';
+import type { Pooling } from './session-settings.ts';
+import type { ServiceRole } from './tenant-role.ts';
 
 export { findConstraint, findSqlState, type Session, type Statement } from './connection.ts';
 
@@ -56,6 +59,10 @@ export type PoolConnections = PoolUse & { readonly pool: 'system' | 'tenant' };
 export type DatabaseOptions = {
   url: string;
   connectionsMax: number;
+  /** As `inspectServer` found it; by session without it. */
+  pooling?: Pooling;
+  /** As whom the process works; as `outlay_service` without it. */
+  serviceRole?: ServiceRole;
   /** Called when an idle connection is lost; the next statement opens a new one. */
   onConnectionLost?: (error: Error) => void;
   tracing?: Tracing | undefined;
@@ -139,7 +146,7 @@ const closeIdleEveryMs = 10_000;
 
 function openParts(options: DatabaseOptions): Parts {
   const { connectionsMax } = options;
-  const opener = createOpener(options.url, options.tracing);
+  const opener = createOpener(options.url, options);
   const onConnectionLost = options.onConnectionLost ?? (() => undefined);
   /** The cause of one dead connection most likely affects all. */
   const onDead = (): void => {
@@ -207,7 +214,7 @@ async function transact<T>(
   connection: Connection,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  await runPlain(connection, 'begin');
+  await begin(connection);
   let result: T;
   try {
     result = await work(sessionOf(connection));

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findBouncer, startBouncer } from '../../../testing/setups/bouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/setups/database.ts';
 import { createMoneyTest } from '../../../testing/setups/money.ts';
 import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
@@ -18,7 +18,7 @@ import { startEmbedded } from '../embedded/embedded.ts';
 import { createSocketDirectory } from '../embedded/files.ts';
 import { readPostmasterFile } from '../embedded/process.ts';
 import { connectDatabase } from './pool.ts';
-import { findServerFaults } from './server-check.ts';
+import { inspectServer, type ServerFault } from './server-check.ts';
 
 /** What the start refuses, with a real PgBouncer where one is installed. */
 
@@ -33,8 +33,11 @@ after(async () => {
   await database.drop();
 });
 
+const findFaults = async (url: string): Promise<readonly ServerFault[]> =>
+  (await inspectServer(url)).faults;
+
 test('a server that keeps what it acknowledges has no faults', async () => {
-  assert.deepEqual(await findServerFaults(database.url), []);
+  assert.deepEqual(await findFaults(database.url), []);
 });
 
 /** The embedded server's cluster, with a setting that the service itself never lets through. */
@@ -66,7 +69,7 @@ async function startUnsafeServer(setting: string): Promise<AsyncDisposable & { u
 
 test('live refuses a server that loses what it acknowledged, unless its storage is trusted', async () => {
   await using server = await startUnsafeServer('fsync=off');
-  const faults = await findServerFaults(server.url);
+  const faults = await findFaults(server.url);
   assert.deepEqual(
     faults.map(({ kind }) => kind),
     ['durability'],
@@ -93,71 +96,6 @@ test('live refuses a server that loses what it acknowledged, unless its storage 
 
 const bouncer = findBouncer();
 
-function findBouncer(): string | undefined {
-  for (const path of ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer']) {
-    try {
-      execFileSync(path, ['--version'], { stdio: 'ignore' });
-      return path;
-    } catch {
-      continue;
-    }
-  }
-  return undefined;
-}
-
-type Bouncer = AsyncDisposable & { url: string };
-
-async function startBouncer(mode: string, settings = ''): Promise<Bouncer> {
-  const folder = await mkdtemp(join(tmpdir(), 'outlay-bouncer-'));
-  await chmod(folder, 0o777);
-  const [host, port] = network.address.split(':');
-  const url = new URL(database.url);
-  const listenPort = await findFreePort();
-  const file = join(folder, 'pgbouncer.ini');
-  await writeFile(join(folder, 'users.txt'), `"${url.username}" "${url.password}"\n`);
-  await writeFile(
-    file,
-    `[databases]\n* = host=${host} port=${port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n` +
-      `listen_port = ${listenPort}\nunix_socket_dir =\nauth_type = trust\n` +
-      `auth_file = ${join(folder, 'users.txt')}\npool_mode = ${mode}\ndefault_pool_size = 40\n${settings}`,
-  );
-  // It does not run as root.
-  const asUser = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  const child = spawn(bouncer ?? '', ['-q', ...asUser, file], { stdio: 'ignore' });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  await waitForPort(listenPort, child);
-  return {
-    url: `postgresql://${url.username}@127.0.0.1:${listenPort}${url.pathname}`,
-    [Symbol.asyncDispose]: async () => {
-      child.kill('SIGKILL');
-      await ended;
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-async function waitForPort(port: number, child: ChildProcess): Promise<void> {
-  for (;;) {
-    assert.equal(child.exitCode, null, 'PgBouncer has ended');
-    const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => {
-        socket.destroy();
-        resolve(true);
-      }).on('error', () => resolve(false));
-    });
-    if (isOpen) return;
-    await sleep(20);
-  }
-}
-
 const skip = bouncer === undefined ? 'PgBouncer is not installed' : false;
 
 for (const [mode, settings] of [
@@ -166,8 +104,13 @@ for (const [mode, settings] of [
   ['statement', ''],
 ] as const) {
   test(`pooling by ${mode} is refused ${settings}`.trim(), { skip }, async () => {
-    await using pooler = await startBouncer(mode, settings);
-    const faults = await findServerFaults(pooler.url);
+    await using pooler = await startBouncer(bouncer, {
+      network,
+      url: database.url,
+      mode,
+      settings,
+    });
+    const faults = await findFaults(pooler.url);
     assert.deepEqual(
       faults.map(({ kind }) => kind),
       ['pooling'],
@@ -179,8 +122,8 @@ for (const [mode, settings] of [
 test('pooling by session works without settings of its own, tenants included', {
   skip,
 }, async () => {
-  await using pooler = await startBouncer('session');
-  assert.deepEqual(await findServerFaults(pooler.url), []);
+  await using pooler = await startBouncer(bouncer, { network, url: database.url, mode: 'session' });
+  assert.deepEqual(await findFaults(pooler.url), []);
   await using money = await createMoneyTest();
   const owners = await Promise.all([money.createOwner(), money.createOwner()]);
   const url = new URL(pooler.url);

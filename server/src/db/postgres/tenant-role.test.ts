@@ -17,5 +17,22 @@ test('the tenant role is ensured on a cluster of several hosts', async () => {
   const { client } = await createOpener(cluster).open({});
   const state = await inspectTenantRole(client);
   await client.end();
-  assert.deepEqual(state, { exists: true, isMember: true, missingGrants: [] });
+  assert.deepEqual(state, {
+    exists: true,
+    isMember: true,
+    statements: [],
+    serviceRole: 'outlay_service',
+    missingGrants: [],
+  });
+});
+
+test('deferred triggers do not depend on the rights of whoever commits', async () => {
+  await using database = await createTestDatabase();
+  const { client } = await createOpener(database.url).open({});
+  // Before PostgreSQL 18 they run as the role that commits, which may be a tenant.
+  const { rows } = await client.query<{ name: string }>(`
+    select distinct p.proname as name from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+    where t.tgdeferrable and not t.tgisinternal and not p.prosecdef`);
+  await client.end();
+  assert.deepEqual(rows, []);
 });

@@ -5,22 +5,40 @@ import { tenantRole } from './bound-query.ts';
 import { createOpener } from './connection.ts';
 
 /**
- * The roles in which the service works: `outlay_tenant` for one client, `outlay_service` for all. Roles
- * belong to the server and not to the database, so a database restored on another server lacks them and
- * their grants. The schema files list the grants of the one; `protect_tables` makes those of the other.
+ * The roles in which the service works: `outlay_tenant` for one client; for all `outlay_service`, or the
+ * narrower one of a process with a single task. Roles belong to the server and not to the database, so a
+ * database restored on another server lacks them and their grants. The schema files list the grants of
+ * the one; `protect_tables` makes those of the others.
  */
 
-const serviceRole = 'outlay_service';
-const roles = [tenantRole, serviceRole];
+/** What a process does. A command, or a process that serves and works, does everything. */
+export type Task = 'serve' | 'work' | 'all';
+
+export type ServiceRole = 'outlay_service' | 'outlay_api' | 'outlay_worker' | 'outlay_reader';
+
+/** The narrowest first. A login of the simplest set-up may only act as the last one. */
+const rolesOfTask: Readonly<Record<Task, readonly ServiceRole[]>> = {
+  serve: ['outlay_api', 'outlay_service'],
+  work: ['outlay_worker', 'outlay_service'],
+  all: ['outlay_service'],
+};
+const serviceRoles: readonly ServiceRole[] = ['outlay_service', 'outlay_api', 'outlay_worker'];
+const roles = [tenantRole, ...serviceRoles, 'outlay_reader'];
+/** What a login needs that does everything. */
+const memberships = [tenantRole, 'outlay_service'];
 
 /** A problem with a role, and the statements that solve it. */
 export class TenantRoleError extends Error {}
 
 export type TenantRoleState = {
-  /** Whether both roles exist. */
+  /** Whether the roles exist. */
   exists: boolean;
-  /** Whether the connection's role may act as both. */
+  /** For an administrator: creates the roles that are missing. */
+  statements: string[];
+  /** Whether the connection's role may act as a tenant and as one of the task's roles. */
   isMember: boolean;
+  /** The narrowest role of the task that the connection's role may act as. */
+  serviceRole: ServiceRole | undefined;
   /** Grants of this release that the database lacks, as statements. */
   missingGrants: string[];
 };
@@ -57,7 +75,8 @@ const roleText = `
 /** Whether a restore on another server has lost what \`protect_tables\` did. */
 const protectedText = `
   select to_regproc('protect_tables') is not null
-    and not has_table_privilege('${serviceRole}', 'accounts', 'select') as "isLost"`;
+    and not (select bool_and(has_table_privilege(rolname, 'accounts', 'select'))
+      from pg_roles where rolname = any ($1)) as "isLost"`;
 
 /** Without objects that do not exist yet: migrations create and grant them. */
 const grantsText = `
@@ -75,19 +94,27 @@ const grantsText = `
   end
   order by statement`;
 
-export async function inspectTenantRole(client: pg.ClientBase): Promise<TenantRoleState> {
+export async function inspectTenantRole(
+  client: pg.ClientBase,
+  task: Task = 'all',
+): Promise<TenantRoleState> {
   const { rows } = await client.query<{ name: string; isMember: boolean }>(roleText, [roles]);
+  const mayBe = (name: string): boolean => rows.some((row) => row.name === name && row.isMember);
+  const serviceRole = rolesOfTask[task].find(mayBe);
+  const missing = roles.filter((name) => rows.every((row) => row.name !== name));
   const role = {
-    exists: rows.length === roles.length,
-    isMember: rows.length === roles.length && rows.every(({ isMember }) => isMember),
+    exists: missing.length === 0,
+    statements: missing.map((name) => `create role ${name} nologin;`),
+    isMember: mayBe(tenantRole) && serviceRole !== undefined,
+    serviceRole,
   };
   if (!role.exists) return { ...role, missingGrants: [] };
   const {
     rows: [service],
-  } = await client.query<{ isLost: boolean }>(protectedText);
+  } = await client.query<{ isLost: boolean }>(protectedText, [serviceRoles]);
   const lost = service?.isLost === true ? ['select protect_tables();'] : [];
   const grants = await readTenantGrants();
-  const missing = await client.query<{ statement: string }>(grantsText, [
+  const ungranted = await client.query<{ statement: string }>(grantsText, [
     grants.map(({ statement }) => statement),
     grants.map(({ privilege }) => privilege),
     grants.map(({ column }) => column),
@@ -97,23 +124,31 @@ export async function inspectTenantRole(client: pg.ClientBase): Promise<TenantRo
     `select has_schema_privilege('${tenantRole}', 'public', 'usage') as has`,
   );
   const missingUsage = usage.rows[0]?.has === true ? [] : [usageStatement];
-  const granted = missing.rows.map((row) => row.statement);
-  return { ...role, missingGrants: [...missingUsage, ...granted, ...lost] };
+  const grantable = ungranted.rows.map((row) => row.statement);
+  return { ...role, missingGrants: [...missingUsage, ...grantable, ...lost] };
 }
 
 const usageStatement = `grant usage on schema public to ${tenantRole};`;
 
 /**
- * Creates the roles and their missing grants.
+ * Creates the roles and their missing grants, and finds the role for the task.
  *
  * @throws TenantRoleError with the statements for an administrator if the connection's role may not.
  */
-export async function ensureTenantRole({ url }: { url: string }): Promise<void> {
+export async function ensureTenantRole({
+  url,
+  task = 'all',
+}: {
+  url: string;
+  task?: Task;
+}): Promise<ServiceRole> {
   const { client } = await createOpener(url).open({});
   try {
-    const state = await inspectTenantRole(client);
-    if (!state.exists || !state.isMember) await createRoles(client);
+    const state = await inspectTenantRole(client, task);
+    if (!state.exists || !state.isMember) await createRoles(client, task);
     await repeatGrants(client);
+    const { serviceRole } = await inspectTenantRole(client, task);
+    return serviceRole ?? 'outlay_service';
   } finally {
     await client.end();
   }
@@ -135,23 +170,24 @@ async function repeatGrants(client: pg.ClientBase): Promise<void> {
   }
 }
 
-async function createRoles(client: pg.ClientBase): Promise<void> {
+async function createRoles(client: pg.ClientBase, task: Task): Promise<void> {
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_user) as name');
   const name = rows[0]?.name ?? 'current_user';
   const found = await client.query<{ name: string; isMember: boolean }>(roleText, [roles]);
   const statements = roles.flatMap((role) => {
     const known = found.rows.find((row) => row.name === role);
     const create = known === undefined ? [`create role ${role} nologin;`] : [];
-    return known?.isMember === true ? [] : [...create, `grant ${role} to ${name};`];
+    const isNeeded = memberships.includes(role) && known?.isMember !== true;
+    return [...create, ...(isNeeded ? [`grant ${role} to ${name};`] : [])];
   });
   try {
     for (const statement of statements) await client.query(statement);
   } catch (cause) {
     // Another process may have created them at the same time.
-    const { exists, isMember } = await inspectTenantRole(client);
+    const { exists, isMember } = await inspectTenantRole(client, task);
     if (exists && isMember) return;
     throw new TenantRoleError(
-      `the roles ${roles.join(' and ')} are missing, or cannot be used by ${name}: run as an ` +
+      `roles of the service are missing, or cannot be used by ${name}: run as an ` +
         `administrator: ${statements.join(' ')}`,
       { cause },
     );

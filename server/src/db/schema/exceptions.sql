@@ -379,7 +379,7 @@ $$;
 -- Every payout that has not ended is due at some time or has an open exception: checked at the end
 -- of each transaction that could violate it.
 create function require_next_step() returns trigger
-  language plpgsql as $$
+  language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   if exists (
     select from payout_states

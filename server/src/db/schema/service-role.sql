@@ -1,12 +1,15 @@
 -- Last: what the service may do. It works as outlay_service, which reads and writes the rows of all
 -- accounts, but owns nothing: it can neither change the schema nor switch a trigger off, and what is
--- append-only it can only append to. A login of its own needs nothing but membership of this role and
--- of outlay_tenant; outlay_reader reads.
+-- append-only it can only append to. A process that only serves requests needs no more than outlay_api,
+-- and one that only does background work no more than outlay_worker. A login needs nothing but
+-- membership of one of the three and of outlay_tenant; outlay_reader reads.
 do $$
 declare
   v_role text;
 begin
-  foreach v_role in array array['outlay_service', 'outlay_reader'] loop
+  foreach v_role in array
+    array['outlay_service', 'outlay_api', 'outlay_worker', 'outlay_reader']
+  loop
     if not exists (select from pg_roles where rolname = v_role) then
       begin
         execute format('create role %I nologin', v_role);
@@ -18,6 +21,28 @@ begin
 end
 $$;
 
+-- What one task never does. The worker reads what counterparties and recipients send: it admits nobody,
+-- decides nothing in a person's place and brings no money in. (Policies it stores, where it is the first
+-- process of a new environment; what makes them count is their code.) The API makes no pass over a rail, sends
+-- no notices or webhooks, and removes no month of the past.
+create function restrict_tasks() returns void
+  language plpgsql as $$
+begin
+  revoke insert, update, delete on credentials, operators, operator_logins, operator_sessions,
+    operator_links, login_attempts, approvals, approval_policies, account_limits, account_senders,
+    balance_bookings, payout_decisions, freezes, legal_holds, screening_clearances, webhook_secrets
+    from outlay_worker;
+  revoke insert on accounts, access_tokens, webhook_endpoints from outlay_worker;
+  revoke execute on function fund_balance, book_balance, set_approval_policy, create_freeze, lift_freeze,
+    set_recipient_lock, propose_payout, decide_proposal, replace_credential, decide_payout,
+    release_recovery, set_brand from outlay_worker;
+  revoke insert, update, delete on credential_warnings, rail_passes, webhook_deliveries, screening_rounds
+    from outlay_api;
+  revoke update, delete on notices from outlay_api;
+  revoke execute on function warn_of_expiry, expire_proposals, drop_month from outlay_api;
+end
+$$;
+
 -- Grants and policies of every table, of those too that a later migration adds and that a restore on
 -- another server lost. Row-level security holds for the owner as well, whom a policy of its own admits.
 create function protect_tables() returns void
@@ -25,7 +50,7 @@ create function protect_tables() returns void
 declare
   r record;
 begin
-  grant usage on schema public to outlay_service, outlay_reader;
+  grant usage on schema public to outlay_service, outlay_api, outlay_worker, outlay_reader;
   for r in
     select c.relname as name, c.relrowsecurity as is_secured,
       pg_get_userbyid(c.relowner) as owner,
@@ -41,26 +66,31 @@ begin
       and not c.relispartition and c.relname <> 'migrations'
   loop
     execute format('grant select on %I to outlay_reader', r.name);
-    execute format('revoke all on %I from outlay_service', r.name);
-    execute format('grant select, insert%s%s on %I to outlay_service',
+    execute format('revoke all on %I from outlay_service, outlay_api, outlay_worker', r.name);
+    execute format(
+      'grant select, insert%s%s on %I to outlay_service, outlay_api, outlay_worker',
       case when r.is_append_only then '' else ', update' end,
       case when r.is_kept then '' else ', delete' end, r.name);
     -- The others hold no rows of accounts, and tenants read them all.
     continue when not r.is_secured;
     execute format('alter table %I force row level security', r.name);
     execute format('drop policy if exists service on %I', r.name);
-    execute format('create policy service on %I to outlay_service using (true)', r.name);
+    execute format(
+      'create policy service on %I to outlay_service, outlay_api, outlay_worker using (true)',
+      r.name);
     execute format('drop policy if exists reader on %I', r.name);
     execute format('create policy reader on %I for select to outlay_reader using (true)', r.name);
     execute format('drop policy if exists owner on %I', r.name);
     execute format('create policy owner on %I to %I using (true)', r.name, r.owner);
   end loop;
   -- Old events go with their month.
-  revoke delete on events from outlay_service;
-  grant execute on all functions in schema public to outlay_service;
-  revoke execute on function protect_tables from outlay_service;
+  revoke delete on events from outlay_service, outlay_api, outlay_worker;
+  grant execute on all functions in schema public to outlay_service, outlay_api, outlay_worker;
+  revoke execute on function protect_tables, restrict_tasks
+    from outlay_service, outlay_api, outlay_worker;
+  perform restrict_tasks();
   if to_regclass('migrations') is not null then
-    grant select on migrations to outlay_service, outlay_reader;
+    grant select on migrations to outlay_service, outlay_api, outlay_worker, outlay_reader;
   end if;
 end
 $$;

@@ -37,7 +37,10 @@ export const entryTypes = [
 ] as const;
 export type EntryType = (typeof entryTypes)[number];
 
-/** Newest first; journal ids are ordered by time. */
+/**
+ * Newest first; journal ids are ordered by time. `offset 0` keeps the rules from being joined as a table,
+ * after which a plan may sort all journals for one page.
+ */
 const defineEntries = (name: string, where: string) =>
   defineQuery({
     name,
@@ -47,8 +50,9 @@ const defineEntries = (name: string, where: string) =>
       j.wallet_balance - l.wallet_after as balance_after,
       case when l.to_name = 'wallet' then l.from_name else l.to_name end as counterpart
     from ledger_journals j
-    cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
-      j.destination_currency, j.destination_amount, j.rail) l
+    cross join lateral (
+      select * from journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
+        j.destination_currency, j.destination_amount, j.rail) offset 0) l
     where j.account_id = $1 and j.source_currency = $2 and j.id <= $3::uuid ${where}
       and 'wallet' in (l.from_name, l.to_name) and (j.id, l.line) < ($3::uuid, $4::smallint)
     order by j.id desc, l.line desc

@@ -56,8 +56,9 @@ const entriesQuery = defineQuery({
       j.wallet_balance - l.wallet_after as balance_after, j.created_at as posted_at, j.payout_id,
       j.batch_id, q.client_transfer_id
     from ledger_journals j
-    cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
-      j.destination_currency, j.destination_amount, j.rail) l
+    cross join lateral (
+      select * from journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
+        j.destination_currency, j.destination_amount, j.rail) offset 0) l
     left join payout_quotes q on q.account_id = j.account_id and q.id = j.payout_id
     where j.account_id = $1 and j.source_currency = $2 and j.id >= $3::uuid and j.id <= $4
       and j.wallet_balance is not null and 'wallet' in (l.from_name, l.to_name)

@@ -5,6 +5,12 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { recipientReasons } from '../contract/reasons.ts';
 import {
+  accountCheckResultSchema,
+  accountCheckSchema,
+  balancesSchema,
+  capabilitiesSchema,
+} from './capability-protocol.ts';
+import {
   beneficiarySchema,
   cancelOrderSchema,
   chargeSchema,
@@ -19,6 +25,7 @@ import {
   refusalStatus,
   returnSchema,
 } from './protocol.ts';
+import { requirementSchema } from './required-fields.ts';
 
 type Tree = { [key: string]: Tree } & { readonly $ref?: string; readonly example?: unknown };
 
@@ -37,6 +44,11 @@ const schemas = {
   EventPage: eventPageSchema,
   Refusal: refusalSchema,
   Health: healthSchema,
+  Capabilities: capabilitiesSchema,
+  Requirement: requirementSchema,
+  AccountCheck: accountCheckSchema,
+  AccountCheckResult: accountCheckResultSchema,
+  Balances: balancesSchema,
 };
 
 /** Follows references and leaves out what is said to readers only. */

@@ -107,7 +107,86 @@ export const capabilityRules: readonly Rule[] = [
       }
     },
   },
+  {
+    name: 'prices',
+    rule: 'GET /prices answers 200 with rates and fees as decimal texts; steps of fees ascend.',
+    check: async (trial) => {
+      await needCapability(trial, 'prices');
+      for (const price of await readPrices(trial)) {
+        if (!isDecimal(price.rate) || Number(price.rate) === 0) {
+          throw new Violation('rate must be a text above zero, such as "0.91"');
+        }
+        if (price.source_currency === price.destination_currency && Number(price.rate) !== 1) {
+          throw new Violation('rate must be "1" within one currency');
+        }
+        const fault = findFeeFault(price.fee);
+        if (fault !== undefined) throw new Violation(fault);
+      }
+    },
+  },
+  {
+    name: 'price-limit',
+    rule: 'An order that would cost more than price_limit is booked as "rejected" with the reason "price_worse".',
+    check: async (trial) => {
+      await needCapability(trial, 'prices');
+      const order = trial.newOrder();
+      const price = (await readPrices(trial)).find(
+        ({ payer, destination_currency: currency }) =>
+          payer === order.payer && currency === order.currency,
+      );
+      if (price === undefined) throw new Skip('no price is for the order of the file');
+      if (Number(order.amount) / Number(price.rate) <= 1) {
+        throw new Skip(`the order of the file costs no more than 1 ${price.source_currency}`);
+      }
+      const limit = { amount: '1', currency: price.source_currency };
+      const { state, reason } = await trial.put(Object.assign(order, { price_limit: limit }));
+      if (state !== 'rejected' || reason !== 'price_worse') {
+        throw new Violation(`an order with a limit of 1 ${limit.currency} was booked as ${state}`);
+      }
+    },
+  },
 ];
+
+type Price = {
+  readonly payer: string;
+  readonly source_currency: string;
+  readonly destination_currency: string;
+  readonly rate?: unknown;
+  readonly fee?: unknown;
+};
+
+async function readPrices(trial: Trial): Promise<readonly Price[]> {
+  const { prices } = (await callPart(trial, { method: 'GET', path: '/prices' })) as {
+    prices?: unknown;
+  };
+  if (!Array.isArray(prices)) throw new Violation('prices must be a list');
+  for (const price of prices as Record<string, unknown>[]) {
+    for (const name of ['payer', 'source_currency', 'destination_currency']) {
+      if (typeof price[name] !== 'string') throw new Violation(`${name} of a price must be a text`);
+    }
+  }
+  return prices as readonly Price[];
+}
+
+function isDecimal(value: unknown): value is string {
+  return typeof value === 'string' && /^(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/.test(value);
+}
+
+function findFeeFault(fee: unknown): string | undefined {
+  if (!Array.isArray(fee) || fee.length === 0) return 'fee must be a list with a step';
+  let before = 0;
+  for (const [index, step] of (fee as Record<string, unknown>[]).entries()) {
+    const { up_to: upTo, fixed, basis_points: points } = step;
+    const isWhole = typeof points === 'string' && /^(?:0|[1-9]\d{0,4})$/.test(points);
+    if (!isDecimal(fixed) || !isWhole) return 'fixed and basis_points of a step must be texts';
+    if (upTo === undefined && index === fee.length - 1) return undefined;
+    if (!isDecimal(upTo) || Number(upTo) <= before) {
+      return 'up_to of steps must ascend, and only the last step may be without it';
+    }
+    before = Number(upTo);
+  }
+  return undefined;
+}
 
 const accountResults = ['match', 'close_match', 'no_match', 'not_possible'];
 

@@ -10,7 +10,7 @@ import { requirementSchema } from './required-fields.ts';
  * unknown fields mean nothing.
  */
 
-export const capabilities = ['sender', 'purpose', 'account_check', 'balances'] as const;
+export const capabilities = ['sender', 'purpose', 'account_check', 'balances', 'prices'] as const;
 export type Capability = (typeof capabilities)[number];
 
 /** GET /capabilities: what the partner has. An unknown capability means nothing. */
@@ -51,3 +51,34 @@ export const balancesSchema = z.object({
   /** When it was so, where that is not the moment of the answer. */
   as_of: instant.optional(),
 });
+
+const priceText = z.string().regex(/^(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?$/);
+
+export const partnerPriceSchema = z.object({
+  payer: z.string().min(1).max(100),
+  /** Of the balance from which the payment is paid. */
+  source_currency: z.string().regex(/^[A-Z0-9]{3,5}$/),
+  destination_currency: z.string().regex(/^[A-Z0-9]{3,5}$/),
+  /** Units of the destination for one of the source. */
+  rate: priceText,
+  fee: z
+    .array(
+      z.object({
+        /** Absent in the last step: for every larger amount. */
+        up_to: priceText.optional(),
+        fixed: priceText,
+        basis_points: z.string().regex(/^(?:0|[1-9][0-9]{0,4})$/),
+      }),
+    )
+    .min(1)
+    .max(100),
+  expires_at: instant.optional(),
+  delivery_seconds: z
+    .string()
+    .regex(/^(?:0|[1-9][0-9]{0,7})$/)
+    .optional(),
+});
+export type PartnerPrice = z.output<typeof partnerPriceSchema>;
+
+/** GET /prices: what payments cost now. */
+export const pricesSchema = z.object({ prices: z.array(partnerPriceSchema).max(5000) });

@@ -9,6 +9,8 @@ import {
   accountCheckSchema,
   balancesSchema,
   capabilitiesSchema,
+  partnerPriceSchema,
+  pricesSchema,
 } from './capability-protocol.ts';
 import {
   beneficiarySchema,
@@ -49,6 +51,8 @@ const schemas = {
   AccountCheck: accountCheckSchema,
   AccountCheckResult: accountCheckResultSchema,
   Balances: balancesSchema,
+  Prices: pricesSchema,
+  Price: partnerPriceSchema,
 };
 
 /** Follows references and leaves out what is said to readers only. */

@@ -28,6 +28,15 @@ const behaviour = {
   capabilities: [...capabilities],
   accountHolders: { ES9121000418450200051332: 'Ana Núñez' },
   deposits: { EUR: '1000.00', USD: '0.00' },
+  prices: [
+    {
+      payer: 'bank',
+      source_currency: 'USD',
+      destination_currency: 'EUR',
+      rate: '0.91',
+      fee: [{ fixed: '0.50', basis_points: '20' }],
+    },
+  ],
   requiredFields: [{ fields: ['purpose', 'originator.legal_name', 'beneficiary.last_name'] }],
 };
 
@@ -225,6 +234,8 @@ describe('with HMAC', () => {
     books_incomplete_orders: ['required-fields'],
     matches_every_account: ['account-check'],
     states_balances_as_numbers: ['balances'],
+    states_rates_as_numbers: ['prices'],
+    ignores_price_limits: ['price-limit'],
   };
   for (const [defect, names] of Object.entries(found)) {
     test(`a partner that ${defect.replaceAll('_', ' ')} is found`, async () => {

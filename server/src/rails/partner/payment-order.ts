@@ -3,6 +3,7 @@ import { getCurrency } from '../../core/currency.ts';
 import { parseAmount } from '../../core/money.ts';
 import type { Beneficiary, Instruction, Originator } from '../contract/contract.ts';
 import type { Capability } from './capability-protocol.ts';
+import { findPriceLimit } from './price-limit.ts';
 import type { PaymentOrder } from './protocol.ts';
 import { purposeAttribute } from './required-fields.ts';
 
@@ -20,6 +21,7 @@ export type OrderSetup = {
 export function createOrder(instruction: Instruction, setup: OrderSetup): PaymentOrder {
   const { pickupCode, originator, attributes } = instruction;
   const purpose = setup.capabilities.includes('purpose') ? readPurpose(attributes, setup) : '';
+  const limit = setup.capabilities.includes('prices') ? findPriceLimit(instruction) : undefined;
   const usesSender = setup.capabilities.includes('sender');
   return {
     reference: instruction.reference,
@@ -36,6 +38,14 @@ export function createOrder(instruction: Instruction, setup: OrderSetup): Paymen
       ...(usesSender ? describeSender(originator) : {}),
     },
     ...(purpose === '' ? {} : { purpose }),
+    ...(limit === undefined
+      ? {}
+      : {
+          price_limit: {
+            amount: formatFixedAmount(limit.amountMinor, limit.currency),
+            currency: limit.currency,
+          },
+        }),
     ...(pickupCode === '' ? {} : { pickup_code: pickupCode }),
     available_at: new Date(instruction.availableAtMs).toISOString(),
     callback_url: setup.callbackUrl,

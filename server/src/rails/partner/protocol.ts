@@ -81,6 +81,8 @@ export const paymentOrderSchema = z.object({
   originator: originatorSchema,
   /** With the capability `purpose`. */
   purpose: z.string().min(1).max(100).optional(),
+  /** With the capability `prices`: the most that the payment may take from the balance. */
+  price_limit: z.object({ amount: amountText, currency: currencyCode }).optional(),
   pickup_code: z.string().min(1).max(100).optional(),
   available_at: instant,
   callback_url: z.string().max(1000),

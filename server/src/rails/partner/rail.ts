@@ -14,6 +14,7 @@ import { configSchema, type PartnerConfig } from './config.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { createLightExchange } from './light-exchange.ts';
 import { ask, cancel, query, queryPayment, type Setup, send } from './payments.ts';
+import { readPrices } from './prices.ts';
 import { eventPageSchema, healthSchema } from './protocol.ts';
 import { findUnknownPayments, recoverPayments } from './recovery.ts';
 import { listMissingFields, listPayerFaults } from './required-fields.ts';
@@ -103,6 +104,7 @@ function createOptionalCalls(setup: Setup): Partial<RailCalls> {
       checkPayee: (draft, context) => checkPayee(setup, draft, context),
     }),
     ...(has('balances') && { readFunds: (context) => readFunds(setup, context) }),
+    ...(has('prices') && { readPrices: (context) => readPrices(setup, context) }),
   };
 }
 

@@ -33,6 +33,10 @@ export function handleCapability(
     if (wanted.success) return checkAccount(wanted.data, options);
     return { error: 'malformed', detail: 'the body must be an account check' };
   }
+  if (method === 'GET' && path === '/prices' && capabilities.includes('prices')) {
+    if (!options.defects.includes('states_rates_as_numbers')) return { prices: options.prices };
+    return { prices: options.prices.map((one) => ({ ...one, rate: Number(one.rate) })) };
+  }
   if (method === 'GET' && path === '/balances' && capabilities.includes('balances')) {
     const balances = listBalances([...books.payments.values()], options);
     if (!options.defects.includes('states_balances_as_numbers')) return { balances };

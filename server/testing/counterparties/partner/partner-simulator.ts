@@ -75,6 +75,7 @@ function nameRequest({ method, path }: PartnerHttpRequest): Exclude<Fault['on'],
   if (path === '/capabilities') return 'capabilities';
   if (path === '/account-check') return 'account';
   if (path === '/balances') return 'balances';
+  if (path === '/prices') return 'prices';
   if (method === 'PUT') return 'put';
   return method === 'POST' ? 'cancel' : 'get';
 }

@@ -1,7 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { deliveryTypes } from '../../../src/rails/contract/declarations.ts';
-import { capabilities } from '../../../src/rails/partner/capability-protocol.ts';
+import {
+  capabilities,
+  partnerPriceSchema,
+} from '../../../src/rails/partner/capability-protocol.ts';
 import { requirementSchema } from '../../../src/rails/partner/required-fields.ts';
 
 /** The behavior of the simulator and its faults; all options can be changed while it runs. */
@@ -59,6 +62,8 @@ export const defects = [
   'books_incomplete_orders',
   'matches_every_account',
   'states_balances_as_numbers',
+  'states_rates_as_numbers',
+  'ignores_price_limits',
 ] as const;
 export type Defect = (typeof defects)[number];
 
@@ -94,6 +99,8 @@ export const simulatorOptionsSchema = z.strictObject({
   accountHolders: z.record(z.string(), z.string()).default({}),
   /** What was paid in, by currency. Each payment takes its amount and its charge from it. */
   deposits: z.record(z.string(), z.string()).default({}),
+  /** What payments cost; an order with a lower limit is rejected. */
+  prices: z.array(partnerPriceSchema).default([]),
   faults: z
     .array(
       z.strictObject({

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { type Capabilities, capabilitiesCall, expectCapabilities } from './capabilities.ts';
 import { type Description, type OrderTemplate, orderSchema } from './description.ts';
 import type { Listener } from './listener.ts';
 import type { Call, Exchange, Partner } from './partner.ts';
+import { Skip, Violation } from './violation.ts';
+
+export { Skip, Violation };
 
 /** What a rule is checked with, and what came out of it. */
 
@@ -21,9 +25,6 @@ export type Rule = {
   /** @throws Violation where the partner breaks the rule, and Skip where it cannot be checked. */
   check(trial: Trial): Promise<void>;
 };
-
-export class Violation extends Error {}
-export class Skip extends Error {}
 
 export type Payment = {
   readonly reference: string;
@@ -55,6 +56,8 @@ export type Trial = {
   expectRefusal(exchange: Exchange, status: number, error: string): void;
   /** Nothing may be booked under the reference. */
   expectUnknown(reference: string): Promise<void>;
+  /** What the partner announces. @throws Skip where it has no optional parts. */
+  readCapabilities(): Promise<Capabilities>;
   put(order: Order): Promise<Payment>;
   query(order: Order): Promise<Payment>;
   waitFor<Value>(what: string, find: () => Promise<Value | undefined>): Promise<Value>;
@@ -99,11 +102,16 @@ export function createTrial(
     expectRefusal,
     newOrder: (outcome = 'paid') => ({
       ...mergeOrder(description, outcome),
-      originator: { id: 'partner-check', name: 'Partner check' },
+      originator: {
+        ...description.order.originator,
+        id: 'partner-check',
+        name: 'Partner check',
+      },
       available_at: new Date(nowMs() + 3_600_000).toISOString(),
       callback_url: listener.url,
       reference: newReference(),
     }),
+    readCapabilities: async () => expectCapabilities(await call(capabilitiesCall)),
     expectUnknown: async (reference) => {
       const exchange = await call({ method: 'GET', path: `/payments/${reference}` });
       expectRefusal(exchange, 404, 'unknown_reference');

@@ -46,16 +46,29 @@ export const orderSchema = z.looseObject({
   currency: z.string(),
   destination: z.record(z.string(), z.string()),
   beneficiary: z.record(z.string(), z.string()),
+  /** What the partner requires of it, beside `id` and `name`. */
+  originator: z.record(z.string(), z.string()).default({}),
 });
 export type OrderTemplate = z.output<typeof orderSchema>;
+
+/** Without defaults, which would replace what the order has. */
+const orderChanges = orderSchema
+  .extend({ originator: z.record(z.string(), z.string()) })
+  .partial()
+  .optional();
 
 const descriptionSchema = z.strictObject({
   access,
   /** A payment that ends as paid in the partner's test environment. */
   order: orderSchema,
   /** What of it differs for payments that end otherwise there; left out: not checked. */
-  rejected: orderSchema.partial().optional(),
-  returned: orderSchema.partial().optional(),
+  rejected: orderChanges,
+  returned: orderChanges,
+  /** What of it differs for accounts with these results of an account check. */
+  accountChecks: z
+    .strictObject({ match: orderChanges, close_match: orderChanges, no_match: orderChanges })
+    .partial()
+    .optional(),
 });
 export type Description = z.output<typeof descriptionSchema>;
 

@@ -1,7 +1,13 @@
+import { capabilityRules } from './capability-rules.ts';
 import type { Rule } from './check.ts';
 import { paymentRules } from './payment-rules.ts';
 import { reportRules } from './report-rules.ts';
 import { requestRules } from './request-rules.ts';
 
 /** All rules, in the order in which they are checked. */
-export const rules: readonly Rule[] = [...requestRules, ...paymentRules, ...reportRules];
+export const rules: readonly Rule[] = [
+  ...requestRules,
+  ...paymentRules,
+  ...reportRules,
+  ...capabilityRules,
+];

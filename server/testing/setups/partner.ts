@@ -9,7 +9,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
-import type { CallbackReading, Instruction, RailCalls } from '../../src/rails/contract/contract.ts';
+import type {
+  CallbackReading,
+  Instruction,
+  RailCalls,
+  RailHost,
+} from '../../src/rails/contract/contract.ts';
+import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import { configSchema } from '../../src/rails/partner/config.ts';
 import { railModule } from '../../src/rails/partner/rail.ts';
 import type { KeyDeclaration } from '../../src/rails/partner/signatures.ts';
@@ -20,6 +26,7 @@ import {
   type PartnerSimulator,
 } from '../counterparties/partner/partner-simulator.ts';
 import type { simulatorOptionsSchema } from '../counterparties/partner/simulator-options.ts';
+import { payerBase } from './payer.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
 /** The partner simulator as a process, and a rail that is set up against it. */
@@ -163,6 +170,8 @@ export type PartnerRailOptions = {
   config?: Partial<z.input<typeof configSchema>>;
   nowMs?: () => number;
   realNowMs?: () => number;
+  payers?: readonly PayerDeclaration[];
+  listAttributes?: RailHost['listAttributes'];
 };
 
 /** A rail with a server for its callbacks, which hears what the rail makes of them. */
@@ -200,6 +209,8 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
     callbackUrl: `http://127.0.0.1:${port}/rails/partner`,
     ...(options.nowMs === undefined ? {} : { nowMs: options.nowMs }),
     ...(options.realNowMs === undefined ? {} : { realNowMs: options.realNowMs }),
+    ...(options.payers === undefined ? {} : { payers: options.payers }),
+    ...(options.listAttributes === undefined ? {} : { listAttributes: options.listAttributes }),
   });
   const rail = await railModule.create(describeConfig(options), host);
   return {
@@ -260,6 +271,20 @@ export function newInstruction(changes: Partial<Instruction> = {}): Instruction 
     pickupCode: '',
     committedAtMs: Date.now(),
     availableAtMs: Date.now() + 60_000,
+    ...changes,
+  };
+}
+
+/** The payer of `newInstruction`. */
+export function declarePartnerPayer(changes: Partial<PayerDeclaration> = {}): PayerDeclaration {
+  return {
+    ...payerBase,
+    key: 'bank',
+    companyKey: 'partner',
+    payerName: 'A partner',
+    countryCode: 'ESP',
+    deliveryType: 'BANK_DEPOSIT',
+    currencies: ['EUR'],
     ...changes,
   };
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { capabilities } from './capability-protocol.ts';
 import { lightLevelSchema } from './light-authentication.ts';
+import { isCheckable, neededCapability, requirementSchema } from './required-fields.ts';
 import { signingKeySchema, verifyingKeySchema } from './signatures.ts';
 
 /** The operator's configuration of a partner (README.md). */
@@ -33,12 +35,26 @@ const fields = z.strictObject({
   eventsSeconds: z.int().min(1).max(86_400).default(60),
   /** How long the partner may take from checking the validity of an order to having booked it. */
   bookingSeconds: z.int().min(0).max(600).default(30),
+  /** Optional parts of the protocol that the partner has and the operator wants to use. */
+  capabilities: z.array(z.enum(capabilities)).max(capabilities.length).default([]),
+  /** What the partner needs to know of a payment, beyond what each order has. */
+  requiredFields: z.array(requirementSchema.strict()).max(1000).default([]),
+  /** The partner's own codes of purposes, by the values of the attribute RemittanceReason. */
+  purposeCodes: z.record(z.string().max(40), z.string().min(1).max(100)).default({}),
 });
 
 export const configSchema = fields.superRefine((config, context) => {
   const { signingKey, partnerKeys, light, baseUrl } = config;
   const refuse = (path: string, message: string): void =>
     context.addIssue({ code: 'custom', path: [path], message });
+  for (const field of config.requiredFields.flatMap((one) => one.fields)) {
+    const capability = neededCapability(field);
+    if (!isCheckable(field))
+      refuse('requiredFields', `${field} is not a field that can be required`);
+    else if (capability !== undefined && !config.capabilities.includes(capability)) {
+      refuse('requiredFields', `${field} requires the capability ${capability}`);
+    }
+  }
   if (light === undefined) {
     if (signingKey === undefined) refuse('signingKey', 'is required, unless there is light');
     if (partnerKeys === undefined) refuse('partnerKeys', 'is required, unless there is light');

@@ -8,6 +8,7 @@ import {
 } from '../../../testing/setups/partner.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
+import { capabilities } from './capability-protocol.ts';
 import { railModule } from './rail.ts';
 
 const behaviour: PartnerOptions = {
@@ -40,7 +41,10 @@ async function openWithHmac(): Promise<Opened> {
   const secrets = { light: { outlayKeys: [key], callbackKey } };
   const authentication = { kind: 'hmac', key };
   const light = { authentication, callbackKeys: [callbackKey], queryLagSeconds: 0 };
-  return { ...(await openWithSecrets(behaviour, secrets)), scheme: 'http', access: { light } };
+  // With optional parts as well, which change no outcome.
+  const options = { ...behaviour, capabilities: [...capabilities] };
+  const access = { light, capabilities: [...capabilities] };
+  return { ...(await openWithSecrets(options, secrets)), scheme: 'http', access };
 }
 
 async function openWithCertificates(): Promise<Opened> {

@@ -7,12 +7,14 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
   context,
+  declarePartnerPayer,
   newInstruction,
   openPartnerRail,
   openWithSecrets,
   type PartnerRail,
 } from '../../../testing/setups/partner.ts';
-
+import type { Instruction, Sender } from '../contract/contract.ts';
+import { capabilities } from './capability-protocol.ts';
 import { authorize } from './light-authentication.ts';
 
 /**
@@ -24,17 +26,69 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const newKey = (id: string) => ({ id, key: randomBytes(32).toString('base64') });
 const key = newKey('outlay-1');
 
+const account = newInstruction().attributes['bank_account_number'] ?? '';
+const price = {
+  payer: 'bank',
+  source_currency: 'USD',
+  destination_currency: 'EUR',
+  rate: '0.9',
+  fee: [{ up_to: '500', fixed: '1.00', basis_points: '0' }],
+  expires_at: '2999-01-01T00:00:00Z',
+  delivery_seconds: '3600',
+};
+
+/** With everything that an order can have. */
+function newFullInstruction(changes: Partial<Instruction> = {}): Instruction {
+  const given = newInstruction();
+  const sender: Sender = {
+    legalName: 'Example Limited',
+    address1: '1 Example Street',
+    city: 'Leeds',
+    stateProvince: 'Yorkshire',
+    postalCode: 'LS1 1AA',
+    countryCode: 'GBR',
+    registrationType: 'RAID',
+    registrationId: '01234567',
+    registrationAuthority: 'RA000585',
+  };
+  const cost = { sourceCurrency: 'USD', rate: '0.9', feeMinor: 100n, asOfMs: 0 };
+  return {
+    ...given,
+    attributes: { ...given.attributes, RemittanceReason: 'SALARY' },
+    originator: { ...given.originator, sender },
+    quoted: { ...cost, bearBasisPoints: 50 },
+    ...changes,
+  };
+}
+
 let partner: Awaited<ReturnType<typeof openWithSecrets>>;
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 let subject: PartnerRail;
 
 before(async () => {
   const secrets = { light: { outlayKeys: [key], callbackKey: newKey('partner-1') } };
-  const behaviour = { settleMs: 86_400_000, fee: '0.50', rejectPattern: '^rejected$' };
+  const behaviour = {
+    settleMs: 86_400_000,
+    fee: '0.50',
+    rejectPattern: '^rejected$',
+    capabilities: [...capabilities],
+    requiredFields: [{ fields: ['originator.legal_name'] }],
+    accountHolders: { [account]: 'Ana Nunez' },
+    deposits: { EUR: '100.00', USD: '20.00' },
+    prices: [price],
+  };
   partner = await openWithSecrets(behaviour, secrets);
   proxy = await startProxy(`http://127.0.0.1:${partner.port}`);
   const light = { authentication: { kind: 'hmac', key } } as const;
-  subject = await openPartnerRail({ url: proxy.url, config: { light } });
+  subject = await openPartnerRail({
+    url: proxy.url,
+    payers: [declarePartnerPayer()],
+    config: {
+      light,
+      capabilities: [...capabilities],
+      requiredFields: [{ fields: ['originator.legal_name'] }],
+    },
+  });
 });
 after(async () => {
   await subject.close();
@@ -66,7 +120,7 @@ async function startProxy(upstream: string) {
 }
 
 test('requests and answers follow the description, regardless of the outcome of the payment', async () => {
-  const instruction = newInstruction();
+  const instruction = newFullInstruction();
   const { reference } = instruction;
   assert.deepEqual(await subject.rail.check?.(context), []);
   assert.equal((await subject.rail.query(instruction, context)).outcome, 'retry');
@@ -75,15 +129,40 @@ test('requests and answers follow the description, regardless of the outcome of 
   const back = { id: 'r1', amount: '40.00', reason: 'account_closed' };
   partner.state.lifecycle.giveBack(reference, back);
   assert.equal((await subject.rail.cancel?.(instruction, context))?.outcome, 'paid');
-  const rejected = newInstruction({ payerKey: 'rejected' });
+  const rejected = newFullInstruction({ payerKey: 'rejected' });
   assert.equal((await subject.rail.send(rejected, context)).outcome, 'rejected');
   await subject.rail.work?.(context);
   const outcomes = subject.host.observations.map(({ outcome }) => outcome);
   assert.deepEqual(new Set(outcomes), new Set(['paid', 'returned', 'rejected']));
 });
 
+test('the optional parts follow the description', async () => {
+  const { rail } = subject;
+  const draft = newFullInstruction();
+  const close = { ...draft, beneficiary: { ...draft.beneficiary, firstName: 'Anna' } };
+  const found = { outcome: 'close_match', name: 'Ana Nunez' };
+  assert.deepEqual(await rail.checkPayee?.(close, context), found);
+  assert.equal((await rail.checkPayee?.(draft, context))?.outcome, 'match');
+  const funds = await rail.readFunds?.(context);
+  assert.deepEqual(
+    funds?.map(({ currency }) => currency),
+    ['EUR', 'USD'],
+  );
+  assert.equal((await rail.readPrices?.(context))?.length, 1);
+  assert.deepEqual(await rail.check?.(context), []);
+  const dearer = {
+    sourceCurrency: 'USD',
+    rate: '1.9',
+    feeMinor: 0n,
+    asOfMs: 0,
+    bearBasisPoints: 0,
+  };
+  const answer = await rail.send(newFullInstruction({ quoted: dearer }), context);
+  assert.equal('reason' in answer && answer.reason, 'price_worse');
+});
+
 test('the proxy refuses what does not follow the description', async () => {
-  const instruction = newInstruction();
+  const instruction = newFullInstruction();
   const { reference } = instruction;
   const ask = async (method: 'GET' | 'PUT', text = '') => {
     const path = `/payments/${reference}`;

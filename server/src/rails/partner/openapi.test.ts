@@ -5,6 +5,14 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { recipientReasons } from '../contract/reasons.ts';
 import {
+  accountCheckResultSchema,
+  accountCheckSchema,
+  balancesSchema,
+  capabilitiesSchema,
+  partnerPriceSchema,
+  pricesSchema,
+} from './capability-protocol.ts';
+import {
   beneficiarySchema,
   cancelOrderSchema,
   chargeSchema,
@@ -19,6 +27,7 @@ import {
   refusalStatus,
   returnSchema,
 } from './protocol.ts';
+import { requirementSchema } from './required-fields.ts';
 
 type Tree = { [key: string]: Tree } & { readonly $ref?: string; readonly example?: unknown };
 
@@ -37,6 +46,13 @@ const schemas = {
   EventPage: eventPageSchema,
   Refusal: refusalSchema,
   Health: healthSchema,
+  Capabilities: capabilitiesSchema,
+  Requirement: requirementSchema,
+  AccountCheck: accountCheckSchema,
+  AccountCheckResult: accountCheckResultSchema,
+  Balances: balancesSchema,
+  Prices: pricesSchema,
+  Price: partnerPriceSchema,
 };
 
 /** Follows references and leaves out what is said to readers only. */

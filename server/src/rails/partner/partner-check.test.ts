@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { Defect, Fault } from '../../../testing/counterparties/partner/simulator-options.ts';
 import { createAuthority } from '../../../testing/setups/certificates.ts';
 import { openWithSecrets } from '../../../testing/setups/partner.ts';
+import { capabilities } from './capability-protocol.ts';
 
 /** `outlay partner-check` as a process, against the partner simulator with and without defects. */
 
@@ -24,6 +25,19 @@ const behaviour = {
   returnPattern: '^returned$',
   returnAfterMs: 20,
   callbackRetryMs: 50,
+  capabilities: [...capabilities],
+  accountHolders: { ES9121000418450200051332: 'Ana Núñez' },
+  deposits: { EUR: '1000.00', USD: '0.00' },
+  prices: [
+    {
+      payer: 'bank',
+      source_currency: 'USD',
+      destination_currency: 'EUR',
+      rate: '0.91',
+      fee: [{ fixed: '0.50', basis_points: '20' }],
+    },
+  ],
+  requiredFields: [{ fields: ['purpose', 'originator.legal_name', 'beneficiary.last_name'] }],
 };
 
 const payments = {
@@ -35,9 +49,16 @@ const payments = {
     currency: 'EUR',
     destination: { bank_account_number: 'ES9121000418450200051332' },
     beneficiary: { first_name: 'Ana', last_name: 'Núñez' },
+    originator: { legal_name: 'Example Limited' },
+    purpose: 'SALARY',
   },
   rejected: { payer: 'rejected' },
   returned: { payer: 'returned' },
+  accountChecks: {
+    match: { beneficiary: { first_name: 'Ana', last_name: 'Nunez' } },
+    close_match: { beneficiary: { first_name: 'Anna', last_name: 'Núñez' } },
+    no_match: { beneficiary: { business_name: 'Obra SL' } },
+  },
 };
 
 type Report = {
@@ -72,7 +93,7 @@ test('the file that the guide shows passes, with keys', async () => {
     new URL('../../../../docs/guides/partner.md', import.meta.url),
     'utf8',
   );
-  const [, example = ''] = /```json\n(.*?)```/s.exec(guide) ?? [];
+  const [, example = ''] = /```json\n(\{\n {2}"access".*?)```/s.exec(guide) ?? [];
   const { access, ...shown } = JSON.parse(example) as {
     access: { key: { id: string }; callbackKeys: [{ id: string }] };
   };
@@ -84,6 +105,8 @@ test('the file that the guide shows passes, with keys', async () => {
       collectMs: 20,
       rejectLaterPattern: '_rejected$',
       returnPattern: '_returned$',
+      capabilities: [],
+      requiredFields: [],
     },
     { light: { outlayKeys: [key], callbackKey } },
   );
@@ -207,6 +230,12 @@ describe('with HMAC', () => {
     loses_events: ['events-complete'],
     forges_callbacks: ['callback-authentic'],
     posts_callbacks_once: ['callback-repeated'],
+    changes_capabilities: ['capabilities'],
+    books_incomplete_orders: ['required-fields'],
+    matches_every_account: ['account-check'],
+    states_balances_as_numbers: ['balances'],
+    states_rates_as_numbers: ['prices'],
+    ignores_price_limits: ['price-limit'],
   };
   for (const [defect, names] of Object.entries(found)) {
     test(`a partner that ${defect.replaceAll('_', ' ')} is found`, async () => {

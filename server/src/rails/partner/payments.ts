@@ -27,6 +27,7 @@ import {
   type Sending,
   undoSending,
 } from './records.ts';
+import { listMissingFields } from './required-fields.ts';
 
 /** Ordering, querying and canceling one payment, at either level of the protocol. */
 
@@ -46,6 +47,9 @@ export async function send(
   context: CallContext,
 ): Promise<RailAnswer> {
   const { host, config } = setup;
+  if (await isIncomplete(setup, instruction)) {
+    return { outcome: 'retry', reason: 'travel_rule_incomplete' };
+  }
   const expiresS = Math.ceil(setup.realNowMs() / 1000) + config.orderSeconds;
   const body = JSON.stringify(createOrder(instruction, setup.order));
   const sending = await beginSending(host.store, instruction, { body, untilS: expiresS });
@@ -69,6 +73,25 @@ export async function send(
     return await query(setup, instruction, context);
   }
   return await readFailedSending(setup, { instruction, sending, reading });
+}
+
+/**
+ * Whether data that the partner requires has been lost since the commit, before anything left. An
+ * order that may have left is repeated as it was.
+ */
+async function isIncomplete(
+  { host, order, config }: Setup,
+  instruction: Instruction,
+): Promise<boolean> {
+  const requirements = config.requiredFields;
+  if (requirements.length === 0) return false;
+  const { sender } = instruction.originator;
+  const faults = listMissingFields(
+    { requirements, payerCodes: order.payerCodes },
+    { ...instruction, sender },
+  );
+  if (faults.length === 0) return false;
+  return (await findPaymentRecord(host.store, instruction.reference)) === undefined;
 }
 
 /** The order does not match the instruction. Nothing is sent; what left earlier is not known. */

@@ -11,7 +11,7 @@ import { type Reason, reasonTexts } from '../contract/reasons.ts';
  */
 
 /** A reference, an event id, a partner's own number: what may be logged and stored in the clear. */
-const identifier = z.string().regex(/^[0-9A-Za-z._:-]{1,64}$/);
+export const identifier = z.string().regex(/^[0-9A-Za-z._:-]{1,64}$/);
 
 /** Longer than any amount or its currency needs to be, and short enough to be read at once. */
 const amountText = z
@@ -20,17 +20,17 @@ const amountText = z
   .refine((text) => (readDecimal(text)?.digits ?? 0n) > 0n, { error: 'must be more than zero' });
 /** A charge may be zero, which is none. */
 const chargeAmountText = z.string().regex(/^(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?$/);
-const currencyCode = z
+export const currencyCode = z
   .string()
   .regex(/^[A-Z0-9]{3,5}$/)
   .refine((code) => findCurrency(code) !== undefined, { error: 'must be a known currency' });
-const instant = z
+export const instant = z
   .string()
   .max(40)
   .refine((text) => z.iso.datetime().safeParse(text).success, {
     error: 'must be RFC 3339 in UTC, with Z',
   });
-const countryCode = z.string().regex(/^[A-Z]{3}$/);
+export const countryCode = z.string().regex(/^[A-Z]{3}$/);
 const text = z.string().max(1000);
 
 export const beneficiarySchema = z.object({
@@ -52,6 +52,21 @@ export const beneficiarySchema = z.object({
     .optional(),
 });
 
+/** On whose behalf the payment is made. What follows `name` needs the capability `sender`. */
+const originatorSchema = z.object({
+  id: z.string().max(100),
+  name: text,
+  legal_name: text.optional(),
+  address_1: text.optional(),
+  city: text.optional(),
+  state_province: text.optional(),
+  postal_code: text.optional(),
+  country: countryCode.optional(),
+  registration_type: z.enum(['LEIX', 'RAID', 'TXID', 'MISC']).optional(),
+  registration_id: z.string().max(100).optional(),
+  registration_authority: z.string().max(100).optional(),
+});
+
 /** PUT /payments/{reference}: what is to be paid. */
 export const paymentOrderSchema = z.object({
   reference: identifier,
@@ -63,7 +78,11 @@ export const paymentOrderSchema = z.object({
   /** Where to: a bank account, a card, a phone number; by attribute type. */
   destination: z.record(z.string().max(100), text),
   beneficiary: beneficiarySchema,
-  originator: z.object({ id: z.string().max(100), name: text }),
+  originator: originatorSchema,
+  /** With the capability `purpose`. */
+  purpose: z.string().min(1).max(100).optional(),
+  /** With the capability `prices`: the most that the payment may take from the balance. */
+  price_limit: z.object({ amount: amountText, currency: currencyCode }).optional(),
   pickup_code: z.string().min(1).max(100).optional(),
   available_at: instant,
   callback_url: z.string().max(1000),

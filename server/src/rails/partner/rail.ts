@@ -2,16 +2,22 @@ import { listCurrencies } from '../../core/currency.ts';
 import type { CallContext, RailCalls, RailHost, RailModule } from '../contract/contract.ts';
 import { deliveryTypes } from '../contract/declarations.ts';
 import { guardCall } from '../kit/guarded-calls.ts';
+import { checkPayee } from './account-check.ts';
 import { announce, queryAnnounced, readAnnouncement } from './announcements.ts';
 import type { OrderedMoney } from './answers.ts';
+import { readFunds } from './balances.ts';
 import { announceEntry, type EventPage, readCallback, readEvents } from './callbacks.ts';
+import { checkCapabilities } from './capabilities.ts';
+import type { Capability } from './capability-protocol.ts';
 import { createCertificateFetch } from './client-certificate.ts';
 import { configSchema, type PartnerConfig } from './config.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { createLightExchange } from './light-exchange.ts';
 import { ask, cancel, query, queryPayment, type Setup, send } from './payments.ts';
+import { readPrices } from './prices.ts';
 import { eventPageSchema, healthSchema } from './protocol.ts';
 import { findUnknownPayments, recoverPayments } from './recovery.ts';
+import { listMissingFields, listPayerFaults } from './required-fields.ts';
 import { createSigningKey, createVerifyingKeys } from './signatures.ts';
 
 /**
@@ -51,15 +57,28 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     host,
     realNowMs: host.realNowMs,
     exchange,
-    order: { payerCodes: readPayerCodes(host), callbackUrl: host.callbackUrl },
+    order: {
+      payerCodes: readPayerCodes(host),
+      callbackUrl: host.callbackUrl,
+      capabilities: config.capabilities,
+      purposeCodes: config.purposeCodes,
+    },
     light: config.light,
   };
+  const { payerCodes } = setup.order;
+  const required = { requirements: config.requiredFields, payerCodes };
+  if (host.listAttributes !== undefined) {
+    const faults = listPayerFaults(required, host.payers, host.listAttributes);
+    if (faults.length > 0) throw new Error(faults.join('; '));
+  }
   const partnerKeys = createVerifyingKeys(config.partnerKeys ?? []);
   const { light } = config;
   return {
     send: guardCall(setup, send),
     query: guardCall(setup, query),
     cancel: guardCall(setup, cancel),
+    checkRecipient: (draft) => listMissingFields(required, draft),
+    ...createOptionalCalls(setup),
     readCallback: (message) =>
       light === undefined
         ? readCallback(message, { host, partnerKeys, realNowMs: host.realNowMs })
@@ -72,6 +91,20 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     findUnknownPayments: (context) =>
       findUnknownPayments(host, (after) => fetchEvents(setup, after, context)),
     close: async () => close(),
+  };
+}
+
+/** The calls of capabilities that the operator has configured. */
+function createOptionalCalls(setup: Setup): Partial<RailCalls> {
+  const { capabilities } = setup.config;
+  const has = (capability: Capability): boolean => capabilities.includes(capability);
+  return {
+    usesSender: has('sender'),
+    ...(has('account_check') && {
+      checkPayee: (draft, context) => checkPayee(setup, draft, context),
+    }),
+    ...(has('balances') && { readFunds: (context) => readFunds(setup, context) }),
+    ...(has('prices') && { readPrices: (context) => readPrices(setup, context) }),
   };
 }
 
@@ -152,5 +185,5 @@ async function check(setup: Setup, context: CallContext): Promise<readonly strin
   if (health.data.status !== 'ok') faults.push('the partner reports that it is not working');
   const apartS = Math.round(Math.abs(setup.realNowMs() / 1000 - result.createdS));
   if (apartS > clockFaultS) faults.push(`the partner's clock differs from ours by ${apartS} s`);
-  return faults;
+  return [...faults, ...(await checkCapabilities(setup, context))];
 }

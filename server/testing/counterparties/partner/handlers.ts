@@ -1,13 +1,14 @@
 import { randomInt } from 'node:crypto';
-import { parseExactBytes } from '../../../src/core/exact-json.ts';
 import {
   cancelOrderSchema,
   paymentOrderSchema,
   type RefusalCode,
   refusalStatus,
 } from '../../../src/rails/partner/protocol.ts';
+import { handleCapability } from './capabilities.ts';
 import type { BookedPayment, PaymentBook } from './payment-book.ts';
 import { type PaymentLifecycle, showEvent, showPayment } from './payment-lifecycle.ts';
+import { readJson } from './read-json.ts';
 import type { PartnerHttpRequest, Reply, SimulatorLevel } from './simulator-level.ts';
 import type { Defect, SimulatorOptions } from './simulator-options.ts';
 
@@ -48,6 +49,12 @@ export function handleRequest(partner: PartnerState, received: PartnerHttpReques
   const [, after] = /^\/events\/(\d{1,15})$/.exec(path) ?? [];
   if (method === 'GET' && after !== undefined) {
     return { status: 200, json: listEvents(partner, Number(after)), createdS };
+  }
+  const part = handleCapability(partner, received);
+  if (part !== undefined) {
+    return 'error' in part
+      ? refuse(part.error, part.detail)
+      : { status: 200, json: part, createdS };
   }
   const outcome = handlePayment(partner, received);
   if (!('error' in outcome)) {
@@ -124,12 +131,4 @@ function handlePayment(
     return { error: 'malformed', detail: 'the body must be a cancellation of this reference' };
   }
   return { error: 'malformed', detail: 'the path does not support this method' };
-}
-
-function readJson(body: Buffer): unknown {
-  try {
-    return parseExactBytes(body);
-  } catch {
-    return undefined;
-  }
 }

@@ -72,6 +72,10 @@ async function handle(
 
 function nameRequest({ method, path }: PartnerHttpRequest): Exclude<Fault['on'], 'any'> {
   if (path === '/health') return 'health';
+  if (path === '/capabilities') return 'capabilities';
+  if (path === '/account-check') return 'account';
+  if (path === '/balances') return 'balances';
+  if (path === '/prices') return 'prices';
   if (method === 'PUT') return 'put';
   return method === 'POST' ? 'cancel' : 'get';
 }

@@ -9,6 +9,7 @@ import type {
   PaymentOrder,
   PaymentReturn,
 } from '../../../src/rails/partner/protocol.ts';
+import { findOrderFault } from './order-rules.ts';
 import type { BookedEvent, BookedPayment, PaymentBook, State } from './payment-book.ts';
 import { matches, type SimulatorOptions } from './simulator-options.ts';
 
@@ -101,6 +102,11 @@ function book(
   const kept = { amount, currency, payer, delivery_type, callback_url };
   books.append({ type: 'booked', reference, digest, order: kept, atMs: nowMs() });
   const payment = getBooked(books, reference);
+  const fault = findOrderFault(order, getOptions());
+  if (fault !== undefined) {
+    move(reference, { state: 'rejected', reason: fault });
+    return payment;
+  }
   const first = findNextStep(payment, getOptions());
   const isAtOnce = getOptions().isInstant || matches(getOptions().rejectPattern, order);
   if (isAtOnce && first !== undefined) move(reference, first);

@@ -1,6 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { deliveryTypes } from '../../../src/rails/contract/declarations.ts';
+import {
+  capabilities,
+  partnerPriceSchema,
+} from '../../../src/rails/partner/capability-protocol.ts';
+import { requirementSchema } from '../../../src/rails/partner/required-fields.ts';
 
 /** The behavior of the simulator and its faults; all options can be changed while it runs. */
 
@@ -53,6 +58,12 @@ export const defects = [
   'loses_events',
   'forges_callbacks',
   'posts_callbacks_once',
+  'changes_capabilities',
+  'books_incomplete_orders',
+  'matches_every_account',
+  'states_balances_as_numbers',
+  'states_rates_as_numbers',
+  'ignores_price_limits',
 ] as const;
 export type Defect = (typeof defects)[number];
 
@@ -81,10 +92,31 @@ export const simulatorOptionsSchema = z.strictObject({
   returnReason: z.string().default('account_closed'),
   /** The charge for a payment, in its currency; "": none. */
   fee: z.string().default(''),
+  /** Optional parts of the protocol that it has. */
+  capabilities: z.array(z.enum(capabilities)).default([]),
+  requiredFields: z.array(requirementSchema).default([]),
+  /** The names of the holders of accounts, by any value of a destination. */
+  accountHolders: z.record(z.string(), z.string()).default({}),
+  /** What was paid in, by currency. Each payment takes its amount and its charge from it. */
+  deposits: z.record(z.string(), z.string()).default({}),
+  /** What payments cost; an order with a lower limit is rejected. */
+  prices: z.array(partnerPriceSchema).default([]),
   faults: z
     .array(
       z.strictObject({
-        on: z.enum(['put', 'get', 'cancel', 'health', 'any']).default('put'),
+        on: z
+          .enum([
+            'put',
+            'get',
+            'cancel',
+            'health',
+            'capabilities',
+            'account',
+            'balances',
+            'prices',
+            'any',
+          ])
+          .default('put'),
         kind: z.enum(faultKinds),
         share: share.default(1),
         /** How many times; null: unlimited. */

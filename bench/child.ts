@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A process of the run: told and asked by messages, and ended with its parent. */
+/** A child process of the run, which is controlled by messages and ends with its parent. */
 export type Child = {
   readonly processId: number;
   /** What the child said when it was ready. */

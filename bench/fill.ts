@@ -13,7 +13,7 @@ export type Fill = {
   payoutId: string;
   count: number;
   /**
-   * Users to spread the payouts over. They are made as copies, whose keys nobody can open: each is bound
+   * Users to spread the payouts over. They are copies, and their keys cannot be opened: each is bound
    * to its user. `isReadable` takes users that the account has, for measurements that read names.
    */
   users: number;

@@ -54,8 +54,8 @@ export function listShares(
     for (const child of frame.children.values()) walk(child);
   };
   walk(root);
-  const told = [...found.values()].reduce((sum, one) => sum + one, 0);
-  return [...found, ['everything else', root.totalUs - told] as const]
+  const attributed = [...found.values()].reduce((sum, one) => sum + one, 0);
+  return [...found, ['everything else', root.totalUs - attributed] as const]
     .map(([part, us]) => ({ part, share: us / root.totalUs }))
     .toSorted((a, b) => b.share - a.share);
 }

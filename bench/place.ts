@@ -17,7 +17,7 @@ export type OpenPlace = Place & {
 
 export async function openPlace(): Promise<OpenPlace> {
   const folder = mkdtempSync(join(tmpdir(), 'outlay-bench-'));
-  // Also when an error that nobody caught ends the run.
+  // Also when an uncaught error ends the run.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const server = await startEmbedded({ dataDirectory: join(folder, 'data'), temporary: true });
   return {

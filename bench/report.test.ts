@@ -43,7 +43,7 @@ test('a race that went wrong stands out', () => {
   assert.match(text, /\| some peer \| overdraft \| 3 too many \| \*\*no\*\* \|/);
 });
 
-test('processor time is told for each command, beside the references of the same run', () => {
+test('processor time is reported for each command, beside the references of the same run', () => {
   const cost = (key: string, serviceUs: number | undefined, databaseUs: number): Measured => {
     const one = measured(key, 0, 1000);
     return { ...one, measure: { ...one.measure, processor: { serviceUs, databaseUs } } };

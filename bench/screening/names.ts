@@ -1,4 +1,4 @@
-/** Names that nobody is sanctioned for having: common given and family names of several regions. */
+/** Common given and family names of several regions, as ordinary names. */
 
 export type Region = {
   readonly name: string;

@@ -226,7 +226,7 @@ async function timeFor(names: number, work: () => Promise<void>): Promise<Time> 
   };
 }
 
-/** Aliases that the lists do not have any more: is who bears them found by the other names? */
+/** Aliases that were taken out of the lists: whether their bearer is found by the other names. */
 async function measureHeldOut(
   options: MeasureOptions,
   texts: Texts & { parsed: { ofac: Read; un: Read } },

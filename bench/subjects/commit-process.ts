@@ -7,7 +7,7 @@ import type { ReadyPayout } from '../fixture.ts';
 import type { LoadShape } from '../subject.ts';
 import { commitNow } from './in-process.ts';
 
-/** One of several processes that commit payouts of the same account: told what, answers how fast. */
+/** One of several processes that commit payouts of the same account; it reports how fast. */
 
 const db = connectDatabase({ url: process.env['DATABASE_URL'] ?? '', connectionsMax: 16 });
 const groupCommit = createGroupCommit(db, createKeyRing(randomBytes(32)));

@@ -11,7 +11,7 @@ import {
   type TransactionSettings,
 } from './session-settings.ts';
 
-/** What a new connection is asked and told before its first statement. */
+/** The set-up of a new connection: its settings, and what the server reports about itself. */
 
 /** A server that accepts no writes: a standby, or a primary that was stepped down. */
 export class ReadOnlyServer extends Error {

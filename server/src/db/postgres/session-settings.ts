@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * What statements of the service run under. A connection of its own is set up once. Behind a pooler that
- * hands out server connections by transaction, what one transaction sets on its connection the next
- * one, of somebody else, would find there: so each transaction carries its settings and they end with it.
+ * The settings of the service's statements. A direct connection is set up once. Behind a pooler that hands
+ * out server connections by transaction, the next client would inherit what a transaction has set: so each
+ * transaction carries its settings, and they end with it.
  */
 
 /** How long a client keeps a server connection: always, or for one transaction. */
@@ -76,7 +76,7 @@ export type TransactionSettings = {
   readonly edition: Edition;
   /**
    * Begins a transaction with them: as commands and not as a query, after which a transaction could not
-   * choose its isolation any more.
+   * choose its isolation.
    */
   readonly begin: string;
   /** Makes them for one statement, whose transaction it shares; the parameter is the account. */
@@ -109,7 +109,7 @@ export function describeTransactionSettings(
 
 /**
  * Marks the statements that a process prepares through a pooler. The pooler prepares a text once on each
- * server connection and keeps it for whoever comes next; after a migration has changed what the
+ * server connection and keeps it for the next client; after a migration has changed what the
  * statement returns, the server refuses that one for ever. Under another mark it is another text.
  */
 export type Edition = { mark: string };

@@ -71,7 +71,7 @@ describe('the login of a process that serves', () => {
     await db.close();
   });
 
-  it('makes no pass, sends nothing to anybody, and removes no past', async () => {
+  it('makes no pass, sends nothing, and drops no month', async () => {
     const { db } = await openAs('serve', 'outlay_api', 'outlay_tenant');
     await assertRefused(db, {
       'a pass': 'insert into rail_passes default values',
@@ -85,7 +85,7 @@ describe('the login of a process that serves', () => {
 });
 
 describe('the login of a process that works', () => {
-  it('admits nobody, decides nothing and brings no money in', async () => {
+  it('creates no credentials, makes no decisions and funds no balance', async () => {
     const { serviceRole, db } = await openAs('work', 'outlay_worker', 'outlay_tenant');
     assert.equal(serviceRole, 'outlay_worker');
     await db.checkReady();
@@ -224,7 +224,7 @@ const verbs: Readonly<Record<string, string>> = {
 
 const describeWrite = ({ name, privilege }: Lacking): string => {
   const write = `${verbs[privilege] ?? privilege} ${name}\\b`;
-  // Whoever locks a row must be allowed to change it.
+  // Locking a row takes the right to change it.
   const lock = `(?:from|join) ${name}\\b[^;\`]*\\bfor (?:no key )?(?:key )?(?:update|share)`;
   return privilege === 'update' ? `${write}|${lock}` : write;
 };

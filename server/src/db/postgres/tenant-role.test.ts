@@ -26,7 +26,7 @@ test('the tenant role is ensured on a cluster of several hosts', async () => {
   });
 });
 
-test('deferred triggers do not depend on the rights of whoever commits', async () => {
+test('deferred triggers do not depend on the rights of the committing role', async () => {
   await using database = await createTestDatabase();
   const { client } = await createOpener(database.url).open({});
   // Before PostgreSQL 18 they run as the role that commits, which may be a tenant.

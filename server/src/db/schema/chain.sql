@@ -1,4 +1,4 @@
--- Tamper evidence. Whoever owns the database can change any row; a chain of hashes makes the change
+-- Tamper evidence. The owner of the database can change any row; a chain of hashes makes the change
 -- visible. Each statement that inserts journals or events adds one link for each of its accounts, over
 -- the rows that it wrote: a hash over the previous link's hash and a digest of the rows. The service
 -- signs the newest hashes regularly (`ledger/checkpoints.ts`) and writes them outside the database too.

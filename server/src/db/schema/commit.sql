@@ -24,8 +24,8 @@ create function find_complete_attributes(
   limit 1;
 $$;
 
--- Eight uniformly random digits (the remainder of 48 random bits is biased by a millionth). What the
--- recipient is told differs from them by a number under the recipient's key (`core/pickup-code.ts`).
+-- Eight uniformly random digits (the remainder of 48 random bits is biased by a millionth). The code
+-- that the recipient gets differs from them by a number under the recipient's key (`core/pickup-code.ts`).
 create function new_pickup_code() returns text
   language sql volatile
   return lpad((('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint
@@ -140,7 +140,7 @@ begin
 end
 $$;
 
--- Commits payouts together; each wallet pays for all of its own that are in order, or for none. Every
+-- Commits payouts together; each wallet pays for all of its commits that are in order, or for none. Every
 -- request gets its result: `committed`; `held`: another transaction has the account; else as
 -- `judge_commits` says. The answer to a request with an Idempotency-Key is stored with the commit, and
 -- % in its text stands for the pickup code.

@@ -170,8 +170,8 @@ create function decide_mode(p_mode text, p_is_recovered boolean, p_freeze uuid) 
 
 -- What to do with leased payouts. `mode`: check (the rules have not passed it), send, query (an attempt
 -- may be in flight), recovered (its rail listed the payment in a recovery: it is queried and never sent
--- again), elsewhere (another rail listed it), frozen (a freeze holds it), held, or ended. `number`: of the last attempt. Whoever
--- records an observation locks the dispatch before it reads the payout, so that the mode remains right.
+-- again), elsewhere (another rail listed it), frozen (a freeze holds it), held, or ended. `number`: of the
+-- last attempt. A transaction that records an observation locks the dispatch before it reads the payout, so that the mode remains right.
 create function plan_dispatches(
   p_leased payout_dispatches[], p_has_rules boolean, p_is_canceling boolean
 ) returns table (

@@ -229,7 +229,7 @@ begin
       using errcode = 'insufficient_privilege';
   end if;
   perform 1 from accounts where id = p_account for update;
-  -- After the lock: a day whose statement was given out takes no journal any more.
+  -- After the lock: a day whose statement exists takes no further journal.
   v_now := environment_now();
   perform open_ledger_account(p_account, p_currency, 'wallet', p_token, v_now);
   if p_amount > 0 then

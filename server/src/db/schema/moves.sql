@@ -19,7 +19,7 @@ begin
     select m.ord, m.account_id, m.payout_id, m.to_status, m.reason,
       p.status as from_status, p.source_currency, p.source_amount, p.fee, p.destination_currency,
       p.destination_amount, p.rail, t.journal_kind,
-      -- Nobody has heard of a payout that never ran.
+      -- A recipient gets no notice of a payout that never ran.
       case when p.notify_user and (p.status <> 'SCHEDULED' or m.to_status <> 'CANCELLED')
         then p.user_id end as recipient
     from unnest(p_accounts, p_payouts, p_to, p_reasons) with ordinality

@@ -21,8 +21,8 @@ begin
 end
 $$;
 
--- What one task never does. The worker reads what counterparties and recipients send: it admits nobody,
--- decides nothing in a person's place and brings no money in. (Policies it stores, where it is the first
+-- What one task never does. The worker reads messages of counterparties and recipients: it creates no
+-- credentials or operators, makes no decision of a person and funds no balance. (Policies it stores, where it is the first
 -- process of a new environment; what makes them count is their code.) The API makes no pass over a rail, sends
 -- no notices or webhooks, and removes no month of the past.
 create function restrict_tasks() returns void
@@ -44,7 +44,7 @@ end
 $$;
 
 -- Grants and policies of every table, of those too that a later migration adds and that a restore on
--- another server lost. Row-level security holds for the owner as well, whom a policy of its own admits.
+-- another server lost. Row-level security applies to the owner as well, for whom there is a policy.
 create function protect_tables() returns void
   language plpgsql as $$
 declare

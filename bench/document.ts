@@ -6,6 +6,7 @@ import { join } from 'node:path';
 const file = join(import.meta.dirname, '../docs/benchmarks.md');
 const sections = [
   'peers',
+  'statements',
   'profile',
   'large',
   'console',
@@ -21,7 +22,7 @@ export type SectionName = (typeof sections)[number];
 const head = `# Benchmarks
 
 The suite in \`bench/\` writes this page; do not edit it. \`npm run bench\` measures Outlay beside other
-engines; \`npm run bench -- --profile\`, \`-- --large\`, \`-- --console\`, \`-- --lighthouse\`, \`-- --batch\`, \`-- --growth\`, \`-- --events\`,
+engines; \`npm run bench -- --statements\`, \`-- --profile\`, \`-- --large\`, \`-- --console\`, \`-- --lighthouse\`, \`-- --batch\`, \`-- --growth\`, \`-- --events\`,
 \`-- --webhooks\` and \`-- --tracing\` write the sections after it (\`-- --overload\` prints the figures of
 [decision 12](decisions/0012-overload.md)). Load generator,
 service and database share one machine. Compare ratios within a run: absolute figures say little about

@@ -146,7 +146,11 @@ async function createOwner(
   return { accountId, userId: user.id, apiKey: made.api_key };
 }
 
-function describeQuote({ accountId, userId }: Pick<Owner, 'accountId' | 'userId'>): NewPayout {
+/** A new quote that stays valid for a day. */
+export function describeQuote({
+  accountId,
+  userId,
+}: Pick<Owner, 'accountId' | 'userId'>): NewPayout {
   return {
     accountId,
     userId,

@@ -21,6 +21,7 @@ const runPart = {
   console: async () => (await import('./console.ts')).runConsole(),
   lighthouse: async () => (await import('./lighthouse/lighthouse.ts')).runLighthouse(),
   large: async () => (await import('./large.ts')).runLarge(),
+  statements: async () => (await import('./statements.ts')).runStatements(),
   profile: async () => (await import('./profile.ts')).runProfile(),
   growth: async () => (await import('./growth.ts')).runGrowth(),
   overload: async () => void (await import('./overload.ts')),

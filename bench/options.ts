@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 /** The words after `npm run bench --`, and what they run. */
 
 export const parts = {
+  statements: 'processor time of single statements, by size of group',
   profile: 'where the processor spends its time, as a flame graph',
   large: 'commits beside BENCH_PAYOUTS payouts (10,000,000)',
   console: 'lists and charts of the console beside BENCH_PAYOUTS payouts (1,000,000)',

@@ -177,6 +177,7 @@ export type PartnerRailOptions = {
 /** A rail with a server for its callbacks, which hears what the rail makes of them. */
 export async function openPartnerRail(options: PartnerRailOptions): Promise<PartnerRail> {
   const readings: CallbackReading[] = [];
+  let opened: RailCalls | undefined;
   const server = createServer((request, response) => {
     const answer = async (): Promise<number> => {
       const headers = Object.fromEntries(
@@ -185,7 +186,7 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
       const { pathname } = new URL(request.url ?? '', 'http://localhost');
       const message = { method: request.method ?? '', query: {}, headers };
       const path = pathname.replace(/^\/rails\/partner/, '');
-      const reading = await rail.readCallback?.({
+      const reading = await opened?.readCallback?.({
         ...message,
         path,
         body: await readBody(request),
@@ -212,17 +213,19 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
     ...(options.payers === undefined ? {} : { payers: options.payers }),
     ...(options.listAttributes === undefined ? {} : { listAttributes: options.listAttributes }),
   });
-  const rail = await railModule.create(describeConfig(options), host);
-  return {
-    rail,
-    host,
-    readings,
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await host.close();
-    },
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await host.close();
   };
+  try {
+    const rail = await railModule.create(describeConfig(options), host);
+    opened = rail;
+    return { rail, host, readings, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 export function describeConfig({ keys, url, config }: PartnerRailOptions) {

@@ -87,7 +87,10 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     .replaceAll(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z?/g, 'a time')
     .replaceAll(/"(duration_ms|backlog)":\d+/g, '"$1":0')
     // Ages, and how far the payouts of other steps have come.
-    .replaceAll(/"(age|day|booked_on|scheduled_for|sequence|waits_for|next|heard_at)":"[^"]*"/g, '"$1":""')
+    .replaceAll(
+      /"(age|day|booked_on|scheduled_for|sequence|waits_for|next|heard_at)":"[^"]*"/g,
+      '"$1":""',
+    )
     .replaceAll(
       /"([a-z_]+_seconds|being_sent|handed_over|waiting|tries|stuck|unsent|released|committed|completed|canceled|success|fee_bps|margin_bps|count|matching)":(?:[\d.e-]+|null)/g,
       '"$1":0',

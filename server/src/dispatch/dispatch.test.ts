@@ -339,5 +339,6 @@ test('what is due is counted by the index, however much is due later', async () 
     return run(`explain (costs off) execute due('{fake}')`);
   });
   const text = plan.map((row) => row['QUERY PLAN']).join('\n');
-  assert.match(text, /Index Cond: .*due_at <= \(InitPlan/, text);
+  // PostgreSQL 15 writes $0 for the value that is computed once.
+  assert.match(text, /Index Cond: .*due_at <= (?:\(InitPlan|\$0)/, text);
 });

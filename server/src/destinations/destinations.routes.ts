@@ -319,11 +319,15 @@ function createReasonFinder({
 /** Ratings follow from our own payouts; the description says if there are too few. */
 const notRated = 'Not rated yet: too few payouts have been measured.';
 
-function describeRating(company: Company, rateCompany: DestinationServices['rateCompany']) {
+/** A plain decimal, like all numbers of the interface: 5 and not 5.0. */
+export function describeRating(
+  company: Pick<Company, 'description' | 'railName' | 'key'>,
+  rateCompany: DestinationServices['rateCompany'],
+) {
   const tenths = rateCompany(company);
   return tenths === undefined
     ? { rating: new JsonNumber('0'), description: `${company.description} ${notRated}` }
-    : { rating: new JsonNumber((tenths / 10).toFixed(1)), description: company.description };
+    : { rating: new JsonNumber(String(tenths / 10)), description: company.description };
 }
 
 const write = createWriter(lookupAnswer);

@@ -34,7 +34,7 @@ export function listFeatures({ measured }: Candidate): number[] {
   return featureNames.map((name) => measured.values[name]);
 }
 
-/** What is weighed of a candidate: the measures of the model, or more. */
+/** The measures of a candidate that get weights: those of the model, or more. */
 export type FeatureSet = (candidate: Candidate) => number[];
 
 const measureCount = 8;

@@ -12,7 +12,6 @@ import { type Found, type Measured, writeReport } from './report.ts';
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 3);
-const warmUpSeconds = Math.min(0.5, seconds);
 const only = (process.env['BENCH_ONLY'] ?? '').split(',').filter((part) => part !== '');
 
 /** Loaded when it is chosen. */
@@ -52,7 +51,7 @@ async function runPlan(plan: Plan): Promise<void> {
   try {
     for (const subject of subjects) await subject.prepare(place);
     // The first run of each is not counted: code is compiled and caches are filled in it.
-    for (const { subject, load } of steps) await subject.run({ ...load, seconds: warmUpSeconds });
+    for (const { subject, load } of steps) await subject.run({ ...load, seconds });
     const measured: Measured[] = [];
     for (let round = 0; round < rounds; round += 1) {
       for (const { key, subject, load } of steps) {

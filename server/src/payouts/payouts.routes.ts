@@ -130,9 +130,8 @@ function createRoute(): Route<PayoutServices> {
       const userId = readUserToken(params.user_token);
       const request = readPayoutRequest(body);
       const maker = getMaker(context.principal);
-      const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
       const create = (store: QuoteStore) =>
-        createPayout(services, { store, accountId, userId, maker }, request);
+        createPayout(env, { store, accountId, userId, maker }, request);
       const view = (row: PayoutRow) =>
         writePayout(row, { keys: env.keys, payerLogo: '', network: findNetwork(env.rails, row) });
       const work = async (session: Session) => {

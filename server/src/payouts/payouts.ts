@@ -1,4 +1,5 @@
 import { needsAttributes } from '../attributes/attributes.ts';
+import type { Clock } from '../core/clock.ts';
 import { findCurrency } from '../core/currency.ts';
 import { AppError, assert, type Fault, type FaultCode, throwFaults } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
@@ -47,7 +48,7 @@ import type { NewSchedule } from './schedules.sql.ts';
 export type QuoteServices = RecipientServices & {
   catalogue: Catalogue;
   rates(): MidRates;
-  nowMs: number;
+  clock: Clock;
   /** How long a quote is valid if the payer does not define it, in seconds. */
   lockSeconds: { national: number; crypto: number };
   /** Business days in which what a scheduled payout waits for may come. */
@@ -111,7 +112,7 @@ export async function createPayout(
   );
   const quote = getQuote({ payer, source: wallet, amount, request, rates: services.rates() });
   const currency = request.destinationCurrency;
-  const startsAtMs = schedule?.runsAt.getTime() ?? services.nowMs;
+  const startsAtMs = schedule?.runsAt.getTime() ?? services.clock.nowMs();
   const amountMinor = quote.destinationMinor;
   const recipient = { accountId, userId, payer, currency, amountMinor, attrSetId };
   throwFaults(await listRecipientFaults(services, store.findRecipient, recipient));
@@ -162,7 +163,7 @@ function refuse(pointer: string, code: FaultCode, detail: string): AppError {
 }
 
 function findSchedule(
-  { nowMs, scheduleDays }: QuoteServices,
+  { clock, scheduleDays }: QuoteServices,
   found: {
     request: PayoutRequest;
     wallet: { currency: string } | undefined;
@@ -179,7 +180,7 @@ function findSchedule(
     sourceCurrency: wallet.currency,
     destinationCurrency: request.destinationCurrency,
     givenSide: sideOf(request),
-    nowMs,
+    nowMs: clock.nowMs(),
     waitDays: scheduleDays,
   };
   return readSchedule(request.schedule, terms, faults);

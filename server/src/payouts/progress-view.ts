@@ -142,7 +142,8 @@ export function writeProgress(row: PayoutRow, network: string) {
   };
 }
 
-function writeSchedule({ schedule, ...row }: PayoutRow) {
+function writeSchedule(row: PayoutRow) {
+  const { schedule } = row;
   if (schedule === null) return { scheduled_for: '', runs_at: '', runs_until: '' };
   const { max_source_amount: most, min_destination_amount: least, shortfall } = schedule;
   const amount = (minor: bigint, currency: string) =>

@@ -76,7 +76,7 @@ async function quote() {
     rails: [rail],
     keys: money.keys,
     rates: () => rates,
-    nowMs: money.clock.nowMs(),
+    clock: money.clock,
     scheduleDays: 3,
     lockSeconds: { national: 600, crypto: 60 },
   };

@@ -197,11 +197,13 @@ begin
     v_judged.reasons, v_judged.recipients, v_now);
   perform store_commit_answers(p_accounts, p_users, p_keys, p_fingerprints, p_answers,
     v_judged.results, v_judged.codes, v_now) where array_remove(p_keys, null) <> '{}';
-  insert into trace_contexts (account_id, subject_id, traceparent, created_at)
-  select r.account_id, r.payout_id, r.traceparent, v_now
-  from unnest(p_accounts, p_payouts, p_traces, v_judged.results)
-    as r (account_id, payout_id, traceparent, result)
-  where p_traces is not null and r.result = 'committed' and r.traceparent is not null;
+  if p_traces is not null then
+    insert into trace_contexts (account_id, subject_id, traceparent, created_at)
+    select r.account_id, r.payout_id, r.traceparent, v_now
+    from unnest(p_accounts, p_payouts, p_traces, v_judged.results)
+      as r (account_id, payout_id, traceparent, result)
+    where r.result = 'committed' and r.traceparent is not null;
+  end if;
   return query select r.ord::integer, r.result, r.detail, r.code
   from unnest(v_judged.results, v_judged.details, v_judged.codes)
     with ordinality as r (result, detail, code, ord);

@@ -310,6 +310,7 @@ begin
   from counted n
   cross join lateral unnest(n.payouts, n.statuses, n.details)
     with ordinality as c (payout_id, status, detail, ord);
+  if array_remove(p_recipients, null) = '{}' then return; end if;
   insert into notices (account_id, id, month, payout_id, user_id, channel, payout_status, due_at,
     created_at, expires_at)
   select c.account_id, gen_random_uuid(), month_of(p_at), c.payout_id, c.user_id, n.channel,
@@ -318,7 +319,7 @@ begin
     as c (account_id, payout_id, status, user_id)
   join payout_statuses s on s.status = c.status and s.notifies_recipient
   cross join notice_channels n
-  where array_remove(p_recipients, null) <> '{}' and c.user_id is not null;
+  where c.user_id is not null;
 end
 $$;
 

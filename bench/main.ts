@@ -27,6 +27,7 @@ const runPart = {
   events: async () => (await import('./events.ts')).runEvents(),
   webhooks: async () => (await import('./webhooks.ts')).runWebhooks(),
   tracing: async () => (await import('./tracing.ts')).runTracing(),
+  chains: async () => (await import('./chains.ts')).runChains(),
   batch: async () => (await import('./batch.ts')).runBatch(),
 };
 

@@ -12,6 +12,7 @@ export const parts = {
   growth: 'the same steps while the tables grow from BENCH_BASE payouts (10,000)',
   events: 'streams of events to BENCH_READERS readers (1,000)',
   tracing: 'what traces cost, beside none',
+  chains: 'what the chains of hashes cost a commit, beside none',
   webhooks: 'deliveries of webhooks, for BENCH_PAYOUTS payouts a second (20,000)',
   overload: 'OVERLOAD_FACTORS times the capacity (1,2,4) for OVERLOAD_SECONDS each (10)',
 } as const;

@@ -388,6 +388,9 @@ test('operators run their commands below admin, and the ledger verifies', async 
   assert.equal(verified.json()['isSound'], true);
   const list = await done(['admin', 'account', 'list'], { env });
   assert.ok(Array.isArray(list.json()));
+  assert.match((await done(['rails'], { env })).out, /^NOW\n +rail +kind/);
+  const rails = await done(['rails', '--json'], { env });
+  assert.match(JSON.stringify(rails.json()), /^\[\{"rail":"sandbox"/);
   const unknown = await shell.run(['admin', 'nonsense'], { env });
   assert.equal(unknown.exitCode, 1);
 });

@@ -61,7 +61,9 @@ function readWords(
     const message = error.message.replace(/^error: /, '');
     throw new UsageError(
       error.code === 'commander.help' ? 'no command given' : message,
-      'outlay --help',
+      error.code === 'commander.unknownCommand'
+        ? 'outlay --help, or outlay admin --help for the commands of operators'
+        : 'outlay --help',
     );
   }
 }

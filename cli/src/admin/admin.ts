@@ -7,8 +7,15 @@ import { UsageError } from '../failure.ts';
 
 const operatorPackage = '@outlay/server/operator';
 
-/** Commands with a name without `admin`, because clients and auditors run them too. */
+/** Commands with a name without `admin`: clients and auditors run them too, or operators every day. */
 export const shared = [
+  { name: 'status', about: 'show on one screen what is stopped, stuck, open and waiting' },
+  {
+    name: 'rails',
+    runs: 'rail list',
+    about: 'show on one screen what the rails do, what they were given, and how they did',
+  },
+  { name: 'doctor', about: 'find problems of this installation and say how to fix them' },
   {
     name: 'receipt verify',
     about: "verify a receipt's PDF or the text of its QR code, without network",
@@ -21,13 +28,15 @@ export const shared = [
 ] as const;
 
 /** What the operators' program reads; undefined for a line that is not for it. */
-export function findOperatorWords(words: readonly string[]): string[] | undefined {
-  // Its results are JSON already.
-  const [noun = '', verb = '', ...others] = words.filter((word) => word !== '--json');
-  if (noun === 'admin') return verb === '' ? [] : [verb, ...others];
-  return shared.some(({ name }) => name === `${noun} ${verb}`)
-    ? [noun, verb, ...others]
-    : undefined;
+export function findOperatorWords(words: readonly string[]): readonly string[] | undefined {
+  if (words[0] === 'admin') return words.slice(1);
+  for (const command of shared) {
+    const named = command.name.split(' ');
+    if (!named.every((word, index) => words[index] === word)) continue;
+    const runs = 'runs' in command ? command.runs.split(' ') : named;
+    return [...runs, ...words.slice(named.length)];
+  }
+  return undefined;
 }
 
 type Operator = { runOperator(words: readonly string[]): Promise<void> };

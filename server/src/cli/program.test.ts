@@ -86,6 +86,12 @@ describe('a command line', () => {
     });
   }
 
+  it('may ask any command for JSON, which most print anyway', () => {
+    for (const line of ['status --json', 'rail list --json', 'account list --json']) {
+      assert.equal(readCommand(line.split(' '))?.name, line.replace(' --json', ''));
+    }
+  });
+
   it('is accepted where every option is valid', () => {
     const words = ['create', '--account', uuid, '--kind', 'client', '--scopes', 'users:read'];
     assert.equal(readCommand(['credential', ...words])?.name, 'credential create');
@@ -103,6 +109,7 @@ describe('a command line', () => {
     }
     const [all = '', payouts = '', decide = ''] = printed;
     assert.match(all, /^Usage: outlay .*payout +explain payouts and decide about them/s);
+    assert.doesNotMatch(all, /^ {2}\S+( \[\w+\])? *$/m, 'every group says what it is about');
     assert.match(payouts, /explain .*decide .*cancel .*margin /s);
     assert.match(decide, /Usage: outlay admin payout decide --payout <token> --action <value>/);
     assert.match(decide, /--action <value> +decision: release, refund, retry/);

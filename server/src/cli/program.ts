@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command as CommanderCommand, CommanderError } from 'commander';
+import { Command as CommanderCommand, CommanderError, Option } from 'commander';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { type Command, formatFlag } from './command.ts';
@@ -29,7 +29,9 @@ const nouns: Readonly<Record<string, string>> = {
   rule: 'which payouts wait until persons have approved them',
   sending: 'stop, drain and resume all sending',
   freeze: 'freeze a client, a recipient, a corridor or a rail',
-  rail: 'rails',
+  rail: 'rails: what they do, their settings and messages',
+  routing: 'replay past payouts with other fees, limits or rules',
+  tariff: 'fees, margins and limits of payers',
   secret: 'secret files',
   screening: 'sanctions lists and hits',
   identity: 'identity verification',
@@ -79,7 +81,8 @@ function createProgram(choose: (invocation: Invocation) => void): CommanderComma
     if (argument !== undefined) added.argument(`[${argument}]`);
     added.action(() => {
       const [word] = added.processedArgs as [string?];
-      const given = readFiles(command, added.opts());
+      const { json, ...others } = added.opts<Record<string, unknown>>();
+      const given = readFiles(command, 'json' in command.options ? { json, ...others } : others);
       const named = argument === undefined || word === undefined ? {} : { [argument]: word };
       choose({ name: command.name, run: command.read({ ...given, ...named }) });
     });
@@ -114,6 +117,8 @@ function addOptions(target: CommanderCommand, { about, options }: Command): Comm
     if (!schema.safeParse(undefined).success) usage.push(flags);
     target.option(flags, help);
   }
+  // Results are JSON where they are not made for a person, so asking for it changes nothing.
+  if (!('json' in options)) target.addOption(new Option('--json').hideHelp());
   return target.description(about).usage([...usage, '[options]'].join(' '));
 }
 

@@ -7,7 +7,8 @@ import { secretContext } from '../rails/host/open.ts';
 import { sealedPrefix } from '../rails/host/rail-config.ts';
 import { defineCommand } from './command.ts';
 import { openRails } from './context.ts';
-import { file, option, rail as railName } from './options.ts';
+import { file, flag, option, rail as railName } from './options.ts';
+import { writeRails } from './rail-screen.ts';
 
 const messageId = option(
   { value: 'id', about: 'the id of the message, or its first 12 characters as in exceptions' },
@@ -22,8 +23,8 @@ export const railCommands = [
     name: 'rail list',
     permission: 'read',
     about: 'show payouts in flight, prefunding, contacts, cut-off and results of each rail',
-    options: {},
-    run: async (context) => {
+    options: { json: flag('as JSON') },
+    run: async (context, { json }) => {
       await using opened = await openRails(context);
       const { funds, rails } = opened;
       const signal = AbortSignal.timeout(fundsMsMax);
@@ -36,7 +37,8 @@ export const railCommands = [
         rails,
         railFunds: funds.list,
       });
-      return rails.map(({ name, kind }) => ({ rail: name, kind, ...describe(name) }));
+      const rows = rails.map(({ name, kind }) => ({ rail: name, kind, ...describe(name) }));
+      return json ? rows : writeRails(rows, context.clock.nowMs());
     },
   }),
   defineCommand({

@@ -9,6 +9,7 @@ import {
   type UnfinishedPayoutRow,
   unfinishedStatuses,
 } from '../monitoring/status.ts';
+import { formatAge, formatSections, type Section } from './columns.ts';
 import { defineCommand } from './command.ts';
 import { getRates } from './context.ts';
 import { account, duration, flag, limit, oneOf, rail } from './options.ts';
@@ -86,29 +87,12 @@ function describeWait(row: UnfinishedPayoutRow): string {
     : `the rail: ${row.attempt_state}${reason}`;
 }
 
-/** The two largest units: `3d 4h`. */
-function formatAge(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  const parts = [
-    [Math.floor(whole / 86_400), 'd'],
-    [Math.floor(whole / 3600) % 24, 'h'],
-    [Math.floor(whole / 60) % 60, 'm'],
-    [whole % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  if (first === -1) return '0s';
-  return parts
-    .slice(first, first + 2)
-    .map(([count, unit]) => `${count}${unit}`)
-    .join(' ');
-}
-
 type RateAge = { source: string; age: string };
 
 function writeScreen(environment: string, status: Status, rates: readonly RateAge[]): string {
   const { freezes, rails, exceptions, stuck, lists } = status;
   const now = status.now.getTime();
-  const sections: (readonly [title: string, lines: readonly string[]])[] = [
+  const sections: Section[] = [
     [
       'STOPPED',
       freezes.map(
@@ -142,7 +126,7 @@ function writeScreen(environment: string, status: Status, rates: readonly RateAg
       ),
     ],
     [
-      'AGE',
+      'AGE OF DATA',
       [
         ...rates.map(({ source, age }) => `rates ${source.padEnd(18)} ${age}`),
         ...lists.map(
@@ -158,10 +142,7 @@ function writeScreen(environment: string, status: Status, rates: readonly RateAg
     `${environment} ${formatSeconds(status.now)}Z  sending: ${isSending ? 'yes' : 'STOPPED'}  ` +
     `commits: ${isOpen ? 'yes' : 'STOPPED'}  recovery: ${status.recovery}  ` +
     `batches: ${status.batchesCommitting}  accounts: ${status.accounts}`;
-  const written = sections.map(([title, lines]) =>
-    [title, ...(lines.length === 0 ? ['-'] : lines).map((line) => `  ${line}`)].join('\n'),
-  );
-  return [head, ...written].join('\n');
+  return `${head}\n${formatSections(sections)}`;
 }
 
 function describeObject(row: Status['freezes'][number]): string {

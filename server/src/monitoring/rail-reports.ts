@@ -58,6 +58,8 @@ export async function openRailReports(services: RailReportServices) {
   };
 }
 
+export type RailReport = ReturnType<Awaited<ReturnType<typeof openRailReports>>>;
+
 type Performance = ReadonlyMap<string, ReturnType<typeof describeResults>>;
 type KnownPerformance = { readAtMs: number; lastDay: Performance; lastMonth: Performance };
 

@@ -54,7 +54,7 @@ test('time and cost are compared with what was quoted', async () => {
   const quoted = { rail: 'priced', providerPrice: JSON.stringify(price) };
   const [prompt, late, other] = await Promise.all([
     money.quoteAndCommit(owner, { ...quoted, estimatedAvailability: new Date(nowMs + hourMs) }),
-    money.quoteAndCommit(owner, { ...quoted, estimatedAvailability: new Date(nowMs - 1) }),
+    money.quoteAndCommit(owner, { ...quoted, estimatedAvailability: new Date(nowMs - 60_000) }),
     money.quoteAndCommit(owner, { rail: 'priced' }),
   ]);
   await money.rows(
@@ -150,4 +150,13 @@ test('unmatched inputs and the refused callbacks of a day are counted', async ()
   const row = (await listRailStates(money.db.system)).find(({ rail }) => rail === 'noisy');
   assert.deepEqual([row?.unresolved_inbound, row?.unmatched_inbound], [3, 2]);
   assert.equal(row?.refused_callbacks, 48);
+});
+
+test('a payout is on time in the second of its estimate', async () => {
+  const [found] = await money.rows<Record<'same' | 'next' | 'never', boolean>>(
+    `select was_on_time('2026-11-27 00:00:00.9Z', '2026-11-27 00:00:00Z') as same,
+       was_on_time('2026-11-27 00:00:01Z', '2026-11-27 00:00:00Z') as next,
+       was_on_time(null, '2026-11-27 00:00:00Z') as never`,
+  );
+  assert.deepEqual(found, { same: true, next: false, never: false });
 });

@@ -171,7 +171,7 @@ const railsRoute = (): Route<OverviewServices> =>
     tag: 'Operators',
     summary: 'See the rails: health, payouts in flight, prefunding, prices, how they did',
     description:
-      'Any operator may read it. Health and funds are those of the process that answers. Without health: `outlay admin rail list`.',
+      'Any operator may read it. Health and funds are those of the process that answers. Without health: `outlay rails`.',
     access: 'operator',
     response: railList,
     handle: async ({ env }) => ({ data: await describeRails(env) }),

@@ -134,6 +134,11 @@ create function quoted_cost_bps(p_price jsonb, p_amount bigint, p_scales jsonb) 
     order by place limit 1
   );
 
+-- Whether money arrived by the time of the quote. Clients see both to the second.
+create function was_on_time(p_completed timestamptz, p_promised timestamptz) returns boolean
+  language sql immutable parallel safe
+  return coalesce(date_trunc('second', p_completed, 'UTC') <= p_promised, false);
+
 -- Payouts of an account that were quoted in a period, with what their rails charged. With a setting of
 -- its own it is planned by itself, by the index on the time of the quote, wherever it is called.
 create function list_rail_results(
@@ -148,7 +153,7 @@ create function list_rail_results(
   select date_trunc('hour', q.created_at, 'UTC'), coalesce(s.rail, q.rail), s.status,
     q.fee * 10000.0 / q.source_amount,
     coalesce((1 - q.exchange_rate::numeric / nullif(q.mid_rate::numeric, 0)) * 10000, 0),
-    coalesce(s.completed_at <= q.estimated_availability, false),
+    was_on_time(s.completed_at, q.estimated_availability),
     case when s.completed_at is not null then seconds_bucket(s.committed_at, s.completed_at) end,
     c.quoted, case when c.quoted is not null then c.charged end
   from payout_quotes q

@@ -197,6 +197,22 @@ test('hostile documents are refused, each with where it went wrong', () => {
   assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
 });
 
+test('a fault says what was expected, and where', () => {
+  const faults: [source: string, message: string, place: string][] = [
+    ['{bad', 'expected a key in double quotes', 'line 1, column 2'],
+    ['{"a" 1}', 'expected a colon', 'line 1, column 6'],
+    ['{\n  "a": 1\n  "b": 2}', 'expected a comma or }', 'line 3, column 3'],
+    ['[1 2]', 'expected a comma or ]', 'line 1, column 4'],
+    ['{"a":', 'a value is missing: the text ends', 'line 1, column 6'],
+    ['{"a":01}', 'expected a comma or }', 'line 1, column 7'],
+    ['{"a":yes}', 'expected a value', 'line 1, column 6'],
+    ['{} {}', 'unexpected text after the value', 'line 1, column 4'],
+  ];
+  for (const [source, message, place] of faults) {
+    assert.throws(() => parseExactJson(source), { message, place }, source);
+  }
+});
+
 test('bytes that are not UTF-8 are refused', () => {
   for (const bytes of [
     [0x22, 0xff, 0x22],

@@ -31,10 +31,13 @@ export type ExactJson = null | boolean | string | JsonNumber | ExactJson[] | Exa
 /** The text is no JSON that can be kept exactly. Its message never repeats the text. */
 export class JsonFault extends Error {
   readonly pointer: string;
-  constructor(message: string, pointer: string) {
+  /** As editors count, from 1; '' where the fault is that of the whole text. */
+  readonly place: string;
+  constructor(message: string, pointer: string, place = '') {
     super(message);
     this.name = 'JsonFault';
     this.pointer = pointer;
+    this.place = place;
   }
 }
 
@@ -86,12 +89,20 @@ class Reader {
   readDocument(): ExactJson {
     const value = this.#readValue(0);
     this.#skipSpace();
-    if (this.#at < this.#text.length) throw this.#fault('there is text after the value');
+    if (this.#at < this.#text.length) throw this.#fault('unexpected text after the value');
     return value;
   }
 
   #fault(message: string): JsonFault {
-    return new JsonFault(message, formatPointer(this.#path));
+    const before = this.#text.slice(0, this.#at).split('\n');
+    const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+    return new JsonFault(message, formatPointer(this.#path), place);
+  }
+
+  /** Something else than expected, or nothing. */
+  #unexpected(expected: string): JsonFault {
+    if (this.#at >= this.#text.length) return this.#fault(`${expected} is missing: the text ends`);
+    return this.#fault(`expected ${expected}`);
   }
 
   #skipSpace(): void {
@@ -123,7 +134,7 @@ class Reader {
   }
 
   #readWord<T extends ExactJson>(word: string, value: T): T {
-    if (!this.#text.startsWith(word, this.#at)) throw this.#fault('a value is not JSON');
+    if (!this.#text.startsWith(word, this.#at)) throw this.#unexpected('a value');
     this.#at += word.length;
     return value;
   }
@@ -131,7 +142,7 @@ class Reader {
   #readNumber(): JsonNumber {
     numberPattern.lastIndex = this.#at;
     const match = numberPattern.exec(this.#text);
-    if (match === null) throw this.#fault('a value is not JSON');
+    if (match === null) throw this.#unexpected('a value');
     const [text] = match;
     // A number that no decimal of sixty digits holds means nothing to anyone here.
     if (text.length > numberLengthMax || readDecimal(text) === undefined) {
@@ -186,9 +197,9 @@ class Reader {
       this.#path.pop();
       this.#skipSpace();
       const next = this.#text[this.#at];
+      if (next !== ']' && next !== ',') throw this.#unexpected('a comma or ]');
       this.#at += 1;
       if (next === ']') return items;
-      if (next !== ',') throw this.#fault('an array is not JSON');
     }
   }
 
@@ -203,21 +214,21 @@ class Reader {
     }
     for (;;) {
       this.#skipSpace();
-      if (this.#text[this.#at] !== '"') throw this.#fault('an object is not JSON');
+      if (this.#text[this.#at] !== '"') throw this.#unexpected('a key in double quotes');
       const key = this.#readString();
       if (Object.hasOwn(object, key)) throw this.#fault('an object has the same key twice');
       if (key === '__proto__') throw this.#fault('the key __proto__ is not allowed');
       this.#skipSpace();
-      if (this.#text[this.#at] !== ':') throw this.#fault('an object is not JSON');
+      if (this.#text[this.#at] !== ':') throw this.#unexpected('a colon');
       this.#at += 1;
       this.#path.push(key);
       object[key] = this.#readValue(depth);
       this.#path.pop();
       this.#skipSpace();
       const next = this.#text[this.#at];
+      if (next !== '}' && next !== ',') throw this.#unexpected('a comma or }');
       this.#at += 1;
       if (next === '}') return object;
-      if (next !== ',') throw this.#fault('an object is not JSON');
     }
   }
 }

@@ -92,8 +92,10 @@ function readJson(raw: RawInput): ExactJson {
     return parseExactBytes(raw.body ?? Buffer.alloc(0));
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw new AppError('malformed_json', error.message, {
-      faults: [{ pointer: error.pointer, code: 'malformed_json', detail: error.message }],
+    const { message, place, pointer } = error;
+    const detail = place === '' ? message : `${message} at ${place}`;
+    throw new AppError('malformed_json', detail, {
+      faults: [{ pointer, code: 'malformed_json', detail }],
       cause: error,
     });
   }

@@ -33,17 +33,22 @@ const pay = (id: string): string[] =>
    --by BANK_DEPOSIT --currency MXN --amount 10 --detail BankAccountNumber=032180000118359719
    --reference ${id} --yes --wait 0s`.split(/\s+/);
 
-/** Hands everything on, but loses the answers of the first commits: they have taken effect. */
+/**
+ * Hands everything on, but loses the answers of the first commits: they have taken effect; or everything
+ * after the first commit.
+ */
 async function losingAnswers(
   count: number,
+  rest: 'after the commit' | 'nothing' = 'nothing',
 ): Promise<AsyncDisposable & { url: string; keys: string[] }> {
   const keys: string[] = [];
   const server = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming;
     const { hostname, port } = new URL(service.baseUrl);
     const handed = request({ hostname, port, method, path: url, headers }, (answer) => {
+      const isLate = keys.length > 0 && method !== 'PUT' && rest === 'after the commit';
       if (method === 'PUT') keys.push(String(headers['idempotency-key']));
-      if (method === 'PUT' && keys.length <= count) {
+      if (isLate || (method === 'PUT' && keys.length <= count)) {
         answer.resume().once('end', () => outgoing.destroy());
         return;
       }
@@ -89,6 +94,32 @@ test('a commit without any answer is an unknown outcome, which payout show resol
   const [, repeat = ''] = /outlay (payout commit .*)$/.exec(error.next) ?? [];
   const repeated = await shell.run([...repeat.split(' '), '--json']);
   assert.equal(repeated.json()['status'], 'success');
+});
+
+test('pay names every fault of its options before anything happens', async () => {
+  const words = `pay --to nobody --first-name No --last-name Body --country MEX
+    --email nobody@example.org --by BANK_DEPOSIT --currency MXN --amount -3 --receive 1,5
+    --detail oops --wait soon --receipt /nowhere/at/all.pdf --yes`.split(/\s+/);
+  const ran = await shell.run(words);
+  assert.equal(ran.exitCode, 2);
+  for (const option of ['amount and --receive', 'amount', 'receive', 'detail', 'wait', 'receipt']) {
+    assert.ok(ran.error.includes(`--${option} `), `${option} is not named: ${ran.error}`);
+  }
+  const shown = await shell.run(['recipient', 'show', 'nobody']);
+  assert.equal(shown.exitCode, 1, 'a recipient was created');
+});
+
+test('what fails after the commit does not look like a payout that failed', async () => {
+  await using proxy = await losingAnswers(0, 'after the commit');
+  const ran = await shell.run([...pay('after'), '--json'], { env: { OUTLAY_URL: proxy.url } });
+  assert.equal(ran.exitCode, 3);
+  const { commit, payout, payout_token } = ran.json();
+  assert.deepEqual(
+    [(commit as { status: string }).status, payout, typeof payout_token],
+    ['success', null, 'string'],
+  );
+  assert.match(ran.error, /Committed, but/);
+  assert.match(ran.error, /outlay payout watch payout_/);
 });
 
 test('in a terminal pay asks for recipient, way and details, again after a fault, and for consent', async () => {

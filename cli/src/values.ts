@@ -1,3 +1,5 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { type Decimal, decimal } from '../../sdk/src/index.ts';
 import { UsageError } from './failure.ts';
 
@@ -35,6 +37,32 @@ export function readPairs(texts: readonly string[], option: string): [string, st
     if (place > 0) return [text.slice(0, place), text.slice(place + 1)];
     throw new UsageError(`${option} must be name=value: ${text}`);
   });
+}
+
+/**
+ * Whether a result can be saved there: what was paid stays paid if it cannot.
+ *
+ * @throws UsageError for a folder, or a file in a folder that cannot be written to.
+ */
+export function checkWritable(file: string, option: string): void {
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK);
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  } catch {
+    // Said below.
+  }
+  throw new UsageError(`${option} must be a file in a folder that can be written to: ${file}`);
+}
+
+/** What a reader of an option objects to. */
+export function findFault(read: () => unknown): string | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
 }
 
 /** A time of the API as `2026-11-22 12:00 UTC`; empty stays empty. */

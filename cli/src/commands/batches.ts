@@ -4,8 +4,8 @@ import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
 import type { Output } from '../output.ts';
 import { formatFields, printable } from '../table.ts';
-import { formatCode, formatMoney } from '../values.ts';
-import { repeatSafely } from './commit.ts';
+import { checkWritable, findFault, formatCode, formatMoney } from '../values.ts';
+import { followCommitted, repeatSafely } from './commit.ts';
 
 type Batch = AnswerOf<'getBatch'>;
 
@@ -47,14 +47,13 @@ export const batchCommands = [
     },
     examples: ['batch commit batch_0198… --mode valid'],
     next: 'batch show <batch>',
-    run: async (context, { batch: batch_token, mode, result, idempotencyKey }) => {
+    run: async (context, values) => {
+      const { batch: batch_token, result = `${batch_token}.result.csv`, idempotencyKey } = values;
+      const mode = readMode(values.mode);
+      checkWritable(result, '--result');
       const client = context.connect();
-      await payBatch(context, client, {
-        batch: await client.getBatch({ batch_token }, { signal: context.signal }),
-        mode: readMode(mode),
-        result: result ?? `${batch_token}.result.csv`,
-        idempotencyKey,
-      });
+      const batch = await client.getBatch({ batch_token }, { signal: context.signal });
+      await payBatch(context, client, { batch, mode, result, idempotencyKey });
     },
   }),
   defineCommand({
@@ -90,13 +89,15 @@ const uploadMsMax = 600_000;
 async function sendBatch(context: Context, values: Sending): Promise<void> {
   const { connect, output, signal } = context;
   const { file, yes, result = `${file}.result.csv` } = values;
+  const faults = [
+    findFault(() => readMode(values.mode)),
+    findFault(() => checkWritable(result, '--result')),
+    yes || output.isInteractive
+      ? undefined
+      : '--yes must be given when there is no terminal to confirm in',
+  ].filter((fault) => fault !== undefined);
+  if (faults.length > 0) throw new UsageError(faults.join('; '), 'outlay batch send --help');
   const mode = readMode(values.mode);
-  if (!yes && !output.isInteractive) {
-    throw new UsageError(
-      '--yes must be given when there is no terminal to confirm in',
-      'outlay batch send --help',
-    );
-  }
   const client = connect();
   const draft = await upload(client, { ...values, signal });
   const { batch_token, rows } = draft;
@@ -142,8 +143,15 @@ async function payBatch(
     const { errors, status, code = status } = commit;
     throw new Failure(`not paid: ${errors || status}`, { code, hasResult: true });
   }
-  const batch = await followBatch(context, client, quote);
-  const saved = await saveResult(client, { batch_token, path: result, signal });
+  const { batch, saved } = await followCommitted(context, {
+    known: { ...quote, commit, result: null },
+    next: `outlay batch show ${batch_token}`,
+    follow: async () => {
+      const followed = await followBatch(context, client, quote);
+      const path = { batch_token, path: result, signal };
+      return { batch: followed, saved: await saveResult(client, path) };
+    },
+  });
   output.result({ ...batch, commit, result: saved.file }, () =>
     [describeBatch(output, batch), `Result: ${saved.file}`].join('\n'),
   );

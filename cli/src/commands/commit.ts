@@ -7,7 +7,7 @@ import {
   ProblemError,
 } from '../../../sdk/src/index.ts';
 import type { Context } from '../command.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { describeFailure, exitCodes, Failure } from '../failure.ts';
 import { formatMoney } from '../values.ts';
 import { describeMissing } from './obstacles.ts';
 
@@ -90,6 +90,36 @@ function unknownOutcome(
     code: 'outcome_unknown',
     next: `ask with: ${show}; or repeat it, which pays once at most: ${again}`,
   });
+}
+
+/**
+ * Does what comes after a commit. Its failure must not look like that of the commit: a caller who repeats
+ * the order would pay again. `known`: the result as far as it is known.
+ *
+ * @throws Failure `not_followed`.
+ */
+export async function followCommitted<Result>(
+  { output, signal }: Pick<Context, 'output' | 'signal'>,
+  { known, next, follow }: { known: object; next: string; follow(): Promise<Result> },
+): Promise<Result> {
+  try {
+    return await follow();
+  } catch (error) {
+    if (output.isJson) output.result(known, () => '');
+    const reason = describeFailure(error)?.detail ?? String(error);
+    const { unknown, interrupted } = exitCodes;
+    throw new Failure(
+      signal.aborted
+        ? 'Committed, and no longer followed.'
+        : `Committed, but what followed is not known: ${reason}`,
+      {
+        exitCode: signal.aborted ? interrupted : unknown,
+        code: 'not_followed',
+        next,
+        hasResult: true,
+      },
+    );
+  }
 }
 
 /** Undefined for success. */

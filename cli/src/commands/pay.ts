@@ -4,6 +4,8 @@ import { exitCodes, Failure, UsageError } from '../failure.ts';
 import { findRecipient, take, type User } from '../find.ts';
 import { printable } from '../table.ts';
 import {
+  checkWritable,
+  findFault,
   formatCode,
   formatMoney,
   formatTime,
@@ -12,7 +14,7 @@ import {
   readDuration,
   readPairs,
 } from '../values.ts';
-import { commitPayout, describeCommit, findRefusal } from './commit.ts';
+import { commitPayout, describeCommit, findRefusal, followCommitted } from './commit.ts';
 import { formatRating, listOffers, type Offer } from './destinations.ts';
 import { collectDetails } from './details.ts';
 import { describeDryRun } from './dry-run.ts';
@@ -101,34 +103,42 @@ async function rehearse(
   if (refusal !== undefined) throw refusal;
 }
 
-/** @throws UsageError that names every option that is missing where no person is there to ask. */
+/** Before anything is done. @throws UsageError that names every fault of the options. */
 function checkUsage({ output }: Context, values: PayValues): void {
-  const { to, destination, by, currency, amount, receive, yes, dryRun, detail } = values;
-  if (dryRun && detail.length > 0) {
-    throw new UsageError('--dry-run stores nothing: leave --detail out, stored details are used');
+  const { to, destination, by, amount, receive, dryRun, detail, wait, receipt } = values;
+  const faults = [
+    dryRun && detail.length > 0
+      ? '--dry-run stores nothing: leave --detail out, stored details are used'
+      : undefined,
+    dryRun && to === undefined ? '--to must be given with --dry-run' : undefined,
+    amount !== undefined && receive !== undefined
+      ? '--amount and --receive exclude each other'
+      : undefined,
+    destination !== undefined && by !== undefined
+      ? '--destination and --by exclude each other'
+      : undefined,
+    findFault(() => amount !== undefined && readAmount(amount, '--amount')),
+    findFault(() => receive !== undefined && readAmount(receive, '--receive')),
+    findFault(() => readPairs(detail, '--detail')),
+    findFault(() => wait !== undefined && readDuration(wait, '--wait')),
+    findFault(() => checkWritable(receipt ?? 'receipt.pdf', '--receipt')),
+  ].filter((fault) => fault !== undefined);
+  const missing = output.isInteractive ? [] : listMissing(values);
+  if (missing.length > 0) {
+    faults.push(`${missing.join(', ')} must be given when there is no terminal to ask in`);
   }
-  if (dryRun && to === undefined) throw new UsageError('--to must be given with --dry-run');
-  if (amount !== undefined && receive !== undefined) {
-    throw new UsageError('--amount and --receive exclude each other');
-  }
-  if (destination !== undefined && by !== undefined) {
-    throw new UsageError('--destination and --by exclude each other');
-  }
-  if (amount !== undefined) readAmount(amount, '--amount');
-  if (receive !== undefined) readAmount(receive, '--receive');
-  if (output.isInteractive) return;
-  const missing = [
+  if (faults.length > 0) throw new UsageError(faults.join('; '), 'outlay pay --help');
+}
+
+function listMissing(values: PayValues): string[] {
+  const { to, destination, by, currency, amount, receive, yes, dryRun } = values;
+  return [
     ...(to === undefined ? ['--to'] : []),
     ...(destination === undefined && by === undefined ? ['--destination or --by'] : []),
     ...(currency === undefined ? ['--currency'] : []),
     ...(amount === undefined && receive === undefined ? ['--amount or --receive'] : []),
     ...(yes || dryRun ? [] : ['--yes or --dry-run']),
   ];
-  if (missing.length === 0) return;
-  throw new UsageError(
-    `${missing.join(', ')} must be given when there is no terminal to ask in`,
-    'outlay pay --help',
-  );
 }
 
 const newest = 20;
@@ -294,7 +304,7 @@ async function commitAndFollow(
   client: Client,
   { address, quote, values }: { address: PayoutAddress; quote: Payout; values: PayValues },
 ): Promise<void> {
-  const { output, signal } = context;
+  const { output } = context;
   const committed = await commitPayout(context, client, address);
   const refusal = findRefusal(committed);
   if (refusal !== undefined) {
@@ -302,6 +312,24 @@ async function commitAndFollow(
     throw refusal;
   }
   if (!output.isJson) output.note(describeCommit(committed));
+  const { payout, file } = await followCommitted(context, {
+    known: { ...address, commit: committed, payout: null, receipt: null },
+    next: `outlay payout watch ${address.payout_token}`,
+    follow: () => followToReceipt(context, client, { address, quote, values }),
+  });
+  output.result({ ...address, commit: committed, payout, receipt: file }, () =>
+    describeEnd(payout, file),
+  );
+  if (payout.status === 'CANCELLED' || payout.status === 'ERROR') throw ended(payout);
+  if (payout.status !== 'COMPLETED') output.next(`outlay payout watch ${address.payout_token}`);
+}
+
+async function followToReceipt(
+  context: Context,
+  client: Client,
+  { address, quote, values }: { address: PayoutAddress; quote: Payout; values: PayValues },
+): Promise<{ payout: Payout; file: string }> {
+  const { output, signal } = context;
   const payout = await followPayout(context, client, {
     ...address,
     seconds: values.wait === undefined ? chooseSeconds(quote) : readDuration(values.wait, '--wait'),
@@ -311,11 +339,7 @@ async function commitAndFollow(
     },
   });
   const { file } = await saveReceipt(client, { ...address, file: values.receipt, signal });
-  output.result({ ...address, commit: committed, payout, receipt: file }, () =>
-    describeEnd(payout, file),
-  );
-  if (payout.status === 'CANCELLED' || payout.status === 'ERROR') throw ended(payout);
-  if (payout.status !== 'COMPLETED') output.next(`outlay payout watch ${address.payout_token}`);
+  return { payout, file };
 }
 
 /** A payout that takes hours is not waited for, only seen on its way. */

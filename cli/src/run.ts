@@ -77,7 +77,9 @@ function report(error: unknown, { isJson, line, note, colors }: Output): ExitCod
   note(`${colors.red('outlay:')} ${printable(failure.detail)}`);
   // The detail of a single fault is the problem's own.
   const faults = failure.faults.filter(({ detail }) => detail !== failure.detail);
-  for (const { field, detail } of faults) note(printable(`  ${field}: ${detail}`));
+  for (const { field, detail } of faults) {
+    note(printable(field === '' ? `  ${detail}` : `  ${field}: ${detail}`));
+  }
   if (failure.next !== undefined) note(`Next: ${failure.next}`);
   return failure.exit_code;
 }

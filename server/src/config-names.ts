@@ -18,7 +18,8 @@ export function findUnknownSettings(
     .filter((name) => !otherNames.includes(name) && !others.has(name))
     .toSorted()
     .map((name) => {
-      const nearest = findNearest(name, known);
+      // Or the name has a prefix that the setting has not: OUTLAY_DATABASE_URL.
+      const nearest = findNearest(name, known) ?? known.find((one) => name === `OUTLAY_${one}`);
       const meant =
         nearest === undefined ? '.env.example lists all settings' : `did you mean ${nearest}?`;
       return `${name} is not a setting: ${meant}`;

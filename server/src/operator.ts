@@ -5,6 +5,7 @@ import { describeStart } from './cli/start-screen.ts';
 import { type Config, ConfigError, type Role, readConfig } from './config.ts';
 import { findUnknownSettings } from './config-names.ts';
 import { EmbeddedDatabaseError } from './db/embedded/error.ts';
+import { SchemaMismatch } from './db/migrate.ts';
 import { listEnvironments } from './environment/databases.ts';
 
 /** Commands of operators, the service itself among them, in this process. */
@@ -16,6 +17,7 @@ function fail(error: unknown): never {
   const isForOperator =
     error instanceof ConfigError ||
     error instanceof EmbeddedDatabaseError ||
+    error instanceof SchemaMismatch ||
     isConnectionError(error);
   const text =
     error instanceof Error ? (isForOperator ? error.message : error.stack) : String(error);

@@ -71,6 +71,9 @@ export async function freezeSchema(folder = migrationsFolder): Promise<string> {
 }
 
 /** Why a database whose first migration differs from this program's cannot be used. */
+/** This program and the database do not fit. The message says which of them to replace. */
+export class SchemaMismatch extends Error {}
+
 export const unreleasedSchema =
   'the database was made from a version of the schema that was never released, and cannot be upgraded: ' +
   'use a new database (for the embedded one, stop the program and remove its data folder)';
@@ -79,8 +82,8 @@ export const unreleasedSchema =
  * Brings the database of `url` up to date. Several processes may call it at once: the first one
  * works, the others wait at the lock of the migrations table and find nothing left to do.
  *
- * @throws when a migration that ran here was edited since, or a migration of a newer release does not
- *   work beside this code.
+ * @throws SchemaMismatch when a migration that ran here was edited since, or a migration of a newer
+ *   release does not work beside this code.
  */
 export async function migrate(options: {
   url: string;
@@ -98,7 +101,7 @@ export async function migrate(options: {
     for (const migration of haveRun ? [] : migrations) {
       const { version, name, hash } = migration;
       if ((await runWithTries(client, migration, options.triesMax)) === hash) continue;
-      throw new Error(
+      throw new SchemaMismatch(
         version === 1
           ? unreleasedSchema
           : `migration ${version} (${name}) was edited after it had run here`,
@@ -109,7 +112,7 @@ export async function migrate(options: {
     );
     const newest = migrations.at(-1)?.version ?? 0;
     if ((rows[0]?.works_beside ?? 0) > newest) {
-      throw new Error('the database was migrated by a newer release: update the program');
+      throw new SchemaMismatch('the database was migrated by a newer release: update the program');
     }
   } finally {
     await client.end();

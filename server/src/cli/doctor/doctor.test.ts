@@ -204,6 +204,11 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
     () => ({ OUTLAY_RATES_EBC: 'x' }),
     /OUTLAY_RATES_EBC is not a setting: did you mean OUTLAY_RATES_ECB\?/,
   ],
+  [
+    'the name of a setting with a prefix too many',
+    () => ({ OUTLAY_DATABASE_URL: 'x' }),
+    /OUTLAY_DATABASE_URL is not a setting: did you mean DATABASE_URL\?/,
+  ],
   ['the value of a setting', () => ({ PORT: 'http' }), /PORT must be a whole number/],
   [
     'the velocity limits',

@@ -22,6 +22,7 @@ import { oneOf, payout, reason } from './options.ts';
 export const payoutCommands = [
   defineCommand({
     name: 'payout explain',
+    argument: 'payout',
     permission: 'read',
     about: 'show why a payout took its route, what was decided, and its next step',
     options: { payout },
@@ -43,6 +44,7 @@ export const payoutCommands = [
   }),
   defineCommand({
     name: 'payout decide',
+    argument: 'payout',
     permission: 'decide',
     about: 'decide about a payout; one of high value needs the same from a second person',
     options: { payout, action: oneOf('decision', decisionActions), reason },
@@ -73,6 +75,7 @@ export const payoutCommands = [
   }),
   defineCommand({
     name: 'payout cancel',
+    argument: 'payout',
     permission: 'decide',
     about: 'stop a payout before it runs, or at its rail where that is still possible',
     options: { payout },
@@ -99,6 +102,7 @@ export const payoutCommands = [
   }),
   defineCommand({
     name: 'payout margin',
+    argument: 'payout',
     permission: 'read',
     about: 'show what a payout earned and what its rail charged',
     options: { payout },

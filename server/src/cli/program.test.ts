@@ -92,6 +92,12 @@ describe('a command line', () => {
     }
   });
 
+  it('takes the payout as a word, as the commands of clients do', () => {
+    for (const line of [`explain ${payout}`, `decide ${payout} --action refund ${because}`]) {
+      assert.match(readCommand(['payout', ...line.split(' ')])?.name ?? '', /^payout /);
+    }
+  });
+
   it('is accepted where every option is valid', () => {
     const words = ['create', '--account', uuid, '--kind', 'client', '--scopes', 'users:read'];
     assert.equal(readCommand(['credential', ...words])?.name, 'credential create');

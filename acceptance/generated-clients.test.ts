@@ -20,7 +20,7 @@ const bin = join(import.meta.dirname, '../node_modules/.bin');
 /** What both programs check with the compiler; `Body`, `Code` and `Event` differ between them. */
 const typeChecks = `
 const code: Code = 'below_minimum';
-// @ts-expect-error a code that is not in the catalogue
+// @ts-expect-error a code that is not in the catalog
 const unknownCode: Code = 'not_a_code';
 const whole: Body = { destination_currency_code: 'MXN', destination_token: 'x', source_amount: 5 };
 // @ts-expect-error neither an amount nor a destination

@@ -353,7 +353,7 @@ test('an invalid amount is reported before a duplicate transfer', async () => {
   const twice = await request({ source_amount: 100 });
   assertProblem(twice, 409, 'duplicate_transfer');
   assert.equal((twice.body as unknown as Row)['payout_token'], paid.payout_token);
-  // The repeat is a duplicate even if the catalogue has changed.
+  // The repeat is a duplicate even if the catalog has changed.
   const gone = await request({ source_amount: 100, destination_token: randomUUID() });
   assertProblem(gone, 409, 'duplicate_transfer');
 });

@@ -1,5 +1,5 @@
 import { formatToken } from '../server/src/core/ids.ts';
-import { compileCatalogue } from '../server/src/destinations/catalogue.ts';
+import { compileCatalog } from '../server/src/destinations/catalog.ts';
 import { lookUpCountry } from '../server/src/destinations/lookup.ts';
 import { bundledAsOfMs, bundledQuotes } from '../server/src/fx/bundled-rates.ts';
 import { createRateBook } from '../server/src/fx/rate-book.ts';
@@ -87,7 +87,7 @@ export async function runGrowth(): Promise<void> {
       `|---|---|${names.map(() => '---|').join('')}---|`,
       ...rows,
       '',
-      ...measureCatalogue(),
+      ...measureCatalog(),
       '',
     ].join('\n');
     process.stdout.write(text);
@@ -176,8 +176,8 @@ async function countEvents({ env, fixture }: OurEnvironment): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** The catalogue is in memory: looked up without its cache. */
-function measureCatalogue(): string[] {
+/** The catalog is in memory: looked up without its cache. */
+function measureCatalog(): string[] {
   const rates = createRateBook(bundledQuotes, { maxAgeMs: null, nowMs: () => bundledAsOfMs });
   const rows = factors.map((factor) => {
     const payers = Array.from({ length: factor }, (_, copy) =>
@@ -199,12 +199,12 @@ function measureCatalogue(): string[] {
       query: () => Promise.reject(new Error('nothing is sent here')),
     };
     const startMs = performance.now();
-    const catalogue = compileCatalogue([rail]);
+    const catalog = compileCatalog([rail]);
     const compileMs = performance.now() - startMs;
     const timesUs = Array.from({ length: 200 }, () => {
       const beganMs = performance.now();
       lookUpCountry({
-        catalogue,
+        catalog,
         rates,
         countryCode: 'MEX',
         sourceCurrency: 'USD',

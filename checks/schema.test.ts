@@ -7,15 +7,15 @@ import pg from 'pg';
 import { freezeSchema, migrate, readMigrations } from '../server/src/db/migrate.ts';
 import { readSchema } from '../server/src/db/schema.ts';
 import { createTestDatabase } from '../server/testing/setups/database.ts';
-import { compareCatalogues, readCatalogue } from './catalogue.ts';
+import { compareCatalogs, readCatalog } from './catalog.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'outlay-migrations-'));
 after(() => rm(folder, { recursive: true }));
 
-async function readCatalogueOf(make: (url: string) => Promise<unknown>): Promise<string[]> {
+async function readCatalogOf(make: (url: string) => Promise<unknown>): Promise<string[]> {
   await using database = await createTestDatabase({ isEmpty: true });
   await make(database.url);
-  return await withClient(database.url, readCatalogue);
+  return await withClient(database.url, readCatalog);
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -29,18 +29,18 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
   }
 }
 
-/** The catalogue of the schema files, with `change` made to them. */
+/** The catalog of the schema files, with `change` made to them. */
 const readFiles = (change = ''): Promise<string[]> =>
-  readCatalogueOf((url) =>
+  readCatalogOf((url) =>
     withClient(url, async (client) =>
       client.query(`${await readSchema()}
 ${change}`),
     ),
   );
 
-test('migrating an empty database and reading the schema files give the same catalogue', async () => {
-  const migrated = await readCatalogueOf((url) => migrate({ url }));
-  assert.deepEqual(compareCatalogues(migrated, await readFiles()), []);
+test('migrating an empty database and reading the schema files give the same catalog', async () => {
+  const migrated = await readCatalogOf((url) => migrate({ url }));
+  assert.deepEqual(compareCatalogs(migrated, await readFiles()), []);
 });
 
 test('a later migration must change the schema files, too', async () => {
@@ -49,15 +49,15 @@ test('a later migration must change the schema files, too', async () => {
     '-- works beside schema 0001\nalter table accounts add column legal_name text; grant insert on accounts to outlay_tenant;';
   await writeFile(join(folder, '0002_legal_name.sql'), change);
   const migrations = await readMigrations(folder);
-  const migrated = await readCatalogueOf((url) => migrate({ url, migrations }));
-  assert.deepEqual(compareCatalogues(migrated, await readFiles()), [
+  const migrated = await readCatalogOf((url) => migrate({ url, migrations }));
+  assert.deepEqual(compareCatalogs(migrated, await readFiles()), [
     'only in the migrations: column accounts.legal_name 13 text storage x "default"',
     'only in the migrations: grant INSERT on accounts to outlay_tenant',
   ]);
-  assert.deepEqual(compareCatalogues(migrated, await readFiles(change)), []);
+  assert.deepEqual(compareCatalogs(migrated, await readFiles(change)), []);
 });
 
-test('every kind of change shows in the catalogue', async () => {
+test('every kind of change shows in the catalog', async () => {
   await using database = await createTestDatabase();
   await withClient(database.url, async (client) => {
     const readAfter = async (...changes: string[]): Promise<string[]> => {
@@ -66,7 +66,7 @@ test('every kind of change shows in the catalogue', async () => {
         await client.query('create table sample (a integer, b text)');
         await client.query(`create function one() returns integer language sql as 'select 1'`);
         for (const change of changes) await client.query(change);
-        return await readCatalogue(client);
+        return await readCatalog(client);
       } finally {
         await client.query('rollback');
       }

@@ -53,7 +53,7 @@ export async function runSteps(
     keys: env.keys,
     clock: env.clock,
     rails: new Map([[rail.name, rail]]),
-    router: { catalogue: () => env.catalogue, rates: env.rates, measure: measurements.measure },
+    router: { catalog: () => env.catalog, rates: env.rates, measure: measurements.measure },
     measurements,
     rules: undefined,
     times: dispatchTimes.staging,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Scope, scopes, versions } from '../../server/src/core/access.ts';
-import { codes, errorCatalogue } from '../../server/src/core/errors.ts';
+import { codes, errorCatalog } from '../../server/src/core/errors.ts';
 import { type BaseServices, type Route } from '../../server/src/http/route.ts';
 import { type ExampleRecord, listExamples } from './examples.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
@@ -315,7 +315,7 @@ function describeResponses(examples: readonly ExampleRecord[]): JsonObject {
 }
 
 function listCodes(status: number): string {
-  return Object.entries(errorCatalogue)
+  return Object.entries(errorCatalog)
     .filter(([, entry]) => entry.status === status)
     .map(([code]) => `\`${code}\``)
     .join(', ');

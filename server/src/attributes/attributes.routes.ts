@@ -91,10 +91,10 @@ const path = '/attribute/{user_token}/{destination_token}/{currency}';
 
 /** @throws AppError not_found (destination), invalid_request (currency). */
 export function readDestination(
-  env: Pick<DestinationServices, 'catalogue'>,
+  env: Pick<DestinationServices, 'catalog'>,
   params: Pick<z.infer<typeof attributeParams>, 'destination_token' | 'currency'>,
 ): Destination {
-  const payer = env.catalogue.findPayer(params.destination_token);
+  const payer = env.catalog.findPayer(params.destination_token);
   if (payer === undefined) throw new AppError('not_found', 'Destination not found');
   if (currencyPattern.test(params.currency) && payer.currencies.includes(params.currency)) {
     return { payer, currency: params.currency };

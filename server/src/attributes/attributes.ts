@@ -10,7 +10,7 @@ import {
 } from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
-import type { Payer } from '../destinations/catalogue.ts';
+import type { Payer } from '../destinations/catalog.ts';
 import { type AttributeValues, openValues, sealContext } from './attribute-values.ts';
 import {
   findAttributeContext,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { sandboxCatalogue } from '../../testing/setups/destinations.ts';
+import { sandboxCatalog } from '../../testing/setups/destinations.ts';
 import { corridorOf, formatAttributeToken, type ReadAttribute } from './attributes.ts';
 import { checkValues } from './checks.ts';
 import type { AttributeType } from './field.ts';
@@ -48,8 +48,8 @@ function compile(corridor: Corridor) {
 /** A corridor for each profile that the simulated network offers. */
 function listCorridors(): Corridor[] {
   const corridors = new Map<string, Corridor>();
-  for (const { country } of sandboxCatalogue.servedCountries()) {
-    for (const payer of sandboxCatalogue.payersIn(country.code)) {
+  for (const { country } of sandboxCatalog.servedCountries()) {
+    for (const payer of sandboxCatalog.payersIn(country.code)) {
       for (const currency of payer.currencies) {
         const corridor = corridorOf({ payer, currency });
         corridors.set(getProfile(corridor).id, corridor);

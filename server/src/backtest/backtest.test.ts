@@ -12,7 +12,7 @@ import type { CommandContext } from '../cli/context.ts';
 import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import { getRate } from '../core/rate.ts';
-import { getDestinationToken } from '../destinations/catalogue.ts';
+import { getDestinationToken } from '../destinations/catalog.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import type { PayerDeclaration } from '../rails/contract/declarations.ts';
 import { type Backtest, isCursor, readChanges, runBacktest } from './backtest.ts';

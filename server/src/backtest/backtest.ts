@@ -12,7 +12,7 @@ import { createReplay, type Replay, type ReplayResult } from './replay.ts';
 export { type Changes, ChangesFaults, readChanges } from './changes.ts';
 
 /**
- * Replays the committed payouts of the past against the present catalogue and a changed one. It reads
+ * Replays the committed payouts of the past against the present catalog and a changed one. It reads
  * pages of payouts, writes nothing, and lets other work run between two pages.
  */
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Catalogue, compileCatalogue } from '../destinations/catalogue.ts';
+import { type Catalog, compileCatalog } from '../destinations/catalog.ts';
 import { listDeclarationFaults } from '../destinations/declaration-checks.ts';
 import { type ScoreWeights, scoreWeights } from '../dispatch/routing.ts';
 import type { Rail } from '../rails/contract/contract.ts';
@@ -75,7 +75,7 @@ const routingAsItIs = {
 
 /** What decides about payouts on one side of the comparison. */
 export type Plan = {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   /** Of a UTC day, in minor units of the currency; undefined: none. */
   dailyLimitOf(railName: string, currency: string): bigint | undefined;
   readonly routing: RoutingPolicy;
@@ -153,7 +153,7 @@ export function planChanged(rails: readonly Rail[], changes: Changes, nowMs: num
 function compilePlan(rails: readonly Rail[], nowMs: number, policy: RoutingPolicy): Plan {
   const limits = new Map(rails.map((rail) => [rail.name, rail.dailyLimits]));
   return {
-    catalogue: compileCatalogue(rails, nowMs),
+    catalog: compileCatalog(rails, nowMs),
     dailyLimitOf: (railName, currency) => limits.get(railName)?.[currency],
     routing: policy,
   };

@@ -8,7 +8,7 @@ import {
 } from '../../testing/setups/destinations.ts';
 import { newId } from '../core/ids.ts';
 import { getRate } from '../core/rate.ts';
-import { compileCatalogue, getDestinationToken } from '../destinations/catalogue.ts';
+import { compileCatalog, getDestinationToken } from '../destinations/catalog.ts';
 import { quotePayer } from '../destinations/quote.ts';
 import type { PayerHistories } from '../dispatch/standings.ts';
 import type { Rail } from '../rails/contract/contract.ts';
@@ -100,7 +100,7 @@ test('without changes both sides are what was quoted, at the stored rate', () =>
 });
 
 test('an old payout in another currency is priced at the value in USD of its time', () => {
-  const payer = compileCatalogue([second]).findPayer(getDestinationToken('second', 'bank'));
+  const payer = compileCatalog([second]).findPayer(getDestinationToken('second', 'bank'));
   assert.ok(payer !== undefined);
   const past = createRates({ 'EUR/MXN': getRate('22'), 'USD/EUR': getRate('0.8') });
   const quote = quotePayer({

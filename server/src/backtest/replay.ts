@@ -1,6 +1,6 @@
 import { formatToken } from '../core/ids.ts';
 import { findAvailability } from '../destinations/availability.ts';
-import type { Payer } from '../destinations/catalogue.ts';
+import type { Payer } from '../destinations/catalog.ts';
 import type { PayerHistories } from '../dispatch/standings.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { Plan } from './changes.ts';
@@ -61,7 +61,7 @@ export function createReplay(options: ReplayOptions) {
     add: (row: PastRow): void => {
       state.payouts += 1;
       const rates = readRates(row);
-      const named = options.before.catalogue.findPayer(row.destination_token);
+      const named = options.before.catalog.findPayer(row.destination_token);
       const reason = findLeftOut(row, { rates, named });
       if (reason !== undefined || rates === undefined || named === undefined) {
         increase(state.leftOut, reason ?? 'payer_unknown');

@@ -1,4 +1,4 @@
-import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import type { Catalog, Payer } from '../destinations/catalog.ts';
 import { type Quote, type QuoteResult, quotePayer } from '../destinations/quote.ts';
 import type { ExclusionRule } from '../destinations/route-candidate.ts';
 import { score } from '../dispatch/routing.ts';
@@ -30,14 +30,14 @@ export type ChoosePayer = (payout: PayoutToRoute) => Choice;
 
 export function createChoice(plan: Plan, histories: PayerHistories): ChoosePayer {
   const { choose, substitute, weights } = plan.routing;
-  const find = createCandidates(plan.catalogue);
+  const find = createCandidates(plan.catalog);
   const compare =
     choose === 'cheapest'
       ? compareCost
       : (a: Offer, b: Offer) =>
           scoreOffer(b, histories, weights) - scoreOffer(a, histories, weights);
   return (payout) => {
-    const named = plan.catalogue.findPayer(payout.named.destinationToken);
+    const named = plan.catalog.findPayer(payout.named.destinationToken);
     const first = named === undefined ? undefined : offerNamed(named, payout);
     if (choose === 'named' && first?.ok === true) return first;
     const scope = choose === 'named' ? substitute : 'service';
@@ -88,13 +88,13 @@ function scoreOffer(
 type FindCandidates = (payout: PayoutToRoute, scope: 'equivalent' | 'service') => readonly Payer[];
 
 /** Other payers of the same country, delivery type and currency; equivalent ones have the same name. */
-function createCandidates(catalogue: Catalogue): FindCandidates {
+function createCandidates(catalog: Catalog): FindCandidates {
   const known = new Map<string, readonly Payer[]>();
   return ({ named, destinationCurrency }, scope) => {
     const key = `${named.destinationToken} ${destinationCurrency}`;
     const found = known.get(key);
     if (found !== undefined) return found;
-    const payers = catalogue
+    const payers = catalog
       .payersIn(named.country.code)
       .filter(
         (payer) =>

@@ -1,4 +1,4 @@
-import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import type { Catalog, Payer } from '../destinations/catalog.ts';
 import { type QuoteRefusal, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { DeliveryType } from '../rails/contract/declarations.ts';
@@ -17,12 +17,12 @@ export type Wanted = {
  * tokens. `refusal`: why the first of the others does not take it.
  */
 export function rankPayers(
-  { catalogue, rates }: { catalogue: Catalogue; rates: MidRates },
+  { catalog, rates }: { catalog: Catalog; rates: MidRates },
   { country, deliveryType, ...wanted }: Wanted,
 ): { payers: Payer[]; refusal: QuoteRefusal | undefined } {
   const found: { payer: Payer; costMinor: bigint }[] = [];
   let refusal: QuoteRefusal | undefined;
-  for (const payer of catalogue.payersIn(country)) {
+  for (const payer of catalog.payersIn(country)) {
     const isWanted =
       payer.deliveryType === deliveryType && payer.currencies.includes(wanted.destinationCurrency);
     if (!isWanted) continue;

@@ -131,7 +131,7 @@ async function priceAll(
 }
 
 /** The given amount stays; the other amount, the fee and the rate follow from the current rates. */
-function priceRow(row: PricingRow, { catalogue, book, wallets }: RowPricing): PricedRow {
+function priceRow(row: PricingRow, { catalog, book, wallets }: RowPricing): PricedRow {
   const refuse = (column: string, fault: Omit<RowFault, 'column'>): PricedRow => ({
     number: row.number,
     hasStoredDetails: row.has_stored_details,
@@ -139,7 +139,7 @@ function priceRow(row: PricingRow, { catalogue, book, wallets }: RowPricing): Pr
     terms: undefined,
     quote: undefined,
   });
-  const payer = catalogue.findPayer(row.destination_token);
+  const payer = catalog.findPayer(row.destination_token);
   const source = wallets.get(row.source_currency);
   if (payer === undefined || source === undefined) {
     const detail = 'destination_token is no longer available';

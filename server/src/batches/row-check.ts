@@ -6,7 +6,7 @@ import { findCurrency } from '../core/currency.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
+import type { Catalog } from '../destinations/catalog.ts';
 import { lacksPrice, type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
 import { listMissingValues } from '../payouts/commit-refusal.ts';
 import { describeMissingAttributes } from '../payouts/obstacles.ts';
@@ -142,7 +142,7 @@ function checkDestination(draft: DraftRow, checker: RowChecker): RowTerms | unde
     addFault(draft, 'source_currency_code', { code: 'no_balance_in_currency', detail });
   }
   if (destinationToken === undefined) return undefined;
-  const payer = checker.catalogue.findPayer(destinationToken);
+  const payer = checker.catalog.findPayer(destinationToken);
   if (payer === undefined) {
     const detail = 'destination_token not found';
     addFault(draft, 'destination_token', { code: 'unknown_destination', detail });
@@ -162,7 +162,7 @@ function checkDestination(draft: DraftRow, checker: RowChecker): RowTerms | unde
 function listCheapest(
   draft: DraftRow,
   { user, amountMinor }: Pick<Facts, 'user' | 'amountMinor'>,
-  { catalogue, wallets, book }: RowChecker,
+  { catalog, wallets, book }: RowChecker,
 ): RowTerms[] {
   const { deliveryType, destinationCurrency, sourceCurrency = '', amount } = draft;
   const country = draft.countryCode ?? user?.country;
@@ -174,7 +174,7 @@ function listCheapest(
   const { side } = amount;
   const wanted = { country, deliveryType, sourceCurrency, destinationCurrency };
   const { payers, refusal } = rankPayers(
-    { catalogue, rates: book.rates },
+    { catalog, rates: book.rates },
     { ...wanted, amount: { side, minor: amountMinor } },
   );
   if (payers.length === 0) {
@@ -208,7 +208,7 @@ function checkRow(draft: DraftRow, facts: RowFacts, checker: RowChecker): Checke
   const known = { draft, userId: user?.id, dataKey: user?.data_key };
   const found = { ...known, terms: undefined, quote: undefined, set: undefined };
   if (committed !== undefined) {
-    if (isFirst && isSame(draft, facts, { committed, catalogue: checker.catalogue })) {
+    if (isFirst && isSame(draft, facts, { committed, catalog: checker.catalog })) {
       // Faults found now do not matter, because the payout was committed before.
       draft.faults.length = 0;
       return { ...found, status: 'REPEATED', payoutId: committed.id };
@@ -258,9 +258,9 @@ export function rememberFirst(
 function isSame(
   draft: DraftRow,
   { user, amountMinor }: Facts,
-  { committed, catalogue }: { committed: CommittedTransferRow; catalogue: Catalogue },
+  { committed, catalog }: { committed: CommittedTransferRow; catalog: Catalog },
 ): boolean {
-  const paidBy = catalogue.findPayer(committed.destination_token);
+  const paidBy = catalog.findPayer(committed.destination_token);
   const amount =
     draft.amount?.side === 'source' ? committed.source_amount : committed.destination_amount;
   return (

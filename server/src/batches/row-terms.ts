@@ -4,7 +4,7 @@ import { findCurrency } from '../core/currency.ts';
 import { formatRate } from '../core/rate.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
-import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import type { Catalog, Payer } from '../destinations/catalog.ts';
 import { describeTerms, findFreshPrice } from '../destinations/provider-pricing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { listWallets } from './row-context.sql.ts';
@@ -39,7 +39,7 @@ export type Wallet = { readonly currency: string; readonly token: string };
 
 export type PricingServices = {
   db: Database;
-  catalogue: Catalogue;
+  catalog: Catalog;
   rates(): MidRates;
   clock: { nowMs(): number };
   /** How long a quote holds unless the payer states it, in seconds. */
@@ -48,7 +48,7 @@ export type PricingServices = {
 
 /** What rows are priced with: one set of rates and one instant for all. */
 export type RowPricing = {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly book: TermsBook;
   readonly wallets: ReadonlyMap<string, Wallet>;
 };
@@ -60,7 +60,7 @@ export async function openPricing(
 ): Promise<RowPricing> {
   const wallets = await listWallets(session, accountId);
   return {
-    catalogue: services.catalogue,
+    catalog: services.catalog,
     book: createTermsBook(services.rates(), services.lockSeconds, nowMs),
     wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
   };
@@ -129,14 +129,14 @@ function findPrice({ name, offer }: Payer, [from = '', to = '']: readonly string
  * payer no fresh price.
  */
 export function compareRates(
-  { rates, catalogue }: Pick<PricingServices, 'rates' | 'catalogue'>,
+  { rates, catalog }: Pick<PricingServices, 'rates' | 'catalog'>,
   used: RatesUsed,
 ): boolean | undefined {
   const present = rates();
   let areSame = true;
   for (const [name, text] of Object.entries(used)) {
     const [pair = '', token] = name.split(' ').toReversed();
-    const payer = token === undefined ? undefined : catalogue.findPayer(token);
+    const payer = token === undefined ? undefined : catalog.findPayer(token);
     // A payer that is no longer offered is found when its rows are priced again.
     if (token !== undefined && payer?.offer === undefined) areSame = false;
     else {

@@ -95,7 +95,7 @@ export const linkCommands = [
       const key = await getUserKey(context, userId);
       await using rails = await openRails(context);
       readDestination(
-        { catalogue: rails.catalogue() },
+        { catalog: rails.catalog() },
         { destination_token: destination, currency: of.code },
       );
       return await create(context, {

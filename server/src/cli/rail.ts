@@ -33,7 +33,7 @@ export const railCommands = [
       const describe = await openRailReports({
         db: context.db,
         clock: context.clock,
-        catalogue: opened.catalogue(),
+        catalog: opened.catalog(),
         rails,
         railFunds: funds.list,
       });

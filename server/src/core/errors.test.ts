@@ -4,13 +4,13 @@ import {
   AppError,
   assert as assertPossible,
   type ErrorCode,
-  errorCatalogue,
+  errorCatalog,
   type Fault,
   throwFaults,
 } from './errors.ts';
 
 test('every code is snake_case, has a status that is an error, and a title without a full stop', () => {
-  for (const [code, { status, title }] of Object.entries(errorCatalogue)) {
+  for (const [code, { status, title }] of Object.entries(errorCatalog)) {
     assert.match(code, /^[a-z]+(?:_[a-z]+)*$/);
     assert.ok(status >= 400 && status < 600, code);
     assert.match(title, /^[A-Za-z].*[^.]$/, code);
@@ -24,8 +24,7 @@ test('retryable refusals have a retryable status', () => {
     'rates_unavailable',
     'unavailable',
   ];
-  for (const code of retried)
-    assert.ok([409, 429, 503].includes(errorCatalogue[code].status), code);
+  for (const code of retried) assert.ok([409, 429, 503].includes(errorCatalog[code].status), code);
 });
 
 test('an error keeps its code, detail and cause', () => {

@@ -1,8 +1,8 @@
 /**
- * The catalogue of broken rules: a stable code, the HTTP status that `http` answers with, and a
+ * The catalog of broken rules: a stable code, the HTTP status that `http` answers with, and a
  * title. `http` alone turns a code into an answer.
  */
-export const errorCatalogue = {
+export const errorCatalog = {
   invalid_request: { status: 400, title: 'The request is not valid' },
   unknown_parameter: { status: 400, title: 'Unknown query parameter' },
   dry_run_unsupported: { status: 400, title: 'The operation has no dry run' },
@@ -52,13 +52,13 @@ export const errorCatalogue = {
   unavailable: { status: 503, title: 'The service is unavailable' },
 } as const;
 
-export type ErrorCode = keyof typeof errorCatalogue;
+export type ErrorCode = keyof typeof errorCatalog;
 
 /**
  * Faults of one value of a request, or of one row of a batch. The code of a problem can stand for a
  * fault too.
  */
-export const faultCatalogue = {
+export const faultCatalog = {
   above_maximum: 'The amount is above the maximum of the payer',
   addtl_attr_req: 'The destination needs more of the recipient',
   already_used: 'Another user has this value',
@@ -134,11 +134,11 @@ export const faultCatalogue = {
   user_mismatch: 'Two identifiers name different users',
 } as const;
 
-export type FaultCode = keyof typeof faultCatalogue | ErrorCode;
+export type FaultCode = keyof typeof faultCatalog | ErrorCode;
 
 /** Every code of a problem answer and of its faults. */
 export const codes = [
-  ...new Set([...Object.keys(errorCatalogue), ...Object.keys(faultCatalogue)]),
+  ...new Set([...Object.keys(errorCatalog), ...Object.keys(faultCatalog)]),
 ].toSorted() as FaultCode[];
 
 /** One fault of a request: `pointer` (RFC 6901) into the body, or the name of a parameter or header. */

@@ -5,7 +5,7 @@ import type { QueryAnswer, Session, Statement } from './postgres/connection.ts';
  * Typed reads. A statement declares the columns that it returns; the types of its rows follow from
  * them. The declaration is compared with what the server returns: names and types once for each
  * statement, NULL and the shape of JSON in every row. `rows.test.ts` compares all declarations with
- * the live catalogue.
+ * the live catalog.
  */
 
 export type Column<Value> = {
@@ -112,7 +112,7 @@ export function defineQuery<const Shape extends Columns>(
   return definition;
 }
 
-/** All queries that were declared by modules imported so far; for the test of the catalogue. */
+/** All queries that were declared by modules imported so far; for the test of the catalog. */
 export function listQueries(): readonly Query<unknown>[] {
   return queries;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { getSandboxPayer, sandboxCatalogue } from '../../testing/setups/destinations.ts';
+import { getSandboxPayer, sandboxCatalog } from '../../testing/setups/destinations.ts';
 import type { AvailabilityRule } from '../rails/contract/declarations.ts';
 import { getHolidays } from '../rails/kit/holidays.ts';
 import {
@@ -194,8 +194,8 @@ test('a cached estimate equals the computed one', () => {
 
 test('every estimate is after the commit and within a bound', () => {
   const nowMs = Date.UTC(2026, 3, 1, 17);
-  for (const { country } of sandboxCatalogue.servedCountries()) {
-    for (const payer of sandboxCatalogue.payersIn(country.code)) {
+  for (const { country } of sandboxCatalog.servedCountries()) {
+    for (const payer of sandboxCatalog.payersIn(country.code)) {
       const waitMs = estimateAvailability(payer.availability, nowMs) - nowMs;
       assert.ok(waitMs > 0 && waitMs < 16 * 86_400_000, `${payer.key} ${waitMs}`);
     }

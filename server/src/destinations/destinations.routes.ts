@@ -15,12 +15,12 @@ import { amountAnswer, createWriter } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { findUser } from '../users/users.ts';
-import type { Catalogue, Company, Payer } from './catalogue.ts';
+import type { Catalog, Company, Payer } from './catalog.ts';
 import type { LookUp, PayerOffer } from './lookup.ts';
 import type { CachedLookUp } from './lookup-cache.ts';
 
 export type DestinationServices = BaseServices & {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly lookUp: CachedLookUp;
   /** 0 to 50 tenths; undefined after too few payouts. */
   rateCompany(company: Pick<Company, 'railName' | 'key'>): number | undefined;
@@ -183,7 +183,7 @@ export function destinationRoutes(): Route<DestinationServices>[] {
       access: 'destinations:read',
       response: z.array(countryAnswer),
       handle: async ({ env }) =>
-        env.catalogue.servedCountries().map((served) => ({
+        env.catalog.servedCountries().map((served) => ({
           country_code: served.country.code,
           country_name: served.country.name,
           code: served.country.alpha2,
@@ -306,7 +306,7 @@ function createReasonFinder({
   if (stops === undefined) return undefined;
   return (payer, currencies) => {
     const reasons = currencies.map((currency) => {
-      const others = payer.isDynamicToken ? env.catalogue.findEquivalents(payer, currency) : [];
+      const others = payer.isDynamicToken ? env.catalog.findEquivalents(payer, currency) : [];
       const rails = [payer, ...others].map(({ railName }) => railName);
       const { country, deliveryType } = payer;
       return stops.find({ country: country.code, deliveryType, currency, rails });

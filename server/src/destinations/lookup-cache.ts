@@ -1,8 +1,8 @@
 import { type LookUp, type LookUpQuery, type LookUpRefusal, lookUpCountry } from './lookup.ts';
 
-export type CachedLookUp = (query: Omit<LookUpQuery, 'catalogue'>) => LookUp | LookUpRefusal;
+export type CachedLookUp = (query: Omit<LookUpQuery, 'catalog'>) => LookUp | LookUpRefusal;
 
-type Entry = { readonly query: Omit<LookUpQuery, 'catalogue'>; readonly result: LookUp };
+type Entry = { readonly query: Omit<LookUpQuery, 'catalog'>; readonly result: LookUp };
 
 /**
  * `lookUpCountry` with a cache: the same query returns the same object until an availability
@@ -13,7 +13,7 @@ type Entry = { readonly query: Omit<LookUpQuery, 'catalogue'>; readonly result: 
  * indicative: a payout has its own quote.
  */
 export function createCachedLookUp(
-  getCatalogue: () => LookUpQuery['catalogue'],
+  getCatalog: () => LookUpQuery['catalog'],
   entriesMax: number,
 ): CachedLookUp {
   const entries = new Map<string, Entry>();
@@ -25,7 +25,7 @@ export function createCachedLookUp(
       if (isOfNow && known.query.rates === query.rates) return known.result;
       entries.delete(key);
     }
-    const result = lookUpCountry({ ...query, catalogue: getCatalogue() });
+    const result = lookUpCountry({ ...query, catalog: getCatalog() });
     if (!result.ok) return result;
     if (entries.size >= entriesMax) {
       // The first in insertion order is the oldest.
@@ -38,7 +38,7 @@ export function createCachedLookUp(
 }
 
 /** As JSON, so that no text of a client can equal another query's key. */
-function describeQuery(query: Omit<LookUpQuery, 'catalogue'>): string {
+function describeQuery(query: Omit<LookUpQuery, 'catalog'>): string {
   const { rates: _rates, nowMs: _nowMs, ...key } = query;
   const entries = Object.entries(key).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify(entries, (_name, value: unknown) =>

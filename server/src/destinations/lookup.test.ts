@@ -6,19 +6,19 @@ import {
   createPayer,
   createRail,
   createRates,
-  sandboxCatalogue,
+  sandboxCatalog,
 } from '../../testing/setups/destinations.ts';
 import { formatRate, getRate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { DeliveryType } from '../rails/contract/declarations.ts';
-import { compileCatalogue } from './catalogue.ts';
+import { compileCatalog } from './catalog.ts';
 import { type LookUp, type LookUpQuery, lookUpCountry, type PayerOffer } from './lookup.ts';
 import { createCachedLookUp } from './lookup-cache.ts';
 import { quotePayer } from './quote.ts';
 
 const nowMs = Date.UTC(2026, 2, 10, 16);
 const cheapest: LookUpQuery = {
-  catalogue: sandboxCatalogue,
+  catalog: sandboxCatalog,
   rates: bundledRates,
   countryCode: 'MEX',
   sourceCurrency: 'USD',
@@ -58,7 +58,7 @@ for (const countryCode of ['MEX', 'IND', 'PHL', 'NGA']) {
 }
 
 test('every country has a cheapest bank deposit and the four cryptocurrencies by default', () => {
-  for (const { country } of sandboxCatalogue.servedCountries()) {
+  for (const { country } of sandboxCatalog.servedCountries()) {
     const offers = listOffers({ countryCode: country.code });
     const crypto = offers.filter(({ payer }) => payer.deliveryType === 'CRYPTOCURRENCY');
     const codes = crypto.flatMap(({ currencies }) => currencies.map(({ code }) => code));
@@ -139,7 +139,7 @@ test('an offer equals a quote at the same rates', () => {
 });
 
 /** Two companies, one name, two currencies: the one is cheaper for pesos, the other for dollars. */
-const rivals = compileCatalogue([
+const rivals = compileCatalog([
   createRail(
     'test',
     [createCompany('first'), createCompany('second')],
@@ -161,17 +161,15 @@ const rivals = compileCatalogue([
 const rivalRates = createRates({ 'USD/MXN': getRate('18.5') });
 
 test('a payer is shown with the currencies in which it is the cheapest of its name', () => {
-  const shown = listOffers({ catalogue: rivals, rates: rivalRates }).map(
-    ({ payer, currencies }) => [
-      payer.key,
-      ...currencies.map(({ code, rate }) => `${code} ${formatRate(rate)}`),
-    ],
-  );
+  const shown = listOffers({ catalog: rivals, rates: rivalRates }).map(({ payer, currencies }) => [
+    payer.key,
+    ...currencies.map(({ code, rate }) => `${code} ${formatRate(rate)}`),
+  ]);
   assert.deepEqual(shown, [
     ['dollars', 'USD 1'],
     ['pesos', 'MXN 18.4815'],
   ]);
-  const all = listOffers({ catalogue: rivals, rates: rivalRates, cheapestOnly: false });
+  const all = listOffers({ catalog: rivals, rates: rivalRates, cheapestOnly: false });
   assert.deepEqual(
     all.map(({ currencies }) => currencies.map(({ code }) => code)),
     [
@@ -182,7 +180,7 @@ test('a payer is shown with the currencies in which it is the cheapest of its na
 });
 
 test('a payer whose limits exclude the amount is in the full list only', () => {
-  const query = { catalogue: rivals, rates: rivalRates, amountMinor: 60_000n };
+  const query = { catalog: rivals, rates: rivalRates, amountMinor: 60_000n };
   assert.deepEqual(
     listOffers(query).map(({ payer, currencies }) => [payer.key, currencies.length]),
     [['pesos', 2]],
@@ -257,12 +255,12 @@ test('a refused look-up says why', () => {
   assert.equal(reason({ rates: stale }), 'rate_stale');
   // Without the rate of the peso, what needs no exchange is still there.
   assert.equal(reason({ countryCode: 'SLV', rates: stale }), 'ok');
-  assert.deepEqual(lookUp({ countryCode: 'FRA', catalogue: rivals }).companies, []);
+  assert.deepEqual(lookUp({ countryCode: 'FRA', catalog: rivals }).companies, []);
 });
 
 test('results are cached by query, rates and minute', () => {
-  const ask = createCachedLookUp(() => sandboxCatalogue, 3);
-  const { catalogue: _, ...query } = cheapest;
+  const ask = createCachedLookUp(() => sandboxCatalog, 3);
+  const { catalog: _, ...query } = cheapest;
   const first = ask(query);
   assert.ok(first.ok && first.untilMs === nowMs + 60_000);
   assert.equal(ask({ ...query, nowMs: nowMs + 59_999 }), first);

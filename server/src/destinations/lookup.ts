@@ -5,12 +5,12 @@ import { convert, divideRounded, type Rate, rateOfOne } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { DeliveryType } from '../rails/contract/declarations.ts';
 import { findAvailability } from './availability.ts';
-import type { Catalogue, Company, Payer } from './catalogue.ts';
+import type { Catalog, Company, Payer } from './catalog.ts';
 import { findLargestSource, fitsLimits, getFeeMinor, type Terms, usd } from './pricing.ts';
 import { getCostMinor, pricePair, type QuoteRefusal } from './quote.ts';
 
 export type LookUpQuery = {
-  catalogue: Catalogue;
+  catalog: Catalog;
   rates: MidRates;
   /** ISO 3166-1 alpha-3. */
   countryCode: string;
@@ -89,7 +89,7 @@ export type LookUpRefusal = {
  * a usable rate, or without a fresh price of the payer's provider, are left out; if no offer remains for that reason, the look-up is refused.
  */
 export function lookUpCountry(query: LookUpQuery): LookUp | LookUpRefusal {
-  const { catalogue, rates, countryCode, sourceCurrency } = query;
+  const { catalog, rates, countryCode, sourceCurrency } = query;
   if (findCountry(countryCode) === undefined) {
     return { ok: false, reason: 'country_unknown', detail: `Unknown country ${countryCode}` };
   }
@@ -99,14 +99,14 @@ export function lookUpCountry(query: LookUpQuery): LookUp | LookUpRefusal {
   }
   const sizing = findSizing(query, source, rates);
   if (!sizing.ok) return sizing;
-  const payers = filterPayers(catalogue.payersIn(countryCode), query);
+  const payers = filterPayers(catalog.payersIn(countryCode), query);
   const priced = pricePayers(payers, sizing, query);
   if (priced.candidates.length === 0 && priced.refusal !== undefined) return priced.refusal;
   const kept = query.cheapestOnly ? keepCheapest(priced.candidates) : priced.candidates;
   kept.sort(compareCandidates);
   const untilMs = payers.reduce(
     (earliest, payer) => Math.min(earliest, findAvailability(payer.arrival, query.nowMs).untilMs),
-    Math.min(query.nowMs + lookUpHoldsMsMax, catalogue.untilMs),
+    Math.min(query.nowMs + lookUpHoldsMsMax, catalog.untilMs),
   );
   return { ok: true, source, companies: groupByCompany(kept, query.nowMs), untilMs };
 }
@@ -188,7 +188,7 @@ function pricePayers(payers: readonly Payer[], sizing: Sizing, query: LookUpQuer
     for (const code of payer.currencies) {
       if (query.destinationCurrency !== undefined && code !== query.destinationCurrency) continue;
       const destination = findCurrency(code);
-      assert(destination !== undefined, 'the currencies of the catalogue are checked');
+      assert(destination !== undefined, 'the currencies of the catalog are checked');
       const pair = { sourceCurrency: query.sourceCurrency, destination };
       const priced = pricePair(payer, pair, query.rates);
       if (!priced.ok) {

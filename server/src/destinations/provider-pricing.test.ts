@@ -11,7 +11,7 @@ import { formatRate, getRate } from '../core/rate.ts';
 import type { PayerDeclaration, Tariff } from '../rails/contract/declarations.ts';
 import { defaultPriceRules } from '../rails/contract/price-rules.ts';
 import type { StoredPrice } from '../rails/host/prices.ts';
-import { compileCatalogue, createCurrentCatalogue } from './catalogue.ts';
+import { compileCatalog, createCurrentCatalog } from './catalog.ts';
 import { lookUpCountry } from './lookup.ts';
 import {
   describeWorsePrice,
@@ -66,8 +66,8 @@ type Asked = {
 };
 
 function quote({ prices = [createPrice()], nowMs = readAtMs, ...asked }: Asked = {}): QuoteResult {
-  const catalogue = compileCatalogue([createProvider(asked.payer)], nowMs, prices);
-  const [payer] = catalogue.payersIn('MEX');
+  const catalog = compileCatalog([createProvider(asked.payer)], nowMs, prices);
+  const [payer] = catalog.payersIn('MEX');
   assert.ok(payer !== undefined);
   return quotePayer({
     payer,
@@ -164,14 +164,14 @@ test('the cheapest look-up compares provider and tariff, and leaves a stale pric
   );
   let prices = [createPrice()];
   let nowMs = readAtMs;
-  const catalogue = createCurrentCatalogue(
+  const catalog = createCurrentCatalog(
     [tariff, createProvider({ fee: [{ upTo: null, fixed: '0', basisPoints: 0 }] })],
     { nowMs: () => nowMs },
     () => prices,
   );
   const look = (cheapestOnly: boolean) => {
     const found = lookUpCountry({
-      catalogue: catalogue(),
+      catalog: catalog(),
       rates,
       countryCode: 'MEX',
       sourceCurrency: 'USD',
@@ -184,19 +184,19 @@ test('the cheapest look-up compares provider and tariff, and leaves a stale pric
     );
   };
   assert.deepEqual(look(true), ['provider']);
-  const before = catalogue();
-  assert.equal(catalogue(), before, 'nothing is compiled without a change');
+  const before = catalog();
+  assert.equal(catalog(), before, 'nothing is compiled without a change');
   prices = [createPrice({ rate: '19.5' })];
   assert.deepEqual(look(true), ['tariff']);
   assert.deepEqual(look(false), ['tariff', 'provider']);
   prices = [createPrice()];
-  nowMs = catalogue().untilMs;
+  nowMs = catalog().untilMs;
   assert.deepEqual(look(false), ['tariff']);
 });
 
 test("the provider's estimate of the delivery replaces that of the declaration", () => {
   const prices = [createPrice({ delivery_seconds: 90 })];
-  const [payer] = compileCatalogue([createProvider()], readAtMs, prices).payersIn('MEX');
+  const [payer] = compileCatalog([createProvider()], readAtMs, prices).payersIn('MEX');
   assert.deepEqual(
     [payer?.arrival.delay, payer?.availability.delay],
     [{ minutes: 2 }, { minutes: 5 }],
@@ -211,8 +211,8 @@ test('a price is the same after it was stored', () => {
 
 test('a price is worse from the basis points on that the rail bears', () => {
   const compile = (changes: Partial<StoredPrice>): ProviderPrice => {
-    const catalogue = compileCatalogue([createProvider()], readAtMs, [createPrice(changes)]);
-    const price = catalogue.payersIn('MEX')[0]?.offer?.prices[0];
+    const catalog = compileCatalog([createProvider()], readAtMs, [createPrice(changes)]);
+    const price = catalog.payersIn('MEX')[0]?.offer?.prices[0];
     assert.ok(price !== undefined);
     return price;
   };

@@ -42,7 +42,7 @@ export type ProviderOffer = {
   readonly prices: readonly ProviderPrice[];
   /** The longest estimate of the prices, from commit to arrival; undefined: the provider gives none. */
   readonly deliverySeconds: number | undefined;
-  /** When the catalogue was compiled; older prices than this less `rules.ageMsMax` are not used. */
+  /** When the catalog was compiled; older prices than this less `rules.ageMsMax` are not used. */
   readonly compiledAtMs: number;
 };
 

@@ -8,13 +8,13 @@ import {
   createRail,
   createRates,
   getSandboxPayer,
-  sandboxCatalogue,
+  sandboxCatalog,
 } from '../../testing/setups/destinations.ts';
 import { getCurrency } from '../core/currency.ts';
 import { amountMinorMax } from '../core/money.ts';
 import { convert, formatRate, getRate, type Rate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { compileCatalogue, type Payer } from './catalogue.ts';
+import { compileCatalog, type Payer } from './catalog.ts';
 import { findLargestSource } from './pricing.ts';
 import { findTerms, type Quote, type QuoteQuery, quotePayer } from './quote.ts';
 
@@ -22,7 +22,7 @@ const rates = createRates({ 'USD/MXN': getRate('18.5'), 'USD/JPY': getRate('152.
 
 function compile(changes: Parameters<typeof createPayer>[1]): Payer {
   const rail = createRail('test', [createCompany('first')], [createPayer('one', changes)]);
-  const [payer] = compileCatalogue([rail]).payersIn('MEX');
+  const [payer] = compileCatalog([rail]).payersIn('MEX');
   if (payer === undefined) throw new Error('no payer');
   return payer;
 }
@@ -237,7 +237,7 @@ test('a quote by the destination never costs more than the quote by the source t
 
 test('no round trip through the sandbox gains', () => {
   const codes = ['USA', 'MEX', 'JPN', 'KWT', 'VNM', 'LBN', 'IND'];
-  const there = fc.constantFrom(...codes.flatMap((code) => sandboxCatalogue.payersIn(code)));
+  const there = fc.constantFrom(...codes.flatMap((code) => sandboxCatalog.payersIn(code)));
   fc.assert(
     fc.property(there, there, fc.bigInt(100n, 10n ** 7n), (first, second, minor) => {
       const [destinationCurrency = ''] = first.currencies;
@@ -265,7 +265,7 @@ test('no round trip through the sandbox gains', () => {
 });
 
 test('the largest amount within a limit can be quoted, and one minor unit more cannot', () => {
-  const payers = sandboxCatalogue.payersIn('MEX');
+  const payers = sandboxCatalog.payersIn('MEX');
   fc.assert(
     fc.property(
       fc.constantFrom(...payers),

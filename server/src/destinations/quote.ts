@@ -11,7 +11,7 @@ import {
   takeMargin,
 } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import type { Payer } from './catalogue.ts';
+import type { Payer } from './catalog.ts';
 import { fitsLimits, getFeeMinor, getTerms, type Terms, usd } from './pricing.ts';
 import { findFreshPrice, getProviderTerms, type ProviderPrice } from './provider-pricing.ts';
 

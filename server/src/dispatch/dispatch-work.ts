@@ -3,7 +3,7 @@ import { newId } from '../core/ids.ts';
 import { createBatcher, held } from '../db/batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
-import { getDestinationToken } from '../destinations/catalogue.ts';
+import { getDestinationToken } from '../destinations/catalog.ts';
 import {
   describeWorsePrice,
   findLatestPrice,
@@ -179,7 +179,7 @@ function findWorsePrice(
   if (isCancelling || mode !== 'send' || text === null) return undefined;
   if (runtime?.rail.readPrices === undefined) return undefined;
   const token = getDestinationToken(row.rail, row.payer_key);
-  const offer = fullRouter.catalogue().findPayer(token)?.offer;
+  const offer = fullRouter.catalog().findPayer(token)?.offer;
   if (offer === undefined) return undefined;
   const quoted = readProviderPrice(text);
   const present = findLatestPrice(offer, quoted);

@@ -84,7 +84,7 @@ function findStanding(
   attempt: AttemptRow | undefined,
 ): Standing | undefined {
   if (attempt !== undefined && attempt.standing !== null) return attempt.standing;
-  const payer = router.catalogue().findPayer(row.destination_token);
+  const payer = router.catalog().findPayer(row.destination_token);
   return payer === undefined ? undefined : describeStanding(router, payer);
 }
 

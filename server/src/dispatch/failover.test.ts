@@ -10,7 +10,7 @@ import {
   type Owner,
 } from '../../testing/setups/money.ts';
 import { getRate } from '../core/rate.ts';
-import { getDestinationToken } from '../destinations/catalogue.ts';
+import { getDestinationToken } from '../destinations/catalog.ts';
 import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
 import type { PayerDeclaration, Tariff } from '../rails/contract/declarations.ts';
 import { explainPayout } from './explain.ts';

@@ -34,7 +34,7 @@ export async function failOver(
 ): Promise<Pick<NextStep, 'outcome' | 'details'> | undefined> {
   if (reason === '' || !allowsFailover(reason)) return undefined;
   const isPrice = reason === 'price_worse';
-  const named = router.catalogue().findPayer(row.destination_token);
+  const named = router.catalog().findPayer(row.destination_token);
   if (named?.isDynamicToken !== true && !isPrice) return undefined;
   const refused = { rail: row.rail, payerKey: row.payer_key, reason, detail };
   const terms = describeTerms(row);

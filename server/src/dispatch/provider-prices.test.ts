@@ -11,7 +11,7 @@ import {
 } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
 import { getRate } from '../core/rate.ts';
-import { compileCatalogue, getDestinationToken } from '../destinations/catalogue.ts';
+import { compileCatalog, getDestinationToken } from '../destinations/catalog.ts';
 import { quotePayer } from '../destinations/quote.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import { findMargin } from '../payouts/margin.ts';
@@ -76,12 +76,12 @@ function createPrice(rail: string, fee: string, ageMs = 0): StoredPrice[] {
 function openMarket(rails: readonly Rail[], first: StoredPrice[]) {
   let prices = first;
   const requested: string[] = [];
-  const catalogue = () => compileCatalogue(rails, money.clock.nowMs(), prices);
+  const catalog = () => compileCatalog(rails, money.clock.nowMs(), prices);
   const open = (through = money.db) =>
     money.createDispatcherOf(rails, {
       through,
       rates,
-      catalogue,
+      catalog,
       requestPrices: async (rail) => void requested.push(rail),
     });
   const dispatcher = open();
@@ -95,7 +95,7 @@ function openMarket(rails: readonly Rail[], first: StoredPrice[]) {
     /** Quotes 100 dollars at the present price, and commits. */
     commit: (payerKey: 'dynamic' | 'single', rail = 'first') => {
       const destinationToken = getDestinationToken(rail, payerKey);
-      const payer = catalogue().findPayer(destinationToken);
+      const payer = catalog().findPayer(destinationToken);
       assert.ok(payer !== undefined);
       const quote = quotePayer({
         payer,

@@ -15,7 +15,7 @@ import {
 import { createPersons } from '../../testing/setups/persons.ts';
 import { AppError } from '../core/errors.ts';
 import { getRate } from '../core/rate.ts';
-import { compileCatalogue, getDestinationToken } from '../destinations/catalogue.ts';
+import { compileCatalog, getDestinationToken } from '../destinations/catalog.ts';
 import { createScheduler } from '../payouts/scheduler.ts';
 import { cancelScheduleRow } from '../payouts/schedules.sql.ts';
 import type { Rail, RailAnswer, RecoveredPayment } from '../rails/contract/contract.ts';
@@ -231,13 +231,13 @@ test('a scheduled payout whose payment the rail lists is not canceled, and queri
   const cancelled = await cancelScheduleRow(session, { ...payout, reason: 'a test' });
   assert.equal(cancelled.result, 'disputed');
   await money.advance(hourMs);
-  const catalogue = compileCatalogue([rail]);
+  const catalog = compileCatalog([rail]);
   const scheduler = createScheduler({
     db: money.db,
     keys: money.keys,
     rails: [rail],
     nowMs: money.clock.nowMs,
-    catalogue: () => catalogue,
+    catalog: () => catalog,
     rates: () => createRates({ 'USD/MXN': getRate('20') }),
     leaseMs: 5000,
     wakeDispatch: () => undefined,

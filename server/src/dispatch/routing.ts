@@ -3,7 +3,7 @@ import { findCurrency } from '../core/currency.ts';
 import { assert } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
 import { formatMargin, formatRate } from '../core/rate.ts';
-import { type Catalogue, getDestinationToken, type Payer } from '../destinations/catalogue.ts';
+import { type Catalog, getDestinationToken, type Payer } from '../destinations/catalog.ts';
 import { usd } from '../destinations/pricing.ts';
 import { describeProviderPrice, findLatestPrice } from '../destinations/provider-pricing.ts';
 import { type Quote, quotePayer } from '../destinations/quote.ts';
@@ -52,7 +52,7 @@ export type Measured = {
 };
 
 export type RouterServices = {
-  catalogue(): Catalogue;
+  catalog(): Catalog;
   rates(): MidRates;
   healthOf(rail: string): Health;
   measure(payer: Payer): Measured;
@@ -79,10 +79,10 @@ export type Route = {
 type TriedPayer = { rail: string; payer_key: string };
 
 /** The named payer and those that may take over from it; none if it is no longer offered. */
-function listPayers(catalogue: Catalogue, terms: RouteTerms): readonly Payer[] {
-  const named = catalogue.findPayer(terms.destinationToken);
+function listPayers(catalog: Catalog, terms: RouteTerms): readonly Payer[] {
+  const named = catalog.findPayer(terms.destinationToken);
   if (named === undefined) return [];
-  return [named, ...catalogue.findEquivalents(named, terms.destinationCurrency)];
+  return [named, ...catalog.findEquivalents(named, terms.destinationCurrency)];
 }
 
 /**
@@ -94,7 +94,7 @@ export function findNextPayer(
   terms: RouteTerms,
   { tried, refused }: { tried: readonly TriedPayer[]; refused?: RefusedPayer | undefined },
 ): Route {
-  const [named, ...others] = listPayers(services.catalogue(), terms);
+  const [named, ...others] = listPayers(services.catalog(), terms);
   if (named === undefined) return { next: undefined, nextPrice: undefined, candidates: [] };
   // A destination of one payer stays with it.
   const payers = named.isDynamicToken ? [named, ...others] : [named];
@@ -138,7 +138,7 @@ export function evaluateRoute(
   { rail, payerKey }: { rail: string; payerKey: string },
   firstTerms: RouteTerms | undefined,
 ): EvaluatedRoute | undefined {
-  const payer = services.catalogue().findPayer(getDestinationToken(rail, payerKey));
+  const payer = services.catalog().findPayer(getDestinationToken(rail, payerKey));
   if (payer === undefined) return undefined;
   return {
     payer,
@@ -148,7 +148,7 @@ export function evaluateRoute(
 }
 
 function evaluateFirst(services: RouterServices, terms: RouteTerms): RouteCandidate[] {
-  const [named, ...others] = listPayers(services.catalogue(), terms);
+  const [named, ...others] = listPayers(services.catalog(), terms);
   if (named?.isDynamicToken !== true || others.length === 0) return [];
   const evaluate = (payer: Payer) => evaluatePayer(services, { payer, terms, tried: [] }).candidate;
   return [

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Session } from '../db/postgres/pool.ts';
-import type { Payer } from '../destinations/catalogue.ts';
+import type { Payer } from '../destinations/catalog.ts';
 import type { Standing } from '../destinations/route-candidate.ts';
 import { recipientReasons } from '../rails/contract/reasons.ts';
 import type { Measured } from './routing.ts';

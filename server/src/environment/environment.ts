@@ -120,7 +120,7 @@ function openScheduler({
     ...base,
     nowMs: base.clock.nowMs,
     rails: payments.rails,
-    catalogue: payments.catalogue,
+    catalog: payments.catalog,
     rates: rates.rates,
     leaseMs: dispatchTimes[base.name].leaseMs,
     wakeDispatch: () => loops.wake('dispatch'),
@@ -133,7 +133,7 @@ export async function openEnvironment(options: EnvironmentOptions) {
   const parts = await openParts(options);
   const { base, loops, authenticator, rates, recovery, payments } = parts;
   const { config, name, db, keys, clock } = base;
-  const { dispatcher, catalogue, configured } = payments;
+  const { dispatcher, catalog, configured } = payments;
   const forget = authenticator.clear;
   const scheduler = openScheduler(parts);
   const background = {
@@ -154,11 +154,11 @@ export async function openEnvironment(options: EnvironmentOptions) {
     rates: rates.rates,
     newestRates: rates.newestBySource,
     importRates: rates.importAll,
-    get catalogue() {
-      return catalogue();
+    get catalog() {
+      return catalog();
     },
-    lookUp: createCachedLookUp(catalogue, lookUpsKept),
-    rateCompany: createCompanyRating(catalogue, payments.measurements),
+    lookUp: createCachedLookUp(catalog, lookUpsKept),
+    rateCompany: createCompanyRating(catalog, payments.measurements),
 
     rails: payments.rails,
     railNames: dispatcher.railNames,
@@ -213,7 +213,7 @@ function createReadinessChecks(parts: Awaited<ReturnType<typeof openParts>>) {
     lookWhetherOutdated: schema.check,
     checkReadiness: async () => {
       if (await schema.check()) throw createOutdatedError();
-      const ready = { ...base, catalogue: payments.catalogue(), rates: rates.rates };
+      const ready = { ...base, catalog: payments.catalog(), rates: rates.rates };
       return readReadiness(ready, recovery);
     },
   };

@@ -3,7 +3,7 @@ import { getProfile } from '../attributes/requirements.ts';
 import { ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { type Catalogue, createCurrentCatalogue } from '../destinations/catalogue.ts';
+import { type Catalog, createCurrentCatalog } from '../destinations/catalog.ts';
 import { listDeclarationFaults } from '../destinations/declaration-checks.ts';
 import { createDispatcher, dispatchTimes } from '../dispatch/dispatch.ts';
 import { createSendMarker } from '../dispatch/send-marker.ts';
@@ -27,7 +27,7 @@ import { openScreeningService, type SecondOpinion } from './screening-service.ts
 import { openLimitsFile, readScreening } from './settings.ts';
 import { openTravelRules } from './travel-rule.ts';
 
-/** How an environment pays: its rails, the catalogue of what they offer, and the dispatcher. */
+/** How an environment pays: its rails, the catalog of what they offer, and the dispatcher. */
 
 export type PaymentOptions = {
   readonly rates: { rates(): MidRates };
@@ -59,7 +59,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     rails: configured.rails,
     log: (level, message, fields) => log[level](fields, message),
   });
-  const catalogue = createCurrentCatalogue(rails, clock, prices.list);
+  const catalog = createCurrentCatalog(rails, clock, prices.list);
   const measurements = createMeasurements(db.system);
   parts.defer(() => measurements.exchange().catch(onError));
   const limits = openLimitsFile({ config, toleratesFaults }, log);
@@ -74,7 +74,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     // Only where money can leave: a sandbox may be made anew at any time.
     ...(configured.rails.length > 0 && { marker }),
     rails: new Map(rails.map((rail) => [rail.name, rail])),
-    router: { catalogue, rates: rates.rates, measure: measurements.measure },
+    router: { catalog, rates: rates.rates, measure: measurements.measure },
     measurements,
     rules: createRules(rules),
     travelRules,
@@ -91,7 +91,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
   return {
     configured,
     rails,
-    catalogue,
+    catalog,
     measurements,
     dispatcher,
     limits,
@@ -183,10 +183,10 @@ function createSandbox(db: Database, name: EnvironmentName, nowMs: () => number)
 }
 
 /** The rating of all payers of a company. */
-export function createCompanyRating(getCatalogue: () => Catalogue, measurements: Measurements) {
+export function createCompanyRating(getCatalog: () => Catalog, measurements: Measurements) {
   return (company: { railName: string; key: string }): number | undefined =>
     measurements.rateCompany(
       company.railName,
-      getCatalogue().payerKeysOf(company.railName, company.key),
+      getCatalog().payerKeysOf(company.railName, company.key),
     );
 }

@@ -14,11 +14,11 @@ export function readWebhookRules({ config, name }: Foundation): AddressRules {
 /** Webhooks say what the feed of events answers a credential with every scope. */
 export function createWebhookRenderer(
   { db, keys }: Foundation,
-  { catalogue, rails }: Pick<Payments, 'catalogue' | 'rails'>,
+  { catalog, rails }: Pick<Payments, 'catalog' | 'rails'>,
 ): RenderEvents {
   return (accountId, rows) => {
     const session = db.tenant(accountId);
-    const reader = { session, keys, accountId, catalogue: catalogue(), rails, canRead: () => true };
+    const reader = { session, keys, accountId, catalog: catalog(), rails, canRead: () => true };
     return renderEvents(reader, rows);
   };
 }

@@ -8,7 +8,7 @@ import { formatSeconds } from '../core/clock.ts';
 import { JsonNumber, parseExactObject } from '../core/exact-json.ts';
 import { findTokenId, formatToken, isUuid, type TokenKind } from '../core/ids.ts';
 import { findUserKey } from '../core/sealing.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
+import type { Catalog } from '../destinations/catalog.ts';
 import { writeBalance } from '../ledger/ledger.routes.ts';
 import { listPayoutsAfterEvents } from '../payouts/payout-history.ts';
 import { findNetwork, writePayout } from '../payouts/payout-view.ts';
@@ -22,7 +22,7 @@ import type { EventRow } from './events.sql.ts';
 
 /** `canRead` tells whether the reader has a scope. */
 export type EventContext = AttributeContext & {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly rails: readonly Rail[];
   canRead(scope: Scope): boolean;
 };
@@ -161,7 +161,7 @@ async function describeSets(
     };
     if (set === undefined || !context.canRead('users:read'))
       return [event.sequence, named] as const;
-    const payer = context.catalogue.findPayer(set.destinationToken);
+    const payer = context.catalog.findPayer(set.destinationToken);
     const data: Data = {
       ...named,
       destination_token: set.destinationToken,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Principal, Scope } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
+import type { Catalog } from '../destinations/catalog.ts';
 import { isPreferredToJson } from '../http/accept.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -15,7 +15,7 @@ import { readObjectToken, renderEvents } from './event-view.ts';
 import { type EventFilter, type EventRow, findEvents, findStart, readEvents } from './events.ts';
 
 export type EventServices = BaseServices & {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly rails: readonly Rail[];
   readonly eventFeed: EventFeed;
 };
@@ -172,7 +172,7 @@ function render({ env, accountId, principal }: Context, rows: readonly EventRow[
   const session = env.db.tenant(accountId);
   const canRead = (scope: Scope): boolean => principal.scopes.has(scope);
   return renderEvents(
-    { session, keys: env.keys, accountId, catalogue: env.catalogue, rails: env.rails, canRead },
+    { session, keys: env.keys, accountId, catalog: env.catalog, rails: env.rails, canRead },
     rows,
   );
 }

@@ -4,7 +4,7 @@ import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setup
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { createSession } from '../db/postgres/connection.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
+import { compileCatalog } from '../destinations/catalog.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { type EventContext, renderEvents } from './event-view.ts';
 import { eventLists } from './events.sql.ts';
@@ -68,7 +68,7 @@ async function renderAll({ accountId }: Owner) {
     session,
     keys: money.keys,
     accountId,
-    catalogue: compileCatalogue([]),
+    catalog: compileCatalog([]),
     rails: [],
     canRead: () => true,
   };

@@ -12,7 +12,7 @@ import {
 import { createPersons } from '../../testing/setups/persons.ts';
 import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { getRate } from '../core/rate.ts';
-import { getDestinationToken } from '../destinations/catalogue.ts';
+import { getDestinationToken } from '../destinations/catalog.ts';
 import type { Rules } from '../dispatch/dispatch.ts';
 import { revokeOperator } from '../operators/operators.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';

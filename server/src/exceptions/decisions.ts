@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
-import { getDestinationToken } from '../destinations/catalogue.ts';
+import { getDestinationToken } from '../destinations/catalog.ts';
 import { findFreshPrice, getProviderCost } from '../destinations/provider-pricing.ts';
 import { listTriedPayers } from '../dispatch/dispatch.ts';
 import { describeTerms } from '../dispatch/failover.ts';
@@ -185,7 +185,7 @@ async function findRetry({ db, router }: DecisionServices, payout: DecidedPayout
 /** What the provider of the present payer asks now, if that is known and covers the amount. */
 function findAcceptedPrice(router: RouterServices, payout: DecidedPayoutRow) {
   const { rail, payer_key: payerKey, destination_amount: destinationMinor } = payout;
-  const payer = router.catalogue().findPayer(getDestinationToken(rail, payerKey));
+  const payer = router.catalog().findPayer(getDestinationToken(rail, payerKey));
   const pair = {
     source: getCurrency(payout.source_currency),
     destination: getCurrency(payout.destination_currency),

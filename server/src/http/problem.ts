@@ -3,10 +3,10 @@ import {
   AppError,
   type AppErrorOptions,
   type ErrorCode,
-  errorCatalogue,
+  errorCatalog,
   type Fault,
   type FaultCode,
-  faultCatalogue,
+  faultCatalog,
 } from '../core/errors.ts';
 
 /** A response. A null body is sent without a Content-Type. */
@@ -23,7 +23,7 @@ export const problemType = 'application/problem+json; charset=utf-8';
 /** The problem answer (RFC 9457) of an error: 500 without details unless it is an `AppError`. */
 export function describeProblem(error: unknown, requestId: string): Answer & { body: string } {
   const { code, detail, options } = readError(error);
-  const { status } = errorCatalogue[code];
+  const { status } = errorCatalog[code];
   const shown = chooseCode(code, options.faults ?? []);
   const body = JSON.stringify({
     type: `/problems/${shown}`,
@@ -52,11 +52,11 @@ function chooseCode(code: ErrorCode, faults: readonly Fault[]): FaultCode {
 }
 
 export function getTitle(code: FaultCode): string {
-  return isErrorCode(code) ? errorCatalogue[code].title : faultCatalogue[code];
+  return isErrorCode(code) ? errorCatalog[code].title : faultCatalog[code];
 }
 
 function isErrorCode(code: FaultCode): code is ErrorCode {
-  return code in errorCatalogue;
+  return code in errorCatalog;
 }
 
 function readError(error: unknown): { code: ErrorCode; detail: string; options: AppErrorOptions } {

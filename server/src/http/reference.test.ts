@@ -127,7 +127,7 @@ test('a code of a problem, a fault and a reason at once has all of them on its p
   assert.match(body, /Fault<\/p>.*Reason of a payout<\/p>/s);
 });
 
-test('every code that the sources name in a schema is in the catalogue', () => {
+test('every code that the sources name in a schema is in the catalog', () => {
   const sources = join(import.meta.dirname, '..');
   const named = readdirSync(sources, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
@@ -142,7 +142,7 @@ test('every code that the sources name in a schema is in the catalogue', () => {
     );
 });
 
-test('every code that a document names is in the catalogue or in the description', () => {
+test('every code that a document names is in the catalog or in the description', () => {
   const folder = join(import.meta.dirname, '../../../docs');
   const words = readFileSync(join(folder, 'openapi.json'), 'utf8');
   const documents = ['interface.md', 'verification.md', 'guides/batches.md'];

@@ -9,7 +9,7 @@ import {
   type Owner,
 } from '../../testing/setups/money.ts';
 import { connectDatabase } from '../db/postgres/pool.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
+import { compileCatalog } from '../destinations/catalog.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { findNextCutOff } from './cut-offs.ts';
 import { createGauges } from './gauges.ts';
@@ -41,7 +41,7 @@ function open(db = money.db) {
         name: 'staging',
         db,
         clock: money.clock,
-        catalogue: compileCatalogue([]),
+        catalog: compileCatalog([]),
         rates: () => createRates({}),
         railNames: ['fake', 'idle'],
         rails: [createFakeRail(() => ({ outcome: 'paid' }))],

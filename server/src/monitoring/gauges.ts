@@ -153,7 +153,7 @@ function showProcess(
   environment: MeasuredEnvironment,
   steadyNowMs: number,
 ): void {
-  const { name, clock, catalogue, db } = environment;
+  const { name, clock, catalog, db } = environment;
   for (const [loop, atMs] of environment.loopsSucceededAtMs()) {
     gauges.loopAge.set({ environment: name, loop }, (steadyNowMs - atMs) / 1000);
   }
@@ -173,13 +173,13 @@ function showProcess(
       if (asOfMs !== undefined) gauges.fundsAge.set(labels, (clock.nowMs() - asOfMs) / 1000);
     }
   }
-  for (const { rail, ageMs, unpriced } of measurePrices(catalogue, clock.nowMs())) {
+  for (const { rail, ageMs, unpriced } of measurePrices(catalog, clock.nowMs())) {
     const labels = { environment: name, rail };
     if (ageMs !== undefined) gauges.priceAge.set(labels, ageMs / 1000);
     gauges.unpriced.set(labels, unpriced);
   }
   const book = environment.rates();
-  const unusable = listPairs(catalogue).filter(({ code }) => !book.find('USD', code).ok);
+  const unusable = listPairs(catalog).filter(({ code }) => !book.find('USD', code).ok);
   gauges.ratesUnusable.set({ environment: name }, unusable.length);
   for (const { pool, inUse, idle, waiting } of db.connections()) {
     const labels = { environment: name, pool };
@@ -192,10 +192,10 @@ function showProcess(
 /** Only in processes that read funds. */
 function showFundsLeft(
   gauges: AllGauges,
-  { name: environment, railFunds, catalogue }: MeasuredEnvironment,
+  { name: environment, railFunds, catalog }: MeasuredEnvironment,
   needs: readonly RailNeedRow[],
 ): void {
-  for (const [rail, rows] of listPrefunding({ needs, funds: railFunds(), catalogue })) {
+  for (const [rail, rows] of listPrefunding({ needs, funds: railFunds(), catalog })) {
     for (const row of rows) {
       const leftMinor = getLeftMinor(row);
       if (leftMinor === undefined) continue;

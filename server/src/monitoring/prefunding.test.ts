@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createCompany, createPayer, createRail } from '../../testing/setups/destinations.ts';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
+import { compileCatalog } from '../destinations/catalog.ts';
 import { getLeftMinor, listPrefunding } from './prefunding.ts';
 import { openRailReports } from './rail-reports.ts';
 
@@ -29,14 +29,14 @@ function createProvider() {
     holds_until: null,
     delivery_seconds: null,
   };
-  return { provider, catalogue: compileCatalogue([provider], price.read_at.getTime(), [price]) };
+  return { provider, catalog: compileCatalog([provider], price.read_at.getTime(), [price]) };
 }
 
 test('committed and scheduled payouts count against the balance that pays them', () => {
-  const { catalogue } = createProvider();
+  const { catalog } = createProvider();
   const need = { rail: 'provider', payer_key: 'bank', currency: 'MXN', is_scheduled: false };
   const rows = listPrefunding({
-    catalogue,
+    catalog,
     needs: [
       // Two payouts of 100 dollars: 1.50 of fee each.
       { ...need, count: 2, amount: '400000' },
@@ -63,7 +63,7 @@ test('committed and scheduled payouts count against the balance that pays them',
 });
 
 test('a rail is described by its funds, the payouts that wait for it, and its last answer', async () => {
-  const { provider, catalogue } = createProvider();
+  const { provider, catalog } = createProvider();
   const owner = await money.createOwner({ USD: 100_000n });
   const through = { rail: 'provider', payerKey: 'bank', destinationMinor: 200_000n };
   await money.quoteAndCommit(owner, through);
@@ -71,7 +71,7 @@ test('a rail is described by its funds, the payouts that wait for it, and its la
     const report = await openRailReports({
       db: money.connect(),
       clock: money.clock,
-      catalogue,
+      catalog,
       rails: [provider],
       railFunds: () => new Map([['provider', [{ currency: 'USD', amount: '150.5' }]]]),
     });

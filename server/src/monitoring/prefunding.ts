@@ -1,7 +1,7 @@
 import { type Currency, findCurrency } from '../core/currency.ts';
 import { readDecimal } from '../core/money.ts';
 import { convertBack, divideRounded } from '../core/rate.ts';
-import { type Catalogue, getDestinationToken } from '../destinations/catalogue.ts';
+import { type Catalog, getDestinationToken } from '../destinations/catalog.ts';
 import { findLatestPrice, getProviderCost } from '../destinations/provider-pricing.ts';
 import type { RailFunds } from '../rails/contract/contract.ts';
 import type { RailNeedRow } from './rail-states.sql.ts';
@@ -20,7 +20,7 @@ export type Prefunding = {
 type Sources = {
   readonly needs: readonly RailNeedRow[];
   readonly funds: ReadonlyMap<string, readonly RailFunds[]>;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
 };
 
 /**
@@ -30,7 +30,7 @@ type Sources = {
 export function listPrefunding({
   needs,
   funds,
-  catalogue,
+  catalog,
 }: Sources): ReadonlyMap<string, readonly Prefunding[]> {
   const rails = new Map<string, Map<Currency, Prefunding>>();
   const change = (
@@ -55,7 +55,7 @@ export function listPrefunding({
     }
   }
   for (const need of needs) {
-    const found = findNeed(catalogue, need);
+    const found = findNeed(catalog, need);
     if (found === undefined) continue;
     const { currency, minor } = found;
     const member = need.is_scheduled ? 'scheduledMinor' : 'committedMinor';
@@ -81,13 +81,13 @@ function toMinor(amount: string, { scale }: Currency): bigint | undefined {
 }
 
 function findNeed(
-  catalogue: Catalogue,
+  catalog: Catalog,
   { rail, payer_key: payerKey, currency: code, count, amount }: RailNeedRow,
 ): { currency: Currency; minor: bigint } | undefined {
   const destination = findCurrency(code);
   if (destination === undefined) return undefined;
   const minor = BigInt(amount);
-  const offer = catalogue.findPayer(getDestinationToken(rail, payerKey))?.offer;
+  const offer = catalog.findPayer(getDestinationToken(rail, payerKey))?.offer;
   const price = offer && findLatestPrice(offer, { source: destination, destination });
   if (price === undefined) return { currency: destination, minor };
   const { source: from, rate } = price;

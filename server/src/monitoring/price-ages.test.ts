@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCompany, createPayer, createRail } from '../../testing/setups/destinations.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
+import { compileCatalog } from '../destinations/catalog.ts';
 import { measurePrices } from './price-ages.ts';
 
 test('the age of prices and the payers without a fresh one are counted by rail', () => {
@@ -28,8 +28,8 @@ test('the age of prices and the payers without a fresh one are counted by rail',
     delivery_seconds: null,
   });
   const prices = [priceOf('fresh', 95_000), priceOf('stale', 5_000)];
-  const catalogue = compileCatalogue([quoting('one'), quoting('two'), tariff], 100_000, prices);
-  assert.deepEqual(measurePrices(catalogue, 100_000), [
+  const catalog = compileCatalog([quoting('one'), quoting('two'), tariff], 100_000, prices);
+  assert.deepEqual(measurePrices(catalog, 100_000), [
     { rail: 'one', ageMs: 5_000, unpriced: 2 },
     { rail: 'two', ageMs: undefined, unpriced: 3 },
   ]);

@@ -1,5 +1,5 @@
 import { getCurrency } from '../core/currency.ts';
-import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import type { Catalog, Payer } from '../destinations/catalog.ts';
 import { findFreshPrice } from '../destinations/provider-pricing.ts';
 
 /** How current the prices of a rail's provider are. */
@@ -12,10 +12,8 @@ export type PriceAge = {
 };
 
 /** One for each rail that quotes prices. */
-export function measurePrices(catalogue: Catalogue, nowMs: number): PriceAge[] {
-  const payers = catalogue
-    .servedCountries()
-    .flatMap(({ country }) => catalogue.payersIn(country.code));
+export function measurePrices(catalog: Catalog, nowMs: number): PriceAge[] {
+  const payers = catalog.servedCountries().flatMap(({ country }) => catalog.payersIn(country.code));
   const quoting = payers.filter(({ offer }) => offer !== undefined);
   const byRail = Map.groupBy(quoting, ({ railName }) => railName);
   return [...byRail].map(([rail, own]) => {

@@ -2,7 +2,7 @@ import { describeSending, type RailSending } from '../controls/freezes.ts';
 import { formatSecondsZ } from '../core/clock.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
+import type { Catalog } from '../destinations/catalog.ts';
 import type { Rail, RailFunds } from '../rails/contract/contract.ts';
 import { findNextCutOff } from './cut-offs.ts';
 import { describePerformance, round } from './overview.ts';
@@ -17,7 +17,7 @@ import { listRailNeeds, listRailStates } from './rail-states.sql.ts';
 export type RailReportServices = {
   readonly db: Database;
   readonly clock: { nowMs(): number };
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly rails: readonly Pick<Rail, 'name' | 'payers' | 'findNextCutOff'>[];
   railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
   /** Where it was read already. */
@@ -26,14 +26,14 @@ export type RailReportServices = {
 
 /** Reads what all rails have in common once; the answer describes one by its name. */
 export async function openRailReports(services: RailReportServices) {
-  const { db, clock, catalogue, railFunds } = services;
+  const { db, clock, catalog, railFunds } = services;
   const nowMs = clock.nowMs();
   const sending = services.sending ?? (await describeSending(db.system));
   const states = await listRailStates(db.system);
   const needs = await listRailNeeds(db.system);
   const { lastDay, lastMonth } = await readPerformance(db, nowMs);
-  const prefunding = listPrefunding({ needs, funds: railFunds(), catalogue });
-  const prices = new Map(measurePrices(catalogue, nowMs).map((one) => [one.rail, one]));
+  const prefunding = listPrefunding({ needs, funds: railFunds(), catalog });
+  const prices = new Map(measurePrices(catalog, nowMs).map((one) => [one.rail, one]));
   return (name: string) => {
     const state = states.find(({ rail }) => rail === name);
     const inFlight = sending.find(({ rail }) => rail === name);

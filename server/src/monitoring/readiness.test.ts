@@ -14,7 +14,7 @@ import { getRate } from '../core/rate.ts';
 import type { EmbeddedServer } from '../db/embedded/embedded.ts';
 import { migrate } from '../db/migrate.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
+import { compileCatalog } from '../destinations/catalog.ts';
 import { checkReadiness } from './readiness.ts';
 
 const fields = [
@@ -35,8 +35,8 @@ function check(currencies: readonly string[], rates: Readonly<Record<string, str
   const book = createRates(
     Object.fromEntries(Object.entries(rates).map(([pair, rate]) => [pair, getRate(rate)])),
   );
-  const catalogue = compileCatalogue([rail]);
-  return checkReadiness({ name: 'live', db: answers, clock, catalogue, rates: () => book });
+  const catalog = compileCatalog([rail]);
+  return checkReadiness({ name: 'live', db: answers, clock, catalog, rates: () => book });
 }
 
 describe('rates in readiness', () => {

@@ -3,7 +3,7 @@ import { findCurrency } from '../core/currency.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
 import { column, defineQuery, one } from '../db/rows.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
+import type { Catalog } from '../destinations/catalog.ts';
 import { usd } from '../destinations/pricing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 
@@ -25,7 +25,7 @@ export type ReadinessParts = {
   readonly name: EnvironmentName;
   readonly db: Database;
   readonly clock: EnvironmentClock;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   rates(): MidRates;
 };
 
@@ -75,9 +75,9 @@ function describeDatabaseFault(state: string | undefined): string {
  * Not ready only if no national currency has a usable rate: a crypto price expires within minutes and
  * must not stop the national currencies, and one missing currency must not stop the others.
  */
-function checkRates({ catalogue, rates }: ReadinessParts): Readiness {
+function checkRates({ catalog, rates }: ReadinessParts): Readiness {
   const book = rates();
-  const pairs = listPairs(catalogue);
+  const pairs = listPairs(catalog);
   const missing = pairs.filter(({ code }) => !book.find(usd.code, code).ok);
   if (missing.length === 0) return { faults: [], warnings: [] };
   const listed = listNames(missing.map(({ code }) => `${usd.code}/${code}`));
@@ -99,19 +99,19 @@ function listNames(names: readonly string[]): string {
 
 type Pair = { readonly code: string; readonly isCrypto: boolean };
 
-/** Cached, because a catalogue may have thousands of payers and a probe runs every few seconds. */
-const pairsOfCatalogue = new WeakMap<Catalogue, readonly Pair[]>();
+/** Cached, because a catalog may have thousands of payers and a probe runs every few seconds. */
+const pairsOfCatalog = new WeakMap<Catalog, readonly Pair[]>();
 
 /**
  * The currencies that are priced from mid rates. Fees and limits are in USD, so each needs its rate
  * to USD, unless the tariff of the payer has an agreed one.
  */
-export function listPairs(catalogue: Catalogue): readonly Pair[] {
-  const known = pairsOfCatalogue.get(catalogue);
+export function listPairs(catalog: Catalog): readonly Pair[] {
+  const known = pairsOfCatalog.get(catalog);
   if (known !== undefined) return known;
   const codes = new Set<string>();
-  for (const { country } of catalogue.servedCountries()) {
-    for (const payer of catalogue.payersIn(country.code)) {
+  for (const { country } of catalog.servedCountries()) {
+    for (const payer of catalog.payersIn(country.code)) {
       for (const code of payer.currencies) {
         if (code !== usd.code && !payer.pricing.rates.has(`${usd.code}/${code}`)) codes.add(code);
       }
@@ -120,6 +120,6 @@ export function listPairs(catalogue: Catalogue): readonly Pair[] {
   const pairs = [...codes]
     .toSorted()
     .map((code) => ({ code, isCrypto: findCurrency(code)?.isCrypto === true }));
-  pairsOfCatalogue.set(catalogue, pairs);
+  pairsOfCatalog.set(catalog, pairs);
   return pairs;
 }

@@ -163,7 +163,7 @@ async function getPastPayout(
 }
 
 export function viewPayout({ env }: Context, row: PayoutRow, isLogoWanted: boolean) {
-  const payerLogo = findPayerLogo(env.catalogue, {
+  const payerLogo = findPayerLogo(env.catalog, {
     destinationToken: row.destination_token,
     isWanted: isLogoWanted,
   });

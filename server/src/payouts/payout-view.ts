@@ -10,7 +10,7 @@ import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import { openPickupCode } from '../core/pickup-code.ts';
 import { findUserKey, type KeyRing } from '../core/sealing.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
+import type { Catalog } from '../destinations/catalog.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { type DeliveryType, deliveryTypes } from '../rails/contract/declarations.ts';
@@ -147,10 +147,10 @@ export function writeHistoryRow(row: PayoutRow, keys: KeyRing) {
 
 /** The payer's logo; "" if it is no longer requested or the payer is not offered. */
 export function findPayerLogo(
-  catalogue: Catalogue,
+  catalog: Catalog,
   request: { destinationToken: string; isWanted: boolean },
 ): string {
-  return request.isWanted ? (catalogue.findPayer(request.destinationToken)?.logo ?? '') : '';
+  return request.isWanted ? (catalog.findPayer(request.destinationToken)?.logo ?? '') : '';
 }
 
 /** The chain that the payout's rail pays its currency on; "" if it is none. */

@@ -7,7 +7,7 @@ import { keyHashes } from '../core/metadata-hashes.ts';
 import { formatRate } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
-import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import type { Catalog, Payer } from '../destinations/catalog.ts';
 import { lacksPrice, type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type CommitRow, commitPayoutRow } from './commit.sql.ts';
@@ -46,7 +46,7 @@ import type { NewSchedule } from './schedules.sql.ts';
 /** Quotes and commits payouts; the dispatcher sends them. */
 
 export type QuoteServices = RecipientServices & {
-  catalogue: Catalogue;
+  catalog: Catalog;
   rates(): MidRates;
   clock: Clock;
   /** How long a quote is valid if the payer does not define it, in seconds. */
@@ -98,7 +98,7 @@ export async function createPayout(
   checkExclusion(row, request);
   const faults: Fault[] = [];
   const wallet = findSource(row, request, faults);
-  const payer = findDestination(row, { request, attrSetId, catalogue: services.catalogue }, faults);
+  const payer = findDestination(row, { request, attrSetId, catalog: services.catalog }, faults);
   const amount = readAmount(request, wallet?.currency, faults);
   const schedule = findSchedule(services, { request, wallet, payer }, faults);
   // Faults of the body come before a conflict. Faults that depend on present balances and payers come

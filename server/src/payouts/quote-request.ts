@@ -3,7 +3,7 @@ import { findCurrency } from '../core/currency.ts';
 import { AppError, type Fault } from '../core/errors.ts';
 import { findTokenId, formatToken, isUuid } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
-import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import type { Catalog, Payer } from '../destinations/catalog.ts';
 import type { QuoteContextRow } from './quotes.sql.ts';
 import type { ScheduleRequest } from './schedule.ts';
 
@@ -97,12 +97,12 @@ export function findSource(
 
 export function findDestination(
   row: QuoteContextRow,
-  context: { request: PayoutRequest; attrSetId: string | undefined; catalogue: Catalogue },
+  context: { request: PayoutRequest; attrSetId: string | undefined; catalog: Catalog },
   faults: Fault[],
 ): Payer | undefined {
-  const { request, attrSetId, catalogue } = context;
+  const { request, attrSetId, catalog } = context;
   const token = request.destinationToken ?? row.set_destination ?? row.last_destination;
-  const payer = token === null ? undefined : catalogue.findPayer(token);
+  const payer = token === null ? undefined : catalog.findPayer(token);
   const isOtherSet =
     payer !== undefined &&
     (row.set_destination !== payer.destinationToken ||

@@ -121,7 +121,7 @@ function readAmount(query: z.infer<typeof readinessQuery>): bigint | undefined {
 
 /** A dynamic destination fails over to another payer, whose rail may be up. */
 function listRails(env: PayoutServices, { payer, currency }: Destination): string[] {
-  const others = payer.isDynamicToken ? env.catalogue.findEquivalents(payer, currency) : [];
+  const others = payer.isDynamicToken ? env.catalog.findEquivalents(payer, currency) : [];
   return [payer, ...others].map(({ railName }) => railName);
 }
 

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { first, pay, rates } from '../../testing/setups/routes.ts';
 import { resume, stop } from '../controls/freezes.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
+import { compileCatalog } from '../destinations/catalog.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { findReadiness, type ReadinessServices } from './readiness.ts';
 
@@ -26,11 +26,11 @@ const rail: Rail = {
       : []),
   ],
 };
-const catalogue = compileCatalogue([rail]);
+const catalog = compileCatalog([rail]);
 
 async function find(changes: Partial<ReadinessServices>, amountMinor?: bigint) {
   const owner = await money.createOwner({ USD: 1_000_000n });
-  const [payer] = catalogue.payersIn('MEX');
+  const [payer] = catalog.payersIn('MEX');
   assert.ok(payer !== undefined);
   const services: ReadinessServices = {
     keys: money.keys,

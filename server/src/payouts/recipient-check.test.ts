@@ -10,7 +10,7 @@ import {
 import { collectAttributes } from '../attributes/collected-attributes.ts';
 import { getProfile } from '../attributes/requirements.ts';
 import { AppError } from '../core/errors.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
+import { compileCatalog } from '../destinations/catalog.ts';
 import type { Rail, RecipientDraft } from '../rails/contract/contract.ts';
 import { updateUser } from '../users/users.ts';
 import { createPayout, openQuoteStore } from './payouts.ts';
@@ -38,7 +38,7 @@ const rail: Rail = {
     ];
   },
 };
-const catalogue = compileCatalogue([rail]);
+const catalog = compileCatalog([rail]);
 const corridor = { countryCode: 'MEX', deliveryType: 'BANK_DEPOSIT', currency: 'MXN' } as const;
 
 before(async () => {
@@ -56,7 +56,7 @@ function contextOf(): AttributeContext {
 }
 
 async function quote() {
-  const [payer] = catalogue.payersIn('MEX');
+  const [payer] = catalog.payersIn('MEX');
   const request: PayoutRequest = {
     clientTransferId: undefined,
     sourceToken: undefined,
@@ -72,7 +72,7 @@ async function quote() {
     schedule: undefined,
   };
   const services = {
-    catalogue,
+    catalog,
     rails: [rail],
     keys: money.keys,
     rates: () => rates,
@@ -97,7 +97,7 @@ async function listFaults(): Promise<string[]> {
 async function storeValues(): Promise<void> {
   const profile = getProfile(corridor);
   const { sample } = collectAttributes(corridor);
-  const [payer] = catalogue.payersIn('MEX');
+  const [payer] = catalog.payersIn('MEX');
   assert.ok(payer !== undefined);
   await storeAttributes(contextOf(), {
     userId: owner.userId,

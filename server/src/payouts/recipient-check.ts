@@ -4,7 +4,7 @@ import { type Corridor, getProfile } from '../attributes/requirements.ts';
 import type { Fault, FaultCode } from '../core/errors.ts';
 import { type KeyRing, readVersion } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import type { Payer } from '../destinations/catalogue.ts';
+import type { Payer } from '../destinations/catalog.ts';
 import type {
   Beneficiary,
   Rail,

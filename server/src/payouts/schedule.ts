@@ -3,7 +3,7 @@ import { findCurrency } from '../core/currency.ts';
 import type { Fault } from '../core/errors.ts';
 import { parseAmount } from '../core/money.ts';
 import { findDeadlineMs, findOpeningMs, findRunMs } from '../destinations/availability.ts';
-import type { Payer } from '../destinations/catalogue.ts';
+import type { Payer } from '../destinations/catalog.ts';
 import { toLocalTime } from '../rails/kit/calendar.ts';
 import type { NewSchedule } from './schedules.sql.ts';
 

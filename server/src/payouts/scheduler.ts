@@ -4,7 +4,7 @@ import { formatRate } from '../core/rate.ts';
 import { type KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
+import type { Catalog } from '../destinations/catalog.ts';
 import { type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { Rail } from '../rails/contract/contract.ts';
@@ -22,7 +22,7 @@ export type SchedulerServices = {
   readonly db: Database;
   readonly keys: KeyRing;
   readonly rails: readonly Rail[];
-  readonly catalogue: () => Catalogue;
+  readonly catalog: () => Catalog;
   readonly rates: () => MidRates;
   readonly nowMs: () => number;
   /** How long a process that claims payouts may take to run them. */
@@ -97,7 +97,7 @@ async function run(
 async function judge(services: SchedulerServices, row: ClaimedSchedule): Promise<object> {
   const { payout_id, fence } = row;
   const named = { payout_id, fence: fence.toString() };
-  const payer = services.catalogue().findPayer(row.destination_token);
+  const payer = services.catalog().findPayer(row.destination_token);
   if (payer === undefined) return { ...named, obstacle: 'not_served' satisfies ScheduleObstacle };
   const { given_side: side } = row;
   const quote = quotePayer({

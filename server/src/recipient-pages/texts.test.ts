@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { sandboxCatalogue } from '../../testing/setups/destinations.ts';
+import { sandboxCatalog } from '../../testing/setups/destinations.ts';
 import { attributeTypes } from '../attributes/field.ts';
 import { recipientReasons } from '../kyc/decisions.ts';
 import { payoutStatuses } from '../payouts/payout-states.ts';
@@ -113,8 +113,8 @@ test('every key that the scripts use has a text, and every text is used', () => 
 test('every field and choice of every destination has a name in the texts', () => {
   const plain = new Set<string>();
   const seen = new Set<string>();
-  for (const { country } of sandboxCatalogue.servedCountries()) {
-    for (const payer of sandboxCatalogue.payersIn(country.code)) {
+  for (const { country } of sandboxCatalog.servedCountries()) {
+    for (const payer of sandboxCatalog.payersIn(country.code)) {
       for (const currency of payer.currencies) {
         for (const { text, choices, options, example } of describeForm({ payer, currency })) {
           // No account or document of anyone.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { createRates, sandboxCatalogue } from '../../testing/setups/destinations.ts';
+import { createRates, sandboxCatalog } from '../../testing/setups/destinations.ts';
 import {
   type CommittedPayout,
   createFakeRail,
@@ -129,7 +129,7 @@ type To = {
 
 /** A committed payout with stored attributes. */
 async function payTo(owner: Owner, { country, deliveryType, currency, values, ...more }: To) {
-  const payer = sandboxCatalogue
+  const payer = sandboxCatalog
     .payersIn(country)
     .find((one) => one.deliveryType === deliveryType && one.currencies.includes(currency));
   assert.ok(payer !== undefined);

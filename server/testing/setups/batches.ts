@@ -2,13 +2,13 @@ import { quoteBatch } from '../../src/batches/quote.ts';
 import { type ReceiveServices, receiveBatch, type Upload } from '../../src/batches/receive.ts';
 import { rowForm } from '../../src/batches/upload.routes.ts';
 import { getRate } from '../../src/core/rate.ts';
-import { compileCatalogue } from '../../src/destinations/catalogue.ts';
+import { compileCatalog } from '../../src/destinations/catalog.ts';
 import { createRateBook } from '../../src/fx/rate-book.ts';
 import { fingerprintRequest, openKeyRecord } from '../../src/http/idempotency.ts';
 import { createSandboxRail } from '../../src/rails/sandbox/rail.ts';
 import { createMoneyTest, type Owner } from './money.ts';
 
-/** What the tests of batches start from: a catalogue, and rates that a test can change. */
+/** What the tests of batches start from: a catalog, and rates that a test can change. */
 
 export const names = (count: number, prefix: string): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
@@ -19,8 +19,8 @@ export async function createBatchTest() {
   const money = await createMoneyTest();
   const nowMs = money.clock.nowMs;
   const rail = createSandboxRail({ nowMs, findScript: async () => undefined });
-  const catalogue = compileCatalogue([rail]);
-  const payer = catalogue.payersIn('MEX').find(({ deliveryType, currencies }) => {
+  const catalog = compileCatalog([rail]);
+  const payer = catalog.payersIn('MEX').find(({ deliveryType, currencies }) => {
     return deliveryType === 'BANK_DEPOSIT' && currencies.includes('MXN');
   });
   if (payer === undefined) throw new Error('the sandbox has no deposit in Mexico');
@@ -29,7 +29,7 @@ export async function createBatchTest() {
     db: money.db,
     keys: money.keys,
     clock: money.clock,
-    catalogue,
+    catalog,
     rails: [rail],
     lockSeconds: { national: 900, crypto: 120 },
     limits: { bytesMax: 1_000_000, rowsMax: 10_000, rowBytesMax: 1000 },
@@ -60,7 +60,7 @@ export async function createBatchTest() {
         delivery_seconds: null,
       };
       const quoting = { ...rail, readPrices: async () => [] };
-      services.catalogue = compileCatalogue([quoting], nowMs(), [price]);
+      services.catalog = compileCatalog([quoting], nowMs(), [price]);
     },
     /** An account with this much money in cents and a user whose attributes are complete. */
     createOwner: async (usdMinor: bigint): Promise<Owner> => {

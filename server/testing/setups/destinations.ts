@@ -1,6 +1,6 @@
 /** What the tests of this module build on. Nothing else imports it. */
 import { type Rate, rateOfOne } from '../../src/core/rate.ts';
-import { type Catalogue, compileCatalogue, type Payer } from '../../src/destinations/catalogue.ts';
+import { type Catalog, compileCatalog, type Payer } from '../../src/destinations/catalog.ts';
 import { bundledAsOfMs, bundledQuotes } from '../../src/fx/bundled-rates.ts';
 import { createRateBook, type MidRates } from '../../src/fx/rate-book.ts';
 import type { Rail } from '../../src/rails/contract/contract.ts';
@@ -36,10 +36,10 @@ export function createRail(
 }
 
 export const sandboxRail = createRail('sandbox', sandboxCompanies, sandboxPayers);
-export const sandboxCatalogue: Catalogue = compileCatalogue([sandboxRail]);
+export const sandboxCatalog: Catalog = compileCatalog([sandboxRail]);
 
 export function getSandboxPayer(key: string): Payer {
-  const payer = sandboxCatalogue
+  const payer = sandboxCatalog
     .payersIn(key.slice(0, 3).toUpperCase())
     .find((candidate) => candidate.key === key);
   if (payer === undefined) throw new Error(`no payer ${key}`);

@@ -10,7 +10,7 @@ import {
   findSqlState,
   type Session,
 } from '../../src/db/postgres/pool.ts';
-import { type Catalogue, compileCatalogue } from '../../src/destinations/catalogue.ts';
+import { type Catalog, compileCatalog } from '../../src/destinations/catalog.ts';
 import { createDispatcher, dispatchTimes, type Rules } from '../../src/dispatch/dispatch.ts';
 import {
   type ApplyResult,
@@ -40,16 +40,16 @@ type DispatcherOptions = {
   rates?: MidRates;
   rules?: Rules;
   /** Instead of one compiled from the rails alone. */
-  catalogue?: () => Catalogue;
+  catalog?: () => Catalog;
   requestPrices?: (rail: string) => Promise<void>;
 };
 
 /** A router and measurements; without rates it finds no other payers. */
 export function createRouting(db: Database, rails: readonly Rail[], rates = noRates) {
-  const catalogue = compileCatalogue(rails);
+  const catalog = compileCatalog(rails);
   const measurements = createMeasurements(db.system);
   return {
-    router: { catalogue: () => catalogue, rates: () => rates, measure: measurements.measure },
+    router: { catalog: () => catalog, rates: () => rates, measure: measurements.measure },
     measurements,
   };
 }
@@ -185,7 +185,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         clock,
         rails: new Map(rails.map((rail) => [rail.name, rail])),
         ...routing,
-        router: { ...routing.router, ...(more.catalogue && { catalogue: more.catalogue }) },
+        router: { ...routing.router, ...(more.catalog && { catalog: more.catalog }) },
         ...(more.requestPrices && { requestPrices: more.requestPrices }),
         rules: more.rules,
         onAnswer: () => undefined,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { getRate } from '../../src/core/rate.ts';
-import { getDestinationToken } from '../../src/destinations/catalogue.ts';
+import { getDestinationToken } from '../../src/destinations/catalog.ts';
 import type { Rules } from '../../src/dispatch/dispatch.ts';
 import { applyNotifications } from '../../src/dispatch/notifications.ts';
 import { type DecisionAction, decidePayout } from '../../src/exceptions/decisions.ts';

@@ -4,7 +4,7 @@ import { collectAttributes } from '../../src/attributes/collected-attributes.ts'
 import { getProfile } from '../../src/attributes/requirements.ts';
 import { getRate } from '../../src/core/rate.ts';
 import type { Database } from '../../src/db/postgres/pool.ts';
-import { compileCatalogue, getDestinationToken } from '../../src/destinations/catalogue.ts';
+import { compileCatalog, getDestinationToken } from '../../src/destinations/catalog.ts';
 import type { MidRates } from '../../src/fx/rate-book.ts';
 import { findPayoutRow } from '../../src/payouts/payouts.sql.ts';
 import { type NewPayout } from '../../src/payouts/quotes.sql.ts';
@@ -40,12 +40,12 @@ export async function createScheduleTest() {
   function open({ rates = usdMxn('20'), through = money.db, ...options }: OpenOptions = {}) {
     const errors: unknown[] = [];
     const used = options.rail ?? rail;
-    const catalogue = compileCatalogue([used], money.clock.nowMs(), options.prices);
+    const catalog = compileCatalog([used], money.clock.nowMs(), options.prices);
     const scheduler = createScheduler({
       db: through,
       keys: money.keys,
       rails: [used],
-      catalogue: () => catalogue,
+      catalog: () => catalog,
       rates: () => rates,
       nowMs: money.clock.nowMs,
       leaseMs: options.leaseMs ?? 5000,
@@ -99,7 +99,7 @@ export async function createScheduleTest() {
   /** A complete set of attributes, without which the rail is not asked. */
   async function storeSet({ accountId, userId }: Owner): Promise<Partial<NewPayout>> {
     const corridor = { countryCode: 'MEX', deliveryType: 'BANK_DEPOSIT', currency: 'MXN' } as const;
-    const [payer] = compileCatalogue([rail]).payersIn('MEX');
+    const [payer] = compileCatalog([rail]).payersIn('MEX');
     assert.ok(payer !== undefined);
     const profile = getProfile(corridor);
     const { sample } = collectAttributes(corridor);

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { newId } from '../../src/core/ids.ts';
-import { compileCatalogue } from '../../src/destinations/catalogue.ts';
+import { compileCatalog } from '../../src/destinations/catalog.ts';
 import { renderEvents } from '../../src/events/event-view.ts';
 import { createDeliverer, type Deliverer } from '../../src/webhooks/deliverer.ts';
 import { createEndpoint } from '../../src/webhooks/webhooks.ts';
@@ -29,8 +29,8 @@ export function openTestDeliverer(
   const errors: unknown[] = [];
   const results: string[] = [];
   const { db = money.db } = changes;
-  const catalogue = compileCatalogue([]);
-  const reader = { keys: money.keys, catalogue, rails: [], canRead: () => true };
+  const catalog = compileCatalog([]);
+  const reader = { keys: money.keys, catalog, rails: [], canRead: () => true };
   const deliverer = createDeliverer({
     db,
     keys: money.keys,

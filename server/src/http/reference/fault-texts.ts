@@ -1,9 +1,9 @@
-import type { faultCatalogue } from '../../core/errors.ts';
+import type { faultCatalog } from '../../core/errors.ts';
 import { fileFaultTexts } from './file-fault-texts.ts';
 import type { CodeText } from './problem-texts.ts';
 
 /** Faults: each about one value of a request, or of one row of a batch. */
-export const faultTexts: Readonly<Record<keyof typeof faultCatalogue, CodeText>> = {
+export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> = {
   ...fileFaultTexts,
   above_maximum: {
     cause: "The source amount is above the payer's `max_limit`.",

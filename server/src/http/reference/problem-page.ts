@@ -1,9 +1,9 @@
 import {
   AppError,
   type ErrorCode,
-  errorCatalogue,
+  errorCatalog,
   type FaultCode,
-  faultCatalogue,
+  faultCatalog,
 } from '../../core/errors.ts';
 import { describeProblem } from '../problem.ts';
 import { faultTexts } from './fault-texts.ts';
@@ -28,15 +28,15 @@ type Entry = {
 const keysOf = <Key extends string>(record: Readonly<Record<Key, unknown>>): Key[] =>
   Object.keys(record) as Key[];
 
-const problems = keysOf(errorCatalogue).map((code): Entry => {
-  const { status, title } = errorCatalogue[code];
+const problems = keysOf(errorCatalog).map((code): Entry => {
+  const { status, title } = errorCatalog[code];
   const { example, ...text } = problemTexts[code];
   return { code, kind: `Problem, HTTP ${status}`, title, ...text, example: show(code, example) };
 });
 
-const faults = keysOf(faultCatalogue).map((code): Entry => {
+const faults = keysOf(faultCatalog).map((code): Entry => {
   const { example, ...text } = faultTexts[code];
-  const title = faultCatalogue[code];
+  const title = faultCatalog[code];
   return { code, kind: 'Fault', title, ...text, example: show(code, example) };
 });
 
@@ -70,7 +70,7 @@ function show(code: FaultCode, example: CodeText['example']): unknown {
   }
   const fault = typeof example === 'string' ? [] : [{ ...example, code }];
   const detail = typeof example === 'string' ? example : example.detail;
-  const problem: ErrorCode = code in errorCatalogue ? (code as ErrorCode) : 'invalid_request';
+  const problem: ErrorCode = code in errorCatalog ? (code as ErrorCode) : 'invalid_request';
   return JSON.parse(
     describeProblem(new AppError(problem, detail, { faults: fault }), 'req_179b0pp2u10').body,
   );

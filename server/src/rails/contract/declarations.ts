@@ -1,4 +1,4 @@
-/** What a rail can do, as data: the catalogue and the documents are generated from it. */
+/** What a rail can do, as data: the catalog and the documents are generated from it. */
 
 export const deliveryTypes = [
   'CASH_PICKUP',

@@ -4,7 +4,7 @@ import pg from 'pg';
  * Everything that statements of a schema can change in a database, one line for each object, so that
  * two databases can be compared and their differences named.
  */
-export async function readCatalogue(client: Pick<pg.Client, 'query'>): Promise<string[]> {
+export async function readCatalog(client: Pick<pg.Client, 'query'>): Promise<string[]> {
   const lines: string[] = [];
   for (const statement of statements) {
     const { rows } = await client.query<{ line: string }>(statement);
@@ -23,8 +23,8 @@ export async function readCatalogue(client: Pick<pg.Client, 'query'>): Promise<s
   return lines.toSorted();
 }
 
-/** Names each object that only one of two catalogues has in this form. */
-export function compareCatalogues(migrated: readonly string[], read: readonly string[]): string[] {
+/** Names each object that only one of two catalogs has in this form. */
+export function compareCatalogs(migrated: readonly string[], read: readonly string[]): string[] {
   const onlyIn = (lines: readonly string[], others: readonly string[]): string[] => {
     const known = new Set(others);
     return lines.filter((line) => !known.has(line));

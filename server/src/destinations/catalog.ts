@@ -68,7 +68,7 @@ export type ServedCountry = {
   readonly currencies: readonly string[];
 };
 
-export type Catalogue = {
+export type Catalog = {
   readonly payerCount: number;
   /** When the next tariff takes effect or a price becomes too old, milliseconds; Infinity: never. */
   readonly untilMs: number;
@@ -92,11 +92,11 @@ export type Catalogue = {
  *
  * @throws Error naming the payer if a declaration is invalid, which is a mistake of the operator.
  */
-export function compileCatalogue(
+export function compileCatalog(
   rails: readonly Rail[],
   nowMs = 0,
   prices: readonly StoredPrice[] = [],
-): Catalogue {
+): Catalog {
   return indexPayers(addOffers(compilePayers(rails, nowMs), { rails, prices, nowMs }));
 }
 
@@ -162,7 +162,7 @@ function arriveIn(seconds: number): AvailabilityRule {
   return { timeZone: 'UTC', calendar: null, weekend: [], cutOff: null, delay: { minutes } };
 }
 
-function indexPayers({ payers, untilMs }: CompiledPayers): Catalogue {
+function indexPayers({ payers, untilMs }: CompiledPayers): Catalog {
   const payersByToken = new Map<string, Payer>();
   const payersByCountry = new Map<string, Payer[]>();
   const keysByCompany = new Map<string, string[]>();
@@ -229,30 +229,30 @@ function findTariff(
 }
 
 /**
- * A catalogue that is compiled again when the next tariff takes effect, and indexed again when a price
+ * A catalog that is compiled again when the next tariff takes effect, and indexed again when a price
  * changes or becomes too old. `listPrices` answers another object after each change.
  */
-export function createCurrentCatalogue(
+export function createCurrentCatalog(
   rails: readonly Rail[],
   clock: { nowMs(): number },
   listPrices: () => readonly StoredPrice[] = () => noPrices,
-): () => Catalogue {
+): () => Catalog {
   const index = (compiled: CompiledPayers, nowMs: number) => {
     const prices = listPrices();
     return {
       prices,
       compiled,
-      catalogue: indexPayers(addOffers(compiled, { rails, prices, nowMs })),
+      catalog: indexPayers(addOffers(compiled, { rails, prices, nowMs })),
     };
   };
   let current = index(compilePayers(rails, clock.nowMs()), clock.nowMs());
   return () => {
     const nowMs = clock.nowMs();
     if (nowMs >= current.compiled.untilMs) current = index(compilePayers(rails, nowMs), nowMs);
-    else if (nowMs >= current.catalogue.untilMs || listPrices() !== current.prices) {
+    else if (nowMs >= current.catalog.untilMs || listPrices() !== current.prices) {
       current = index(current.compiled, nowMs);
     }
-    return current.catalogue;
+    return current.catalog;
   };
 }
 

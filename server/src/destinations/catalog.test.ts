@@ -5,13 +5,13 @@ import {
   createPayer,
   createRail,
   getSandboxPayer,
-  sandboxCatalogue,
+  sandboxCatalog,
   sandboxRail,
 } from '../../testing/setups/destinations.ts';
 import { isUuid } from '../core/ids.ts';
 import type { PayerDeclaration, Tariff } from '../rails/contract/declarations.ts';
 import { sandboxPayers } from '../rails/sandbox/network.ts';
-import { compileCatalogue, getDestinationToken } from './catalogue.ts';
+import { compileCatalog, getDestinationToken } from './catalog.ts';
 
 test('destination tokens never change', () => {
   const tokens = {
@@ -21,24 +21,24 @@ test('destination tokens never change', () => {
   };
   for (const [key, token] of Object.entries(tokens)) {
     assert.equal(getDestinationToken('sandbox', key), token);
-    assert.equal(sandboxCatalogue.findPayer(token)?.key, key);
+    assert.equal(sandboxCatalog.findPayer(token)?.key, key);
   }
 });
 
 test('every declared payer is found by its token and in its country', () => {
-  assert.equal(sandboxCatalogue.payerCount, sandboxPayers.length);
+  assert.equal(sandboxCatalog.payerCount, sandboxPayers.length);
   for (const { key, countryCode } of sandboxPayers) {
     const token = getDestinationToken('sandbox', key);
-    const payer = sandboxCatalogue.findPayer(token);
+    const payer = sandboxCatalog.findPayer(token);
     assert.ok(isUuid(token) && payer !== undefined, key);
-    assert.ok(sandboxCatalogue.payersIn(countryCode).includes(payer), key);
+    assert.ok(sandboxCatalog.payersIn(countryCode).includes(payer), key);
   }
-  assert.equal(sandboxCatalogue.findPayer('no token'), undefined);
-  assert.deepEqual(sandboxCatalogue.payersIn('XXX'), []);
+  assert.equal(sandboxCatalog.findPayer('no token'), undefined);
+  assert.deepEqual(sandboxCatalog.payersIn('XXX'), []);
 });
 
 test('all countries of ISO 3166-1 are served, in order, with currencies and delivery types', () => {
-  const served = sandboxCatalogue.servedCountries();
+  const served = sandboxCatalog.servedCountries();
   assert.equal(served.length, 249);
   assert.deepEqual([served[0]?.country.code, served.at(-1)?.country.code], ['ABW', 'ZWE']);
   const swiss = served.find(({ country }) => country.code === 'CHE');
@@ -53,9 +53,9 @@ test('payers with equal tariffs share a pricing', () => {
 
 test('equivalent payers have the same name, delivery type and currency', () => {
   const payer = getSandboxPayer('mex-cash-plaza');
-  const keys = sandboxCatalogue.findEquivalents(payer, 'MXN').map(({ key }) => key);
+  const keys = sandboxCatalog.findEquivalents(payer, 'MXN').map(({ key }) => key);
   assert.deepEqual(keys.toSorted(), ['mex-cash-kestrel', 'mex-cash-meridian']);
-  assert.deepEqual(sandboxCatalogue.findEquivalents(payer, 'USD'), []);
+  assert.deepEqual(sandboxCatalog.findEquivalents(payer, 'USD'), []);
 });
 
 test('a payer on another network is not equivalent, whatever its name', () => {
@@ -67,12 +67,12 @@ test('a payer on another network is not equivalent, whatever its name', () => {
     ),
     networks: { USDC: network },
   }));
-  const catalogue = compileCatalogue(rails);
-  const [onEthereum, onPolygon] = catalogue.payersIn('MEX');
+  const catalog = compileCatalog(rails);
+  const [onEthereum, onPolygon] = catalog.payersIn('MEX');
   assert.ok(onEthereum !== undefined && onPolygon !== undefined);
   assert.deepEqual(onEthereum.networks, { USDC: 'ethereum' });
-  assert.deepEqual(catalogue.findEquivalents(onEthereum, 'USDC'), []);
-  const others = catalogue.findEquivalents(onPolygon, 'USDC').map(({ railName }) => railName);
+  assert.deepEqual(catalog.findEquivalents(onEthereum, 'USDC'), []);
+  const others = catalog.findEquivalents(onPolygon, 'USDC').map(({ railName }) => railName);
   assert.deepEqual(others, ['rail2']);
 });
 
@@ -80,7 +80,7 @@ test('two rails may use the same key', () => {
   const rails = ['one', 'two'].map((name) =>
     createRail(name, [createCompany('first')], [createPayer('same')]),
   );
-  assert.equal(compileCatalogue([...rails, sandboxRail]).payersIn('MEX').length, 23);
+  assert.equal(compileCatalog([...rails, sandboxRail]).payersIn('MEX').length, 23);
 });
 
 const faulty: [string, Partial<PayerDeclaration & Tariff>, RegExp][] = [
@@ -135,7 +135,7 @@ const faulty: [string, Partial<PayerDeclaration & Tariff>, RegExp][] = [
 for (const [name, changes, message] of faulty) {
   test(`a declaration with ${name} is refused`, () => {
     const rail = createRail('test', [createCompany('first')], [createPayer('faulty', changes)]);
-    assert.throws(() => compileCatalogue([rail]), message);
+    assert.throws(() => compileCatalog([rail]), message);
   });
 }
 
@@ -156,12 +156,12 @@ for (const [name, changes, message] of faultyRules) {
     const availability = { ...createPayer('plain').availability, ...changes };
     const payers = [createPayer('faulty', { availability })];
     const rail = createRail('test', [createCompany('first')], payers);
-    assert.throws(() => compileCatalogue([rail]), message);
+    assert.throws(() => compileCatalog([rail]), message);
   });
 }
 
 test('a key that is already used is refused', () => {
   const payers = [createPayer('same'), createPayer('same')];
   const rail = createRail('test', [createCompany('first')], payers);
-  assert.throws(() => compileCatalogue([rail]), /payer test\/same: its key is already used/);
+  assert.throws(() => compileCatalog([rail]), /payer test\/same: its key is already used/);
 });

@@ -35,6 +35,16 @@ async function openSigned(): Promise<Opened> {
   return { ...partner, scheme: 'http', access };
 }
 
+/** Every order leaves in a batch, also one that is due by itself. */
+const everyOrder = { ordersMin: 1 };
+
+async function openSignedInBatches(): Promise<Opened> {
+  const { keys, ...partner } = await openPartner({ ...behaviour, capabilities: ['batches'] });
+  const keyed = { signingKey: keys.outlay, partnerKeys: [keys.partner] };
+  const access = { ...keyed, capabilities: ['batches'], batches: everyOrder };
+  return { ...partner, scheme: 'http', access };
+}
+
 async function openWithHmac(): Promise<Opened> {
   const key = newKey('outlay-1');
   const callbackKey = newKey('partner-1');
@@ -43,7 +53,7 @@ async function openWithHmac(): Promise<Opened> {
   const light = { authentication, callbackKeys: [callbackKey], queryLagSeconds: 0 };
   // With optional parts as well, which change no outcome.
   const options = { ...behaviour, capabilities: [...capabilities] };
-  const access = { light, capabilities: [...capabilities] };
+  const access = { light, capabilities: [...capabilities], batches: everyOrder };
   return { ...(await openWithSecrets(options, secrets)), scheme: 'http', access };
 }
 
@@ -58,7 +68,7 @@ async function openWithCertificates(): Promise<Opened> {
   return { ...(await openWithSecrets(behaviour, secrets)), scheme: 'https', access: { light } };
 }
 
-for (const open of [openSigned, openWithHmac]) testLevel(open);
+for (const open of [openSigned, openSignedInBatches, openWithHmac]) testLevel(open);
 testLevel(openWithCertificates, { connection: 'TLS hides the requests', http: 'TLS hides them' });
 
 function testLevel(open: () => Promise<Opened>, unsupported: object = {}): void {
@@ -66,7 +76,7 @@ function testLevel(open: () => Promise<Opened>, unsupported: object = {}): void 
     module: railModule,
     clock: 'real',
     unsupported: { files: 'outcomes arrive by callbacks and queries', ...unsupported },
-    booking: /^PUT \/payments\//,
+    booking: /^PUT \/(?:payments|batches)\//,
     openCounterparty: async () => {
       const partner = await open();
       return {

@@ -7,7 +7,7 @@ import { UsageError } from '../failure.ts';
 
 const operatorPackage = '@outlay/server/operator';
 
-/** Commands with a name without `admin`, because clients and auditors run them too. */
+/** Commands with a name without `admin`, because clients and auditors run them too, or often. */
 export const shared = [
   {
     name: 'receipt verify',
@@ -18,12 +18,17 @@ export const shared = [
     name: 'ledger verify',
     about: 'prove that every balance and the chains of the books are sound',
   },
+  {
+    name: 'rails',
+    about: 'each rail: in flight, prefunding, contacts, cut-off, results; as admin rail list',
+  },
 ] as const;
 
 /** What the operators' program reads; undefined for a line that is not for it. */
 export function findOperatorWords(words: readonly string[]): string[] | undefined {
   // Its results are JSON already.
   const [noun = '', verb = '', ...others] = words.filter((word) => word !== '--json');
+  if (noun === 'rails') return ['rail', 'list', verb, ...others].filter((word) => word !== '');
   if (noun === 'admin') return verb === '' ? [] : [verb, ...others];
   return shared.some(({ name }) => name === `${noun} ${verb}`)
     ? [noun, verb, ...others]

@@ -4,6 +4,7 @@ import { exitCodes, Failure, UsageError } from '../failure.ts';
 import { findRecipient, take, type User } from '../find.ts';
 import { printable } from '../table.ts';
 import {
+  formatArrival,
   formatCode,
   formatMoney,
   formatTime,
@@ -215,7 +216,7 @@ async function chooseOffer(
       label: [
         `${formatCode(offer.delivery_type)}, ${offer.payer_name}`,
         `costs ${formatMoney(offer.total_debit, from)}`,
-        `arrives ${formatMoney(offer.destination_amount, currency)}`,
+        `arrives ${formatArrival(offer.destination_amount, { currency, network: offer.network })}`,
       ].join(': '),
       hint: `by ${formatTime(offer.estimated_availability)}, rating ${formatRating(offer)}`,
     })),

@@ -62,7 +62,7 @@ export function handleRequest(partner: PartnerState, received: PartnerHttpReques
   }
   const part = handleCapability(partner, received) ?? handleBatch(partner, received);
   if (part !== undefined) {
-    return 'error' in part ? refuseAs(part) : { status: 200, json: part, createdS };
+    return isRefused(part) ? refuseAs(part) : { status: 200, json: part, createdS };
   }
   const outcome = handlePayment(partner, received);
   if (!('error' in outcome)) {
@@ -96,6 +96,10 @@ function listEvents({ books, options }: PartnerState, after: number) {
 }
 
 type Refused = { readonly error: RefusalCode; readonly detail: string };
+
+function isRefused(part: object): part is Refused {
+  return 'error' in part;
+}
 
 function handlePayment(
   partner: PartnerState,

@@ -15,7 +15,33 @@ import {
 } from './counterpart.ts';
 import { writeSecret } from './secrets.ts';
 
-/** Two partner simulators with every fault that they can inject. */
+/** Two partner simulators with every fault that they can inject; one of them takes batches. */
+
+type Faults = NonNullable<PartnerOptions['faults']>;
+
+/** What can go wrong with an order, or with a batch of them. */
+const orderFaults: Faults = [
+  { kind: 'error_after', share: 0.03 },
+  { kind: 'error_before', share: 0.02 },
+  { kind: 'reset_after', share: 0.03 },
+  { kind: 'reset_before', share: 0.02 },
+  { kind: 'silent_after', share: 0.01 },
+  { kind: 'busy', share: 0.02 },
+  { kind: 'garbage', share: 0.02 },
+  { kind: 'cut', share: 0.02 },
+  { kind: 'unsigned', share: 0.01 },
+  { kind: 'wrong_amount', share: 0.01 },
+  { kind: 'delay', share: 0.05, delayMs: 700 },
+];
+
+const queryFaults: Faults = [
+  { kind: 'error_before', share: 0.05 },
+  { kind: 'reset_before', share: 0.05 },
+  { kind: 'wrong_reference', share: 0.02 },
+];
+
+const applyTo = (on: Faults[number]['on'], faults: Faults): Faults =>
+  faults.map((fault) => ({ ...fault, on }));
 
 /** A small share of everything that can go wrong with an order, a question or a callback. */
 const troubles: PartnerOptions = {
@@ -29,20 +55,10 @@ const troubles: PartnerOptions = {
   forgedShare: 0.05,
   callbackRetryMs: 250,
   faults: [
-    { on: 'put', kind: 'error_after', share: 0.03 },
-    { on: 'put', kind: 'error_before', share: 0.02 },
-    { on: 'put', kind: 'reset_after', share: 0.03 },
-    { on: 'put', kind: 'reset_before', share: 0.02 },
-    { on: 'put', kind: 'silent_after', share: 0.01 },
-    { on: 'put', kind: 'busy', share: 0.02 },
-    { on: 'put', kind: 'garbage', share: 0.02 },
-    { on: 'put', kind: 'cut', share: 0.02 },
-    { on: 'put', kind: 'unsigned', share: 0.01 },
-    { on: 'put', kind: 'wrong_amount', share: 0.01 },
-    { on: 'put', kind: 'delay', share: 0.05, delayMs: 700 },
-    { on: 'get', kind: 'error_before', share: 0.05 },
-    { on: 'get', kind: 'reset_before', share: 0.05 },
-    { on: 'get', kind: 'wrong_reference', share: 0.02 },
+    ...applyTo('put', orderFaults),
+    ...applyTo('get', queryFaults),
+    ...applyTo('batch', orderFaults),
+    ...applyTo('batch_query', queryFaults),
   ],
 };
 
@@ -53,6 +69,8 @@ export type PartnerPlan = {
   readonly rail: string;
   readonly knobs: PartnerOptions;
   readonly payers: readonly PayerPlan[];
+  /** Of the rail's own configuration. */
+  readonly config?: object;
 };
 
 /** One offer to clients, which stands for both partners: where one refuses, the other takes over. */
@@ -88,7 +106,11 @@ const plans: readonly PartnerPlan[] = [
       returnPattern: '^[0-9a-f]{31}5$',
       returnAfterMs: 1000,
       returnParts: [2500, 1500],
+      capabilities: ['batches'],
+      batchBusyShare: 0.03,
     },
+    // Every order leaves in a batch, also one that is due by itself.
+    config: { capabilities: ['batches'], batches: { ordersMin: 1, requestsMax: 2 } },
     payers: [openPayer, payer('b-cash', 'Trial cash B', 'CASH_PICKUP')],
   },
 ];
@@ -121,6 +143,7 @@ export async function openPlannedPartner(
     orderSeconds: 4,
     bookingSeconds: 1,
     eventsSeconds: 3,
+    ...plan.config,
   };
   return {
     rail,
@@ -132,7 +155,7 @@ export async function openPlannedPartner(
       await partner.kill();
       await partner.restart();
     },
-    holdBack: () => partner.setOptions({ faults: [] }),
+    holdBack: () => partner.setOptions({ faults: [], batchBusyShare: 0 }),
     letCome: () => returnLate(partner),
     isQuiet: async () => (await partner.readRecords()).pendingEvents === 0,
     listBooked: () => listBooked(partner),

@@ -75,6 +75,15 @@ export function formatMoney(amount: Decimal | undefined, currency: string): stri
   return amount === undefined ? '' : `${amount.text} ${currency}`;
 }
 
+/** What arrives, with the chain of a token: what is sent on another one is lost. */
+export function formatArrival(
+  amount: Decimal | undefined,
+  { currency, network }: { readonly currency: string; readonly network: string },
+): string {
+  const money = formatMoney(amount, currency);
+  return network === '' ? money : `${money} on ${network}`;
+}
+
 /** `BANK_DEPOSIT` as `bank deposit`. */
 export function formatCode(code: string): string {
   return code.toLowerCase().replaceAll('_', ' ');

@@ -2,7 +2,7 @@ import type { AnswerOf, ArgumentsOf, Client, Decimal } from '../../../sdk/src/in
 import { defineCommand } from '../command.ts';
 import type { Output } from '../output.ts';
 import { formatTable } from '../table.ts';
-import { formatCode, formatMoney, formatTime, readAmount } from '../values.ts';
+import { formatArrival, formatCode, formatMoney, formatTime, readAmount } from '../values.ts';
 
 /** A way to reach recipients of a country, with what it costs for an amount. */
 export type Offer = {
@@ -12,6 +12,8 @@ export type Offer = {
   readonly rating: Decimal;
   readonly destination_token: string;
   readonly currency_code: string;
+  /** The chain of a cryptocurrency; "" for other currencies. */
+  readonly network: string;
   readonly source_amount: Decimal;
   readonly fee: Decimal;
   readonly total_debit: Decimal;
@@ -68,13 +70,15 @@ function flatten({ companies }: Lookup): Offer[] {
   return companies.flatMap(({ company_name, rating, services }) =>
     services.flatMap(({ delivery_type, payers }) =>
       payers.flatMap(({ exchange_rate: rates, ...payer }) =>
-        rates.map(({ currency_symbol: currency_code, exchange_rate, destination_amount }) => {
+        rates.map(({ currency_symbol: currency_code, network, ...rate }) => {
+          const { exchange_rate, destination_amount } = rate;
           const { payer_logo: _logo, is_dynamic_token: _dynamic, ...terms } = payer;
           return {
             delivery_type,
             company_name,
             rating,
             currency_code,
+            network,
             exchange_rate,
             destination_amount,
             ...terms,
@@ -104,8 +108,8 @@ export function formatOffers(output: Output, offers: readonly Offer[], source: s
       {
         title: 'arrives',
         isRight: true,
-        read: ({ destination_amount, currency_code }) =>
-          formatMoney(destination_amount, currency_code),
+        read: ({ destination_amount, currency_code, network }) =>
+          formatArrival(destination_amount, { currency: currency_code, network }),
       },
       { title: 'by', read: ({ estimated_availability }) => formatTime(estimated_availability) },
       { title: 'rating', read: formatRating },

@@ -6,6 +6,7 @@ import { printable } from '../table.ts';
 import {
   checkWritable,
   findFault,
+  formatArrival,
   formatCode,
   formatMoney,
   formatTime,
@@ -225,7 +226,7 @@ async function chooseOffer(
       label: [
         `${formatCode(offer.delivery_type)}, ${offer.payer_name}`,
         `costs ${formatMoney(offer.total_debit, from)}`,
-        `arrives ${formatMoney(offer.destination_amount, currency)}`,
+        `arrives ${formatArrival(offer.destination_amount, { currency, network: offer.network })}`,
       ].join(': '),
       hint: `by ${formatTime(offer.estimated_availability)}, rating ${formatRating(offer)}`,
     })),

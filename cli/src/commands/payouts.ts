@@ -13,7 +13,7 @@ import { exitCodes, Failure } from '../failure.ts';
 import { getPayoutAddress, getRecipient, take } from '../find.ts';
 import type { Output } from '../output.ts';
 import { formatFields, formatTable, printable } from '../table.ts';
-import { formatCode, formatMoney, formatTime, readCount } from '../values.ts';
+import { formatArrival, formatCode, formatMoney, formatTime, readCount } from '../values.ts';
 import { commitPayout, describeCommit, findRefusal } from './commit.ts';
 import { describeDryRun } from './dry-run.ts';
 
@@ -170,7 +170,8 @@ export function formatPayouts(output: Output, payouts: readonly Payout[]): strin
       {
         title: 'arrives',
         isRight: true,
-        read: (payout) => formatMoney(payout.destination_amount, payout.destination_currency_code),
+        read: ({ destination_amount, destination_currency_code: currency, network }) =>
+          formatArrival(destination_amount, { currency, network }),
       },
       { title: 'payer', read: ({ payer_name }) => payer_name },
       { title: 'reference', read: ({ client_transfer_id }) => client_transfer_id },
@@ -187,7 +188,7 @@ export function describePayout(output: Output, payout: Payout): string {
 
 /** All but its timeline. */
 export function describeTerms(output: Output, payout: Payout): string {
-  const { source_currency_code: source, destination_currency_code: destination } = payout;
+  const { source_currency_code: source, destination_currency_code: destination, network } = payout;
   return formatFields(output, [
     ['status', formatCode(payout.status)],
     ['why', payout.status_reason],
@@ -196,7 +197,7 @@ export function describeTerms(output: Output, payout: Payout): string {
       'costs',
       `${formatMoney(payout.total_debit, source)} (fee ${formatMoney(payout.fee, source)})`,
     ],
-    ['arrives', formatMoney(payout.destination_amount, destination)],
+    ['arrives', formatArrival(payout.destination_amount, { currency: destination, network })],
     ['rate', `${payout.exchange_rate.text} ${destination} for 1 ${source}`],
     ['payer', `${payout.payer_name} (${formatCode(payout.delivery_type)})`],
     ['expected by', formatTime(payout.estimated_availability)],

@@ -4,7 +4,7 @@ import { UsageError } from '../failure.ts';
 import { take } from '../find.ts';
 import type { Output } from '../output.ts';
 import { formatFields, formatTable } from '../table.ts';
-import { formatCode, formatMoney, formatTime, readCount } from '../values.ts';
+import { formatArrival, formatCode, formatMoney, formatTime, readCount } from '../values.ts';
 
 /** Proposals of software, which a person confirms or declines here or on the page behind a link. */
 
@@ -130,13 +130,19 @@ async function describeProposal(
   const { user_token, payout_token, source_currency_code: source } = proposal;
   const client = connect();
   const user = await client.getUser({ user_token }, { signal });
-  const { attrs } = await client.getPayout({ user_token, payout_token }, { signal });
+  const { attrs, network } = await client.getPayout({ user_token, payout_token }, { signal });
   const name = user.business_name || [user.first_name, user.last_name].join(' ');
   const details = Object.entries(attrs).map(([type, value]) => [type, value] as const);
   return formatFields(output, [
     ['status', formatCode(proposal.status)],
     ['to', `${name}, ${proposal.country_code}`],
-    ['arrives', formatMoney(proposal.destination_amount, proposal.destination_currency_code)],
+    [
+      'arrives',
+      formatArrival(proposal.destination_amount, {
+        currency: proposal.destination_currency_code,
+        network,
+      }),
+    ],
     ['payer', `${proposal.payer_name} (${formatCode(proposal.delivery_type)})`],
     ...details,
     ['costs', formatMoney(proposal.total_debit, source)],

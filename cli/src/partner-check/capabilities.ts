@@ -13,6 +13,7 @@ export type Requirement = {
 export type Capabilities = {
   readonly capabilities: readonly string[];
   readonly required_fields?: readonly Requirement[];
+  readonly batch_limits?: { readonly orders_max?: unknown; readonly bytes_max?: unknown };
 };
 
 export const capabilitiesCall: Call = { method: 'GET', path: '/capabilities' };
@@ -53,4 +54,13 @@ export function selectFields(
       (currencies?.includes(currency) ?? true),
   );
   return [...new Set(applying.flatMap(({ fields }) => fields))];
+}
+
+/** @throws Skip where the partner does not announce it. */
+export async function needCapability(
+  trial: { readCapabilities(): Promise<Capabilities> },
+  name: string,
+): Promise<void> {
+  const { capabilities } = await trial.readCapabilities();
+  if (!capabilities.includes(name)) throw new Skip(`"${name}" is not announced`);
 }

@@ -1,4 +1,4 @@
-import { selectFields } from './capabilities.ts';
+import { needCapability, selectFields } from './capabilities.ts';
 import { type Order, type Rule, Skip, type Trial, Violation } from './check.ts';
 import type { Call } from './partner.ts';
 
@@ -189,11 +189,6 @@ function findFeeFault(fee: unknown): string | undefined {
 }
 
 const accountResults = ['match', 'close_match', 'no_match', 'not_possible'];
-
-async function needCapability(trial: Trial, name: string): Promise<void> {
-  const { capabilities } = await trial.readCapabilities();
-  if (!capabilities.includes(name)) throw new Skip(`"${name}" is not announced`);
-}
 
 /** The object in an answer that counts. */
 async function callPart(trial: Trial, call: Call): Promise<object> {

@@ -53,6 +53,8 @@ export type Trial = {
     exchange: Exchange,
     order: Pick<Order, 'reference' | 'amount' | 'currency'>,
   ): Payment;
+  /** The same of a payment that is a part of an answer. */
+  expectStated(given: unknown, order: Pick<Order, 'reference' | 'amount' | 'currency'>): Payment;
   expectRefusal(exchange: Exchange, status: number, error: string): void;
   /** Nothing may be booked under the reference. */
   expectUnknown(reference: string): Promise<void>;
@@ -99,6 +101,7 @@ export function createTrial(
     put,
     query,
     expectPayment,
+    expectStated,
     expectRefusal,
     newOrder: (outcome = 'paid') => ({
       ...mergeOrder(description, outcome),
@@ -165,7 +168,14 @@ function expectPayment(
   if (exchange.fault !== undefined) {
     throw new Violation(`the answer does not count: ${exchange.fault}`);
   }
-  const payment = exchange.json as Partial<Payment> | null | undefined;
+  return expectStated(exchange.json, order);
+}
+
+function expectStated(
+  given: unknown,
+  order: Pick<Order, 'reference' | 'amount' | 'currency'>,
+): Payment {
+  const payment = given as Partial<Payment> | null | undefined;
   if (payment?.reference !== order.reference) {
     throw new Violation('the answer must have the reference of the payment');
   }

@@ -1,5 +1,5 @@
 import { newReference, type Rule, type Trial, Violation } from './check.ts';
-import type { Call } from './partner.ts';
+import type { Call, Exchange } from './partner.ts';
 
 /** Rules about single requests: which are carried out, and which are refused. */
 
@@ -57,6 +57,18 @@ export const requestRules: readonly Rule[] = [
 ];
 
 /** With TLS, requests without a certificate may fail before there is an answer. */
+export function expectSpoiltRefused(trial: Trial, exchange: Exchange): void {
+  const isTls = trial.description.access.level === 'tls';
+  const isRefused = isTls
+    ? exchange.status === 0 || (exchange.status >= 400 && exchange.status < 500)
+    : exchange.status === 401;
+  if (!isRefused) throw new Violation(`expected status 401, not ${exchange.status}`);
+  const error = (exchange.json as { error?: unknown } | null | undefined)?.error;
+  if (!isTls && error !== 'signature_refused') {
+    throw new Violation('the body must be {"error":"signature_refused"}');
+  }
+}
+
 function refuseSpoilt(name: string, text: string, spoil: NonNullable<Call['spoil']>): Rule {
   return {
     name,
@@ -65,15 +77,7 @@ function refuseSpoilt(name: string, text: string, spoil: NonNullable<Call['spoil
       const order = trial.newOrder();
       const path = `/payments/${order.reference}`;
       const exchange = await trial.call({ method: 'PUT', path, body: order, spoil });
-      const isTls = trial.description.access.level === 'tls';
-      const isRefused = isTls
-        ? exchange.status === 0 || (exchange.status >= 400 && exchange.status < 500)
-        : exchange.status === 401;
-      if (!isRefused) throw new Violation(`expected status 401, not ${exchange.status}`);
-      const error = (exchange.json as { error?: unknown } | null | undefined)?.error;
-      if (!isTls && error !== 'signature_refused') {
-        throw new Violation('the body must be {"error":"signature_refused"}');
-      }
+      expectSpoiltRefused(trial, exchange);
       await trial.expectUnknown(order.reference);
     },
   };

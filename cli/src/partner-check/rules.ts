@@ -1,3 +1,4 @@
+import { batchRules } from './batch-rules.ts';
 import { capabilityRules } from './capability-rules.ts';
 import type { Rule } from './check.ts';
 import { paymentRules } from './payment-rules.ts';
@@ -10,4 +11,5 @@ export const rules: readonly Rule[] = [
   ...paymentRules,
   ...reportRules,
   ...capabilityRules,
+  ...batchRules,
 ];

@@ -18,8 +18,8 @@ export type NameSearch = {
   /** The number of listed names that have the word in any spelling. */
   readonly countOf: (word: NameWord) => number;
   readonly nameCount: number;
-  /** A listed word by its text. */
-  readonly wordOf: (text: string) => NameWord;
+  /** The words of a listed name, as its kind reads them. */
+  readonly wordsOf: (texts: string, kind: CandidateRow['kind']) => readonly NameWord[];
   /** By list, the version in force. */
   readonly versionOf: (list: string) => string;
 };
@@ -74,6 +74,14 @@ export function matchName(row: CandidateRow, search: NameSearch): Match {
   return { hit, measured, explain: () => explainMatch(hit, name.text, compared) };
 }
 
+/** Words of an organisation have a meaning where they name a line of business or a place. */
+export function readAsKind(
+  words: readonly NameWord[],
+  kind: CandidateRow['kind'],
+): readonly NameWord[] {
+  return kind === 'organisation' ? words.map(asOrganisationWord) : words;
+}
+
 type Compared = {
   readonly searched: readonly NameWord[];
   readonly listed: readonly NameWord[];
@@ -105,18 +113,15 @@ function explainMatch(
 
 function compareCandidate(
   row: CandidateRow,
-  { name, countOf, nameCount, wordOf }: NameSearch,
+  { name, countOf, nameCount, wordsOf }: NameSearch,
 ): Compared {
-  const read = (word: NameWord): NameWord =>
-    row.kind === 'organisation' ? asOrganisationWord(word) : word;
   const inform = (words: readonly NameWord[]) => ({
     words,
     information: words.map((word) => informWord(word, { word: countOf(word), names: nameCount })),
   });
-  const split = (texts: string): NameWord[] => texts.split(' ').map((text) => read(wordOf(text)));
-  const searched = inform(name.words.map(read));
-  const listed = inform(split(row.words));
-  const features = measureNames(searched, listed, split(row.entry_words));
+  const searched = inform(readAsKind(name.words, row.kind));
+  const listed = inform(wordsOf(row.words, row.kind));
+  const features = measureNames(searched, listed, wordsOf(row.entry_words, row.kind));
   return { searched: searched.words, listed: listed.words, features };
 }
 

@@ -226,7 +226,11 @@ function compareBigrams(left: string, right: string): number {
 
 function listBigrams(text: string): string[] {
   const padded = ` ${text} `;
-  return Array.from({ length: padded.length - 1 }, (_, index) => padded.slice(index, index + 2));
+  const pairs: string[] = [];
+  for (let index = 0; index + 1 < padded.length; index += 1) {
+    pairs.push(padded.slice(index, index + 2));
+  }
+  return pairs;
 }
 
 function sum(values: readonly number[]): number {

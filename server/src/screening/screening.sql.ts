@@ -68,6 +68,8 @@ const candidateColumns = {
   entry_words: column.text,
   programmes: column.json(z.array(z.string())),
   content_hash: column.bytes,
+  /** The lists in force, as `describeVersions` writes them: the row is of these. */
+  lists: column.text,
 };
 export type CandidateRow = RowOf<typeof candidateColumns>;
 
@@ -99,7 +101,12 @@ const selectCandidates = defineQuery({
     )
     select ranked.ordinal, n.list, n.entry_id, n.text, n.quality, n.words,
       e.name, e.kind, e.births, e.countries, e.words as entry_words, e.programmes,
-      e.content_hash
+      e.content_hash,
+      (
+        select string_agg(concat_ws(' ', l.list, l.sequence, v.version), E'\\n' order by l.list)
+        from screening_lists l
+        join screening_versions v on v.list = l.list and v.sequence = l.sequence
+      ) as lists
     from ranked
     join screening_names n on n.id = ranked.name_id
     join screening_entries e on e.list = n.list and e.entry_id = n.entry_id
@@ -142,6 +149,10 @@ export async function readVersions(session: Session): Promise<ListVersion[]> {
   }));
 }
 
+export function describeVersions(versions: readonly ListVersion[]): string {
+  return versions.map(({ list, sequence, version }) => `${list} ${sequence} ${version}`).join('\n');
+}
+
 export function findSimilarWords(
   session: Session,
   words: readonly { text: string; skeleton: string }[],
@@ -180,13 +191,11 @@ export function findCandidates(
  */
 export async function countWords(
   session: Session,
-  searched: readonly { text: string; skeleton: string }[],
-  listed: readonly string[],
+  {
+    texts,
+    skeletons,
+  }: { readonly texts: readonly string[]; readonly skeletons: readonly string[] },
 ): Promise<Map<string, number>> {
-  const texts = new Set([...searched.map(({ text }) => text), ...listed]);
-  const rows = await many(session, selectWordCounts, [
-    [...texts],
-    [...new Set(searched.map(({ skeleton }) => skeleton))],
-  ]);
+  const rows = await many(session, selectWordCounts, [texts, skeletons]);
   return new Map(rows.map((row) => [row.text, row.spelling_count]));
 }

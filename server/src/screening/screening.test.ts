@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
+  altLines,
+  asFile,
   createScreeningTest,
   person,
   type ScreeningTest,
   screenPerson,
+  sdnLines,
 } from '../../testing/setups/screening.ts';
 import { createSpellingCache, type ScreenedPerson, screenPersons } from './screening.ts';
 
@@ -204,4 +207,26 @@ test('the name of a bank is a hit only with a very high score', async () => {
   const similar = 'Quartzbredge Maritme Tradin';
   assert.deepEqual(await findIds(named('BankAccountName', similar)), ['103']);
   assert.deepEqual(await findIds(bank(similar)), []);
+});
+
+test('a search with what an earlier one learned follows every change of the lists', async () => {
+  const cache = createSpellingCache();
+  const { system } = screening.db;
+  const subject = person('Timofej', 'Zverovskij');
+  const find = async () => {
+    const [found] = await screenPersons(system, [subject], { cache });
+    const versions = found?.lists.versions.map(({ sequence }) => sequence);
+    return { ids: found?.hits.map(({ entryId }) => entryId), versions };
+  };
+  // The second one asks for nothing but the candidates.
+  const first = await find();
+  assert.deepEqual(await find(), first);
+  const renamed = sdnLines.map((line) => line.replace('ZVEROVSKY', 'OTHERNAME'));
+  await screening.load({ sdn: asFile(renamed), alt: asFile(altLines.slice(1)) });
+  const without = await find();
+  assert.deepEqual([first.ids, without.ids], [['101'], []]);
+  assert.notDeepEqual(without.versions, first.versions);
+  await screening.load();
+  assert.deepEqual((await find()).ids, ['101']);
+  assert.deepEqual((await find()).ids, ['101']);
 });

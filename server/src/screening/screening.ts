@@ -8,19 +8,20 @@ import {
   type ScreenedPerson,
 } from './hit.ts';
 import { parserVersion } from './lists.ts';
-import { type Match, matchName } from './match-name.ts';
+import { type Match, matchName, readAsKind } from './match-name.ts';
 import { type NameWord, readWord, readWords } from './names.ts';
 import { findObfuscations, type Obfuscation, readObfuscatedName } from './obfuscated-names.ts';
 import { asOrganisationWord } from './organisation-words.ts';
 import {
   type CandidateRow,
-  countWords,
+  describeVersions,
   findCandidates,
   readVersions,
   type SearchedWord,
 } from './screening.sql.ts';
 import {
   createSpellingCache,
+  findCounts,
   findSpellings,
   prepareCache,
   type Spelling,
@@ -107,16 +108,21 @@ export async function screenPersons(
   options: ScreeningOptions = {},
 ): Promise<Screening[]> {
   const names = persons.flatMap(listNames);
-  let lists = await readListsInForce(session);
+  const shared = options.cache ?? createSpellingCache();
+  // Those of the last search will do: if they have changed since, the search is repeated.
+  let lists = shared.lists ?? (await readListsInForce(session));
   for (let tries = 1; ; tries += 1) {
-    const cache = prepareCache(options.cache ?? createSpellingCache(), lists);
-    const found = await findHits(session, { names, persons, lists, cache });
-    const after = await readListsInForce(session);
+    const cache = prepareCache(shared, lists);
+    const { hits: found, isOfLists } = await findHits(session, { names, persons, lists, cache });
+    const after = isOfLists ? lists : await readListsInForce(session);
     // Results found while a list changed belong to neither version.
-    if (after.fingerprint.equals(lists.fingerprint) || tries === triesMax) {
+    const isSame = after.fingerprint.equals(lists.fingerprint);
+    if (isSame || tries === triesMax) {
+      shared.lists = isSame ? after : undefined;
       const threshold = options.thresholdPermille ?? defaultThresholdPermille;
+      const used = isSame ? after : lists;
       return persons.map((person, index) =>
-        conclude(lists, [...(found[index] ?? []), ...listReviews(person)], threshold),
+        conclude(used, [...(found[index] ?? []), ...listReviews(person)], threshold),
       );
     }
     lists = after;
@@ -131,7 +137,8 @@ export async function findCandidateMatches(
 ): Promise<Match[][]> {
   const lists = await readListsInForce(session);
   const names = persons.flatMap(listNames);
-  return findHits(session, { names, persons, lists, cache: prepareCache(cache, lists) });
+  const task = { names, persons, lists, cache: prepareCache(cache, lists) };
+  return (await findHits(session, task)).hits;
 }
 
 function conclude(
@@ -244,15 +251,23 @@ type Task = {
   readonly cache: SpellingCache;
 };
 
-/** The candidates for each person, by index, with scores of any height. */
-async function findHits(session: Session, task: Task): Promise<Match[][]> {
+/**
+ * The candidates for each person, by index, with scores of any height. `isOfLists`: the last statement
+ * itself saw the lists of the task, so that they need not be read again.
+ */
+async function findHits(
+  session: Session,
+  task: Task,
+): Promise<{ readonly hits: Match[][]; readonly isOfLists: boolean }> {
   const { names, persons } = task;
+  let isOfLists = false;
   const hits: Match[][] = persons.map(() => []);
   const versions = new Map(task.lists.versions.map(({ list, version }) => [list, version]));
   const versionOf = (list: string): string => versions.get(list) ?? '';
   for (let from = 0; from < names.length; from += portionNames) {
     const portion = names.slice(from, from + portionNames);
     const { candidates, ...found } = await search(session, portion, task);
+    ({ isOfLists } = found);
     for (const row of candidates) {
       const name = portion[row.ordinal - 1];
       const person = name === undefined ? undefined : persons[name.personIndex];
@@ -260,16 +275,18 @@ async function findHits(session: Session, task: Task): Promise<Match[][]> {
       hits[name.personIndex]?.push(matchName(row, { ...found, name, person, versionOf }));
     }
   }
-  return hits;
+  return { hits, isOfLists };
 }
 
 type SearchResult = {
   candidates: readonly CandidateRow[];
+  /** Whether the last statement of the search saw the lists of the task. */
+  isOfLists: boolean;
   /** The number of listed names that have the word in any spelling. */
   countOf: (word: NameWord) => number;
   nameCount: number;
-  /** A stored word, cached because candidates share many words. */
-  wordOf: (text: string) => NameWord;
+  /** The words of a listed name, cached because candidates come again and share many words. */
+  wordsOf: (texts: string, kind: CandidateRow['kind']) => readonly NameWord[];
 };
 
 async function search(
@@ -287,15 +304,27 @@ async function search(
   );
   const candidates = await findCandidates(session, searched, candidatesMax);
   const listed = candidates.flatMap((row) => row.words.split(' '));
-  const counts = await countWords(session, [...words.values()], listed);
+  const asked = { searched: [...words.values()], listed };
+  const { counts, isFromCache } = await findCounts(session, asked, cache);
+  const isOfLists = isFromCache && candidates[0]?.lists === describeVersions(lists.versions);
   const countOf = ({ text, skeleton }: NameWord): number =>
-    counts.get(text) ?? counts.get(`/${skeleton}`) ?? 0;
-  const wordOf = (text: string): NameWord => {
-    const word = cache.listed.get(text) ?? readWord(text);
+    counts.get(text) || (counts.get(`/${skeleton}`) ?? 0);
+  const wordsOf: SearchResult['wordsOf'] = (texts, kind) => {
+    const key = `${kind} ${texts}`;
+    const known = cache.names.get(key);
+    if (known !== undefined) return known;
+    const read = readAsKind(texts.split(' ').map(readListed), kind);
+    cache.names.set(key, read);
+    return read;
+  };
+  const readListed = (text: string): NameWord => {
+    const known = cache.listed.get(text);
+    if (known !== undefined) return known;
+    const word = readWord(text);
     cache.listed.set(text, word);
     return word;
   };
-  return { candidates, wordOf, countOf, nameCount };
+  return { candidates, isOfLists, wordsOf, countOf, nameCount };
 }
 
 /**

@@ -64,8 +64,9 @@ const joinedLengthMin = 5;
 function addJoined(pairs: Pair[], lefts: readonly Span[], rights: readonly Span[]): void {
   for (const left of lefts) {
     for (const right of rights) {
-      const [short, long] = [left.text.length, right.text.length].toSorted((a, b) => a - b);
-      if (short === undefined || long === undefined) continue;
+      // Numbers alone, because most pairs end here.
+      const short = Math.min(left.text.length, right.text.length);
+      const long = Math.max(left.text.length, right.text.length);
       const isNear = long - short <= 2 || (left.abjad !== undefined && long <= 2 * short + 1);
       if (short < joinedLengthMin || !isNear) continue;
       const similarity = compareSpans(left, right);

@@ -2,7 +2,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import { listNameForms } from './given-names.ts';
 import type { ListsInForce } from './hit.ts';
 import { type NameWord, readWord } from './names.ts';
-import { findListedWords, findSimilarWords } from './screening.sql.ts';
+import { countWords, findListedWords, findSimilarWords } from './screening.sql.ts';
 import { compareWords, sameGivenName, wordSimilarityMin } from './word-similarity.ts';
 
 /** Which words of the lists may be spellings of searched words. */
@@ -10,13 +10,26 @@ import { compareWords, sameGivenName, wordSimilarityMin } from './word-similarit
 /** The spellings of searched words, valid while the lists stay the same. */
 export type SpellingCache = {
   fingerprint: Buffer;
+  /** The lists in force when they were read last. */
+  lists: ListsInForce | undefined;
   readonly spellings: Map<string, Spelling[]>;
   /** Words of the lists, by their text. */
   readonly listed: Map<string, NameWord>;
+  /** Names of the lists, by their kind and words. */
+  readonly names: Map<string, readonly NameWord[]>;
+  /** As `countWords` returns them; 0 for a word that is in no name. */
+  readonly counts: Map<string, number>;
 };
 
 export function createSpellingCache(): SpellingCache {
-  return { fingerprint: Buffer.alloc(0), spellings: new Map(), listed: new Map() };
+  return {
+    fingerprint: Buffer.alloc(0),
+    lists: undefined,
+    spellings: new Map(),
+    listed: new Map(),
+    names: new Map(),
+    counts: new Map(),
+  };
 }
 
 /** Spellings of one word that are searched, the most similar first. */
@@ -25,13 +38,52 @@ export type Spelling = { listed: string; similarity: number; nameCount: number }
 
 /** Words are personal data, so the cache is bounded and ends with the process. */
 const cachedWordsMax = 20_000;
+/** The words of all lists, some 40,000, and searched ones. */
+const cachedCountsMax = 100_000;
+/** Names of lists, and the words of all names of an entry: each once. */
+const cachedNamesMax = 100_000;
 
 export function prepareCache(cache: SpellingCache, lists: ListsInForce): SpellingCache {
   const isSame = cache.fingerprint.equals(lists.fingerprint);
   if (!isSame || cache.spellings.size > cachedWordsMax) cache.spellings.clear();
+  if (!isSame || cache.counts.size > cachedCountsMax) cache.counts.clear();
   if (!isSame) cache.listed.clear();
+  if (!isSame || cache.names.size > cachedNamesMax) cache.names.clear();
   if (!isSame) cache.fingerprint = lists.fingerprint;
+  cache.lists = lists;
   return cache;
+}
+
+/** The number of listed names that have each word; `isFromCache`: no statement was needed. */
+export async function findCounts(
+  session: Session,
+  words: { readonly searched: readonly NameWord[]; readonly listed: readonly string[] },
+  cache: SpellingCache,
+): Promise<{ readonly counts: ReadonlyMap<string, number>; readonly isFromCache: boolean }> {
+  const { fingerprint } = cache;
+  // Another call may replace the lists, and empty the cache, meanwhile.
+  const known = new Map<string, number>();
+  const isUnknown = (key: string): boolean => {
+    const count = cache.counts.get(key);
+    if (count !== undefined) known.set(key, count);
+    return count === undefined;
+  };
+  const texts = new Set([...words.searched.map(({ text }) => text), ...words.listed]);
+  const skeletons = new Set(words.searched.map(({ skeleton }) => skeleton));
+  const wanted = {
+    texts: [...texts].filter(isUnknown),
+    skeletons: [...skeletons].filter((skeleton) => isUnknown(`/${skeleton}`)),
+  };
+  if (wanted.texts.length + wanted.skeletons.length === 0) {
+    return { counts: known, isFromCache: true };
+  }
+  const counts = await countWords(session, wanted);
+  for (const key of [...wanted.texts, ...wanted.skeletons.map((skeleton) => `/${skeleton}`)]) {
+    const count = counts.get(key) ?? 0;
+    known.set(key, count);
+    if (cache.fingerprint === fingerprint) cache.counts.set(key, count);
+  }
+  return { counts: known, isFromCache: false };
 }
 
 /** For each word the listed words that may be spellings of it. */

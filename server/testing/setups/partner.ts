@@ -127,7 +127,7 @@ const readRecords = async (url: string): Promise<PartnerRecords> =>
 export async function openPartner(
   options: PartnerOptions,
   keys = newKeys(),
-): Promise<Pick<PartnerProcess, 'keys' | 'port' | 'readRecords' | 'close'>> {
+): Promise<Pick<PartnerProcess, 'keys'> & Awaited<ReturnType<typeof openWithSecrets>>> {
   const secrets = { outlayKeys: [keys.outlay], partnerKey: keys.partner };
   return { keys, ...(await openWithSecrets(options, secrets)) };
 }
@@ -172,6 +172,7 @@ export type PartnerRailOptions = {
   realNowMs?: () => number;
   payers?: readonly PayerDeclaration[];
   listAttributes?: RailHost['listAttributes'];
+  fetch?: typeof fetch;
 };
 
 /** A rail with a server for its callbacks, which hears what the rail makes of them. */
@@ -211,6 +212,7 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
     ...(options.nowMs === undefined ? {} : { nowMs: options.nowMs }),
     ...(options.realNowMs === undefined ? {} : { realNowMs: options.realNowMs }),
     ...(options.payers === undefined ? {} : { payers: options.payers }),
+    ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
     ...(options.listAttributes === undefined ? {} : { listAttributes: options.listAttributes }),
   });
   const close = async (): Promise<void> => {

@@ -51,8 +51,14 @@ export type OrderedMoney = Pick<Instruction, 'reference' | 'amountMinor' | 'curr
 /** An answer with another reference, amount or currency proves nothing. */
 export function readExchange(result: ExchangeResult, instruction: OrderedMoney): Reading {
   if (result.kind !== 'answered') return result;
-  const { status, json, raw, createdS } = result;
-  if (status !== 200) return readRefusal(result);
+  return result.status === 200 ? readStatement(result, instruction) : readRefusal(result);
+}
+
+/** What a definite answer states of a payment. */
+export function readStatement(
+  { json, raw, createdS }: { json: unknown; raw: Buffer; createdS: number },
+  instruction: OrderedMoney,
+): Reading {
   const payment = paymentSchema.safeParse(json);
   if (!payment.success) return notUnderstood(describeFault(payment.error));
   const { reference, currency, state } = payment.data;
@@ -68,7 +74,8 @@ export function readExchange(result: ExchangeResult, instruction: OrderedMoney):
   return { kind: 'payment', payment: payment.data, createdS, raw };
 }
 
-function readRefusal({
+/** What an answer of another status than 200 means. */
+export function readRefusal({
   status,
   json,
   createdS,
@@ -78,7 +85,7 @@ function readRefusal({
   json: ExactJson;
   createdS: number;
   retryAfterMs: number;
-}): Reading {
+}): Exclude<Reading, { kind: 'payment' }> {
   const refusal = refusalSchema.safeParse(json);
   if (!refusal.success || refusalStatus[refusal.data.error] !== status) {
     const isBusy = status === 429 || status === 503;
@@ -88,7 +95,7 @@ function readRefusal({
   return { kind: 'refused', code: refusal.data.error, createdS, retryAfterMs };
 }
 
-function notUnderstood(detail: string): Reading {
+export function notUnderstood(detail: string): Reading & { readonly kind: 'unclear' } {
   return { kind: 'unclear', reason: 'not_understood', detail };
 }
 

@@ -1,5 +1,6 @@
 import type { CallContext } from '../contract/contract.ts';
 import { type Announced, capabilitiesSchema } from './capability-protocol.ts';
+import { batchSettingsSchema, type PartnerConfig } from './config.ts';
 import { ask, type Setup } from './payments.ts';
 import { selectFields } from './required-fields.ts';
 
@@ -32,6 +33,7 @@ function compareCapabilities(
   const faults = config.capabilities
     .filter((capability) => !announced.capabilities.includes(capability))
     .map((capability) => `the partner does not announce the configured capability ${capability}`);
+  faults.push(...compareBatchLimits(config, announced));
   for (const { key, countryCode, currencies } of host.payers) {
     for (const currency of currencies) {
       const corridor = { payer: order.payerCodes.get(key) ?? key, countryCode, currency };
@@ -45,6 +47,25 @@ function compareCapabilities(
         );
       }
     }
+  }
+  return faults;
+}
+
+function compareBatchLimits(
+  config: Pick<PartnerConfig, 'capabilities' | 'batches'>,
+  { capabilities, batch_limits: limits }: Announced,
+): string[] {
+  if (!config.capabilities.includes('batches') || !capabilities.includes('batches')) return [];
+  if (limits === undefined) return ['the partner announces batches without batch_limits'];
+  const { ordersMax, bytesMax } = config.batches ?? batchSettingsSchema.parse({});
+  const faults: string[] = [];
+  if (ordersMax > Number(limits.orders_max)) {
+    faults.push(
+      `the partner takes ${limits.orders_max} orders in a batch: lower batches.ordersMax`,
+    );
+  }
+  if (bytesMax > Number(limits.bytes_max)) {
+    faults.push(`the partner takes batches of ${limits.bytes_max} bytes: lower batches.bytesMax`);
   }
   return faults;
 }

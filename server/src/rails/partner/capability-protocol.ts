@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { deliveryTypes } from '../contract/declarations.ts';
 import { payeeOutcomes } from '../contract/instruction.ts';
+import { batchLimitsSchema } from './batch-protocol.ts';
 import { beneficiarySchema, countryCode, currencyCode, instant } from './protocol.ts';
 import { requirementSchema } from './required-fields.ts';
 
@@ -10,13 +11,22 @@ import { requirementSchema } from './required-fields.ts';
  * unknown fields mean nothing.
  */
 
-export const capabilities = ['sender', 'purpose', 'account_check', 'balances', 'prices'] as const;
+export const capabilities = [
+  'sender',
+  'purpose',
+  'account_check',
+  'balances',
+  'prices',
+  'batches',
+] as const;
 export type Capability = (typeof capabilities)[number];
 
 /** GET /capabilities: what the partner has. An unknown capability means nothing. */
 export const capabilitiesSchema = z.object({
   capabilities: z.array(z.string().regex(/^[a-z_]{1,40}$/)).max(50),
   required_fields: z.array(requirementSchema).max(1000).optional(),
+  /** With the capability `batches`. */
+  batch_limits: batchLimitsSchema.optional(),
 });
 export type Announced = z.output<typeof capabilitiesSchema>;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { batchOrdersMax } from './batch-protocol.ts';
 import { capabilities } from './capability-protocol.ts';
 import { lightLevelSchema } from './light-authentication.ts';
 import { isCheckable, neededCapability, requirementSchema } from './required-fields.ts';
@@ -14,6 +15,17 @@ function isSafeAddress(text: string): boolean {
   if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
   return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
 }
+
+/** How orders are put into batches, with the capability `batches`. */
+export const batchSettingsSchema = z.strictObject({
+  /** 1: an order that is due by itself leaves as a batch as well. */
+  ordersMin: z.int().min(1).max(2).default(2),
+  /** As the partner announces them (`batch_limits`), or less. */
+  ordersMax: z.int().min(2).max(batchOrdersMax).default(100),
+  bytesMax: z.int().min(10_000).max(4_000_000).default(1_000_000),
+  /** Requests at the same time, of one process, queries included. */
+  requestsMax: z.int().min(1).max(100).default(16),
+});
 
 const fields = z.strictObject({
   baseUrl: z
@@ -41,6 +53,8 @@ const fields = z.strictObject({
   requiredFields: z.array(requirementSchema.strict()).max(1000).default([]),
   /** The partner's own codes of purposes, by the values of the attribute RemittanceReason. */
   purposeCodes: z.record(z.string().max(40), z.string().min(1).max(100)).default({}),
+  /** Of the capability `batches`. */
+  batches: batchSettingsSchema.optional(),
 });
 
 export const configSchema = fields.superRefine((config, context) => {
@@ -54,6 +68,9 @@ export const configSchema = fields.superRefine((config, context) => {
     else if (capability !== undefined && !config.capabilities.includes(capability)) {
       refuse('requiredFields', `${field} requires the capability ${capability}`);
     }
+  }
+  if (config.batches !== undefined && !config.capabilities.includes('batches')) {
+    refuse('batches', 'requires the capability batches');
   }
   if (light === undefined) {
     if (signingKey === undefined) refuse('signingKey', 'is required, unless there is light');

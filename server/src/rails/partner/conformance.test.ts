@@ -35,6 +35,16 @@ async function openSigned(): Promise<Opened> {
   return { ...partner, scheme: 'http', access };
 }
 
+/** Every order leaves in a batch, also one that is due by itself. */
+const everyOrder = { ordersMin: 1 };
+
+async function openSignedInBatches(): Promise<Opened> {
+  const { keys, ...partner } = await openPartner({ ...behaviour, capabilities: ['batches'] });
+  const keyed = { signingKey: keys.outlay, partnerKeys: [keys.partner] };
+  const access = { ...keyed, capabilities: ['batches'], batches: everyOrder };
+  return { ...partner, scheme: 'http', access };
+}
+
 async function openWithHmac(): Promise<Opened> {
   const key = newKey('outlay-1');
   const callbackKey = newKey('partner-1');
@@ -43,7 +53,7 @@ async function openWithHmac(): Promise<Opened> {
   const light = { authentication, callbackKeys: [callbackKey], queryLagSeconds: 0 };
   // With optional parts as well, which change no outcome.
   const options = { ...behaviour, capabilities: [...capabilities] };
-  const access = { light, capabilities: [...capabilities] };
+  const access = { light, capabilities: [...capabilities], batches: everyOrder };
   return { ...(await openWithSecrets(options, secrets)), scheme: 'http', access };
 }
 
@@ -59,6 +69,7 @@ async function openWithCertificates(): Promise<Opened> {
 }
 
 testLevel(openSigned);
+testLevel(openSignedInBatches, {}, true);
 testLevel(openWithHmac, {}, true);
 const hidden = { connection: 'TLS hides the requests', http: 'TLS hides them' };
 testLevel(openWithCertificates, hidden, true);
@@ -68,7 +79,7 @@ function testLevel(open: () => Promise<Opened>, unsupported: object = {}, isVari
     module: railModule,
     clock: 'real',
     unsupported: { files: 'outcomes arrive by callbacks and queries', ...unsupported },
-    booking: /^PUT \/payments\//,
+    booking: /^PUT \/(?:payments|batches)\//,
     isVariant,
     openCounterparty: async () => {
       const partner = await open();

@@ -314,3 +314,38 @@ test('the configuration has keys of the signed level or the light one', () => {
   assert.equal(read(tls).success, true);
   assert.equal(read({ ...tls, baseUrl: 'http://127.0.0.1' }).success, false);
 });
+
+test('a rejection in a batch counts when the query of its payment says the same', async () => {
+  const batching = await openPartnerRail({
+    url: `http://127.0.0.1:${partner.port}`,
+    realNowMs,
+    config: {
+      orderSeconds: 600,
+      capabilities: ['batches'],
+      light: { authentication, callbackKeys: [callbackKey], queryLagSeconds: 1 },
+    },
+  });
+  partner.state.options.capabilities = ['batches'];
+  try {
+    const claimed = [newInstruction(), newInstruction()];
+    setFaults({ on: 'batch', kind: 'claims_rejected' });
+    const answers = await Promise.all(claimed.map((one) => batching.rail.send(one, context)));
+    assert.deepEqual(answers, [unknown, unknown]);
+    setFaults({ on: 'batch', kind: 'busy' });
+    const busy = [newInstruction(), newInstruction()];
+    const refused = await Promise.all(busy.map((one) => batching.rail.send(one, context)));
+    const noProof = { outcome: 'unknown', reason: 'busy' };
+    assert.deepEqual(refused, [noProof, noProof]);
+    setFaults();
+    partner.state.options.rejectPattern = '^refused$';
+    const right = [newInstruction({ payerKey: 'refused' }), newInstruction()];
+    const sent = await Promise.all(right.map((one) => batching.rail.send(one, context)));
+    assert.deepEqual(
+      sent.map(({ outcome }) => outcome),
+      ['rejected', 'accepted'],
+    );
+  } finally {
+    partner.state.options.capabilities = [];
+    await batching.close();
+  }
+});

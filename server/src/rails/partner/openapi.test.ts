@@ -5,6 +5,12 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { recipientReasons } from '../contract/reasons.ts';
 import {
+  batchItemSchema,
+  batchLimitsSchema,
+  batchResultSchema,
+  paymentBatchSchema,
+} from './batch-protocol.ts';
+import {
   accountCheckResultSchema,
   accountCheckSchema,
   balancesSchema,
@@ -48,6 +54,10 @@ const schemas = {
   Health: healthSchema,
   Capabilities: capabilitiesSchema,
   Requirement: requirementSchema,
+  BatchLimits: batchLimitsSchema,
+  PaymentBatch: paymentBatchSchema,
+  BatchResult: batchResultSchema,
+  BatchItem: batchItemSchema,
   AccountCheck: accountCheckSchema,
   AccountCheckResult: accountCheckResultSchema,
   Balances: balancesSchema,
@@ -78,8 +88,9 @@ function find(reference: string): unknown {
 for (const [name, schema] of Object.entries(schemas)) {
   test(`the document describes ${name} as the code reads it`, () => {
     const written = simplify({ $ref: `#/components/schemas/${name}` }) as Tree;
-    // The code reads a page's events one by one.
-    if (name === 'EventPage') Object.assign(written['properties']?.['events'] ?? {}, { items: {} });
+    // The code reads a page's events and a batch's orders one by one.
+    const list = { EventPage: 'events', BatchResult: 'orders' }[name];
+    if (list !== undefined) Object.assign(written['properties']?.[list] ?? {}, { items: {} });
     const read = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
     assert.deepEqual(written, simplify(read));
   });

@@ -32,6 +32,7 @@ const behaviour = {
   returnAfterMs: 20,
   callbackRetryMs: 50,
   capabilities: [...capabilities],
+  batchOrdersMax: 8,
   accountHolders: { ES9121000418450200051332: 'Ana Núñez' },
   deposits: { EUR: '1000.00', USD: '0.00' },
   prices: [
@@ -250,11 +251,12 @@ describe('with HMAC', () => {
       'authentication-missing',
       'authentication-wrong-key',
       'authentication-changed-body',
+      'batch-authentication',
     ],
-    accepts_expired: ['expired-order'],
-    refuses_unknown_as_malformed: ['unknown-reference'],
+    accepts_expired: ['expired-order', 'batch-authentication'],
+    refuses_unknown_as_malformed: ['unknown-reference', 'batch-query'],
     fails_on_malformed: ['malformed-order', 'malformed-cancellation'],
-    changes_amounts: ['payment-paid'],
+    changes_amounts: ['payment-paid', 'batch-orders'],
     rejects_without_reason: ['payment-rejected'],
     hides_returns: ['payment-returned'],
     books_again: ['duplicate-order', 'concurrent-orders'],
@@ -272,6 +274,11 @@ describe('with HMAC', () => {
     states_balances_as_numbers: ['balances'],
     states_rates_as_numbers: ['prices'],
     ignores_price_limits: ['price-limit'],
+    books_batch_orders_again: ['batch-repeated'],
+    takes_conflicting_batches: ['batch-conflict'],
+    refuses_batches_as_a_whole: ['batch-partly'],
+    ignores_batch_limits: ['batch-limits'],
+    forgets_batches: ['batch-query'],
   };
   for (const [defect, names] of Object.entries(found)) {
     test(`a partner that ${defect.replaceAll('_', ' ')} is found`, async () => {

@@ -12,15 +12,12 @@ import type { PartnerConfig } from './config.ts';
 import { findContradiction, reportContradiction, statesMoneyBack } from './contradictions.ts';
 import type { Exchange } from './exchange.ts';
 import type { LightLevel } from './light-authentication.ts';
+import type { OrderBatches } from './order-batches.ts';
+import { type NewOrder, type SendingParts, type SentOrder, sendAlone } from './order-sending.ts';
+import { createOrder, formatFixedAmount, type OrderSetup } from './payment-order.ts';
+import type { Payment, RefusalCode } from './protocol.ts';
 import {
-  createOrder,
-  formatFixedAmount,
-  matchesInstruction,
-  type OrderSetup,
-} from './payment-order.ts';
-import { type Payment, paymentOrderSchema } from './protocol.ts';
-import {
-  beginSending,
+  findOpenBatch,
   findPaymentRecord,
   markKnown,
   type PaymentRecord,
@@ -36,6 +33,9 @@ export type Setup = {
   readonly host: RailHost;
   readonly exchange: Exchange;
   readonly order: OrderSetup;
+  readonly sending: SendingParts;
+  /** Undefined without the capability. */
+  readonly batches: OrderBatches | undefined;
   /** Undefined at the signed level. */
   readonly light: LightLevel | undefined;
   readonly realNowMs: () => number;
@@ -46,33 +46,47 @@ export async function send(
   instruction: Instruction,
   context: CallContext,
 ): Promise<RailAnswer> {
-  const { host, config } = setup;
   if (await isIncomplete(setup, instruction)) {
     return { outcome: 'retry', reason: 'travel_rule_incomplete' };
   }
-  const expiresS = Math.ceil(setup.realNowMs() / 1000) + config.orderSeconds;
-  const body = JSON.stringify(createOrder(instruction, setup.order));
-  const sending = await beginSending(host.store, instruction, { body, untilS: expiresS });
-  if (sending === 'known') return await query(setup, instruction, context);
-  const order = paymentOrderSchema.safeParse(JSON.parse(sending.body));
-  if (!order.success || !matchesInstruction(order.data, instruction)) {
-    return await refuseOwnOrder(setup, instruction, sending);
+  const order = { instruction, body: JSON.stringify(createOrder(instruction, setup.order)) };
+  const sent = await leave(setup, order, context);
+  switch (sent.kind) {
+    case 'known':
+      return await query(setup, instruction, context);
+    case 'mismatch':
+      return await refuseOwnOrder(setup, instruction, sent.sending);
+    case 'aborted':
+      return { outcome: 'unknown', reason: 'no_answer' };
+    case 'sent':
+      return await readSent(setup, { instruction, ...sent }, context);
   }
-  const result = await setup.exchange({
-    method: 'PUT',
-    path: `/payments/${instruction.reference}`,
-    body: sending.body,
-    expiresS,
-    signal: context.signal,
-  });
-  const reading = readExchange(result, instruction);
-  if (reading.kind === 'payment')
+}
+
+async function leave(
+  { batches, sending }: Setup,
+  order: NewOrder,
+  context: CallContext,
+): Promise<SentOrder> {
+  const left = await batches?.submit(order, context);
+  if (left !== undefined && left.kind !== 'alone') return left;
+  return await sendAlone(sending, order, context.signal);
+}
+
+async function readSent(
+  setup: Setup,
+  sent: { instruction: Instruction; sending: Sending; reading: Reading },
+  context: CallContext,
+): Promise<RailAnswer> {
+  const { instruction, reading } = sent;
+  if (reading.kind === 'payment') {
     return await settleAnswer(setup, { instruction, reading }, context);
+  }
   if (reading.kind === 'refused' && reading.code === 'reference_conflict') {
     // It has another order under this reference; the query shows whether that is the same money.
     return await query(setup, instruction, context);
   }
-  return await readFailedSending(setup, { instruction, sending, reading });
+  return await readFailedSending(setup, sent);
 }
 
 /**
@@ -106,13 +120,21 @@ async function refuseOwnOrder(
   return { outcome: 'unknown', reason: 'not_readable' };
 }
 
-const refusalReasons: Readonly<Record<(Reading & { kind: 'refused' })['code'], Reason>> = {
+const refusalReasons: Readonly<Record<RefusalCode, Reason>> = {
   unknown_reference: 'not_understood',
   reference_conflict: 'duplicate',
   signature_refused: 'not_configured',
   malformed: 'not_readable',
   busy: 'busy',
+  batch_too_large: 'not_configured',
 };
+
+/** Refusals after which certainly nothing was booked. */
+const bookedNothing: ReadonlySet<RefusalCode> = new Set([
+  'busy',
+  'signature_refused',
+  'batch_too_large',
+]);
 
 /** An answer without the payment's state: `retry` only where certainly nothing was sent. */
 async function readFailedSending(
@@ -129,7 +151,7 @@ async function readFailedSending(
       : // Whether an unsigned refusal is the partner's own is not known; the query decides.
         setup.light === undefined &&
         reading.kind === 'refused' &&
-        (reading.code === 'busy' || reading.code === 'signature_refused') &&
+        bookedNothing.has(reading.code) &&
         isOver(reading.createdS);
   if (!isDefinite) return unknown;
   const isUndone = await undoSending(setup.host.store, instruction, sending);
@@ -214,19 +236,18 @@ export async function queryPayment(
   const { reference } = money;
   // The record is read before the query: an order that leaves in between is younger than it.
   const record = await findPaymentRecord(host.store, reference);
-  const result = await ask(setup, context, {
-    method: 'GET',
-    path: `/payments/${reference}`,
-    body: '',
-  });
-  const raw = result.kind === 'answered' ? result.raw : Buffer.alloc(0);
+  const batch = findOpenBatch(record, setup.realNowMs());
+  const reading =
+    batch === undefined || setup.batches === undefined
+      ? await queryAlone(setup, money, context)
+      : (await setup.batches.query(batch))(money);
+  const raw = reading.kind === 'payment' ? reading.raw : Buffer.alloc(0);
   const contradict = async (detail: string): Promise<Queried> => {
     if (light !== undefined) {
       await reportContradiction({ host, light }, money, { detail, raw });
     }
     return { answer: { outcome: 'unknown', reason: 'not_understood' } };
   };
-  const reading = readExchange(result, money);
   if (reading.kind === 'payment') {
     const { payment } = reading;
     const detail = light && findContradiction(record, payment, stated?.state);
@@ -235,6 +256,8 @@ export async function queryPayment(
   }
   const isUnknownThere = reading.kind === 'refused' && reading.code === 'unknown_reference';
   if (!isUnknownThere) return { answer: readNoPayment(setup, money, reading) };
+  // Only a query of the payment itself states that it is not booked, after the expiry of the batch.
+  if (batch !== undefined) return { answer: { outcome: 'unknown', reason: 'no_answer' } };
   if (isNeverToArrive(setup, record, reading.createdS)) {
     return { answer: { outcome: 'retry', reason: 'unreachable' } };
   }
@@ -242,6 +265,15 @@ export async function queryPayment(
   const detail = 'the partner does not know a payment that it has answered for';
   host.log('error', detail, { reference });
   return await contradict(detail);
+}
+
+async function queryAlone(
+  setup: Setup,
+  money: OrderedMoney,
+  context: CallContext,
+): Promise<Reading> {
+  const path = `/payments/${money.reference}`;
+  return readExchange(await ask(setup, context, { method: 'GET', path, body: '' }), money);
 }
 
 /** The partner does not know the reference: whether no earlier order can still arrive. */

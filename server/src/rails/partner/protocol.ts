@@ -165,6 +165,7 @@ export const refusalCodes = [
   'signature_refused',
   'malformed',
   'busy',
+  'batch_too_large',
 ] as const;
 export type RefusalCode = (typeof refusalCodes)[number];
 
@@ -180,6 +181,7 @@ export const refusalStatus: Readonly<Record<RefusalCode, number>> = {
   signature_refused: 401,
   malformed: 400,
   busy: 503,
+  batch_too_large: 413,
 };
 
 export const healthSchema = z.object({

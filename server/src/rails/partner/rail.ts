@@ -10,13 +10,15 @@ import { announceEntry, type EventPage, readCallback, readEvents } from './callb
 import { checkCapabilities } from './capabilities.ts';
 import type { Capability } from './capability-protocol.ts';
 import { createCertificateFetch } from './client-certificate.ts';
-import { configSchema, type PartnerConfig } from './config.ts';
+import { batchSettingsSchema, configSchema, type PartnerConfig } from './config.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { createLightExchange } from './light-exchange.ts';
+import { createOrderBatches } from './order-batches.ts';
 import { ask, cancel, query, queryPayment, type Setup, send } from './payments.ts';
 import { readPrices } from './prices.ts';
 import { eventPageSchema, healthSchema } from './protocol.ts';
 import { findUnknownPayments, recoverPayments } from './recovery.ts';
+import { createRequestSlots } from './request-slots.ts';
 import { listMissingFields, listPayerFaults } from './required-fields.ts';
 import { createSigningKey, createVerifyingKeys } from './signatures.ts';
 
@@ -29,8 +31,8 @@ import { createSigningKey, createVerifyingKeys } from './signatures.ts';
 const morePagesMs = 100;
 /** Until a payment is queried again whose announced state no query has stated yet. */
 const askAgainMs = 5000;
-/** As many as the rail calls at once, and one for the background work. */
-const connectionsMax = 17;
+/** As many payouts as are usually in progress at once. */
+const callsMax = 16;
 
 const cryptocurrencies = listCurrencies()
   .filter(({ isCrypto }) => isCrypto)
@@ -45,7 +47,7 @@ export const railModule: RailModule<PartnerConfig> = {
     currencies: deliveryType === 'CRYPTOCURRENCY' ? cryptocurrencies : 'any',
   })),
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
-  pace: { concurrencyMax: 16, perSecondMax: null },
+  pace: { concurrencyMax: callsMax, perSecondMax: null },
   configSchema,
   create: async (config, host) => createPartnerRail(config, host),
 };
@@ -56,7 +58,7 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     config,
     host,
     realNowMs: host.realNowMs,
-    exchange,
+    ...openSending(config, host, exchange),
     order: {
       payerCodes: readPayerCodes(host),
       callbackUrl: host.callbackUrl,
@@ -94,6 +96,27 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
   };
 }
 
+/** With batches, all requests share a limit, so that many payouts in progress are not many requests. */
+function openSending(
+  config: PartnerConfig,
+  host: RailHost,
+  exchange: Exchange,
+): Pick<Setup, 'exchange' | 'sending' | 'batches'> {
+  const { store, realNowMs, log } = host;
+  const parts = { store, exchange, realNowMs, orderSeconds: config.orderSeconds };
+  if (!config.capabilities.includes('batches')) {
+    return { exchange, sending: parts, batches: undefined };
+  }
+  const { requestsMax, ...limits } = config.batches ?? batchSettingsSchema.parse({});
+  const slots = createRequestSlots(requestsMax);
+  const limited: Exchange = (request) => slots.run(() => exchange(request));
+  return {
+    exchange: limited,
+    sending: { ...parts, exchange: limited },
+    batches: createOrderBatches({ ...parts, slots, limits, log }),
+  };
+}
+
 /** The calls of capabilities that the operator has configured. */
 function createOptionalCalls(setup: Setup): Partial<RailCalls> {
   const { capabilities } = setup.config;
@@ -115,6 +138,8 @@ function openExchange(
   const { baseUrl, signingKey, partnerKeys = [], light } = config;
   const common = { baseUrl, timeoutMs: config.timeoutSeconds * 1000, realNowMs: host.realNowMs };
   if (light?.authentication.kind === 'tls') {
+    // One for the background work.
+    const connectionsMax = Math.max(callsMax, config.batches?.requestsMax ?? 0) + 1;
     const client = createCertificateFetch(light.authentication, connectionsMax);
     const options = { ...common, fetch: client.fetch, key: undefined };
     return { exchange: createLightExchange(options), close: client.close };

@@ -15,6 +15,8 @@ const valueSchema = z.object({
   body: z.string().default(''),
   /** Until this second an order that left earlier may still be booked; 0: none has left. */
   inFlightUntilS: z.int().default(0),
+  /** The last batch that had the order, and the expiry of its request. */
+  batch: z.object({ id: z.string(), untilS: z.int() }).optional(),
   /** Of the light level: the partner has stated that it was paid. */
   wasPaid: z.literal(true).optional(),
   /** Of the light level: an answer has stated that it was rejected; a query is to confirm it. */
@@ -46,7 +48,11 @@ export type Sending = {
   readonly revision: number;
   /** `inFlightUntilS` without this sending. */
   readonly earlierUntilS: number;
+  /** The batch of an earlier sending. */
+  readonly earlierBatch: LeftBatch | undefined;
 };
+
+type LeftBatch = NonNullable<z.output<typeof valueSchema>['batch']>;
 
 /**
  * Records that an order may leave, to be booked before `untilS`. `known`: the partner has answered
@@ -55,21 +61,25 @@ export type Sending = {
 export async function beginSending(
   store: RailStore,
   instruction: Instruction,
-  order: { readonly body: string; readonly untilS: number },
+  order: { readonly body: string; readonly untilS: number; readonly batch?: string },
 ): Promise<Sending | 'known'> {
+  const { untilS } = order;
   let earlierUntilS = 0;
+  let earlierBatch: LeftBatch | undefined;
   const { record, isChanged } = await openPayments(store).update(
     instruction.reference,
     (earlier) => {
       if (earlier?.state === 'known') return undefined;
       earlierUntilS = earlier?.value.inFlightUntilS ?? 0;
-      const inFlightUntilS = Math.max(earlierUntilS, order.untilS);
+      earlierBatch = earlier?.value.batch;
+      const inFlightUntilS = Math.max(earlierUntilS, untilS);
       const value = earlier?.value ?? { ...describeMoney(instruction), body: order.body };
-      return { state: 'sending', value: { ...value, inFlightUntilS } };
+      const batch = order.batch === undefined ? {} : { batch: { id: order.batch, untilS } };
+      return { state: 'sending', value: { ...value, inFlightUntilS, ...batch } };
     },
   );
   if (!isChanged) return 'known';
-  return { body: record.value.body, revision: record.revision, earlierUntilS };
+  return { body: record.value.body, revision: record.revision, earlierUntilS, earlierBatch };
 }
 
 function describeMoney({ amountMinor, currency }: OrderedMoney) {
@@ -80,10 +90,15 @@ function describeMoney({ amountMinor, currency }: OrderedMoney) {
 export async function undoSending(
   store: RailStore,
   instruction: Instruction,
-  { body, revision, earlierUntilS }: Sending,
+  { body, revision, earlierUntilS, earlierBatch }: Sending,
 ): Promise<boolean> {
   const seen = { key: instruction.reference, revision };
-  const value = { ...describeMoney(instruction), body, inFlightUntilS: earlierUntilS };
+  const value = {
+    ...describeMoney(instruction),
+    body,
+    inFlightUntilS: earlierUntilS,
+    ...(earlierBatch === undefined ? {} : { batch: earlierBatch }),
+  };
   return openPayments(store).write(seen, { state: 'sending', value });
 }
 
@@ -123,6 +138,20 @@ export async function markContradiction(
     return { state: earlier?.state ?? 'known', value: { ...value, contradictedSinceMs: nowMs } };
   });
   return record?.value.contradictedSinceMs ?? nowMs;
+}
+
+/**
+ * The batch by which an order was sent last, as long as the request may still be carried out by our clock.
+ * Afterwards only a query of the payment itself can end the doubt.
+ */
+export function findOpenBatch(
+  record: PaymentRecord | undefined,
+  realNowMs: number,
+): string | undefined {
+  if (record?.state !== 'sending') return undefined;
+  const { batch, inFlightUntilS } = record.value;
+  const isLast = batch?.untilS === inFlightUntilS;
+  return isLast && realNowMs <= inFlightUntilS * 1000 ? batch?.id : undefined;
 }
 
 /** How far the partner's events have been read. */

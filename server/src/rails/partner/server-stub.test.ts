@@ -73,15 +73,31 @@ test('every operation of the description has a route in the stub', async () => {
   const cancel = { reference: 'ref-1', amount: '150.00', currency: 'MXN' };
   await server.inject({ method: 'POST', url: '/payments/ref-1/cancel', body: cancel });
   await server.inject({ method: 'GET', url: '/events/0' });
+  const batch = { batch: 'batch-1', orders: [order, { ...order, reference: 'ref-2' }] };
+  await server.inject({ method: 'PUT', url: '/batches/batch-1', body: batch });
+  await server.inject({ method: 'GET', url: '/batches/batch-1' });
   const answer = await server.inject({ method: 'GET', url: '/health' });
   assert.deepEqual([answer.statusCode, answer.json()], [200, health]);
   assert.deepEqual(called.toSorted(), [
     'cancelPayment',
+    'getBatch',
     'getHealth',
     'getPayment',
     'listEvents',
+    'orderBatch',
     'orderPayment',
   ]);
+});
+
+test('the stub refuses a batch that the description does not permit', async () => {
+  for (const body of [
+    { batch: 'batch-1', orders: [] },
+    { batch: 'batch-1', orders: [{ ...order, amount: 'much' }] },
+    { orders: [order] },
+  ]) {
+    const answer = await server.inject({ method: 'PUT', url: '/batches/batch-1', body });
+    assert.equal(answer.statusCode, 400, answer.body);
+  }
 });
 
 test('the stub refuses an order that the description does not permit', async () => {

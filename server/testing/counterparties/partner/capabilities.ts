@@ -26,7 +26,15 @@ export function handleCapability(
   if (method === 'GET' && path === '/capabilities') {
     const changes = options.defects.includes('changes_capabilities');
     const other = changes ? [randomUUID().replaceAll(/[^a-z]/g, '_')] : [];
-    return { capabilities: [...capabilities, ...other], required_fields: requiredFields };
+    const limits = {
+      orders_max: String(options.batchOrdersMax),
+      bytes_max: String(options.batchBytesMax),
+    };
+    return {
+      capabilities: [...capabilities, ...other],
+      required_fields: requiredFields,
+      ...(capabilities.includes('batches') ? { batch_limits: limits } : {}),
+    };
   }
   if (method === 'POST' && path === '/account-check' && capabilities.includes('account_check')) {
     const wanted = accountCheckSchema.safeParse(readJson(body));

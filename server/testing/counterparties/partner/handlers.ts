@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto';
+import { canonicalizeJson, type ExactJson } from '../../../src/core/exact-json.ts';
 import {
   cancelOrderSchema,
   paymentOrderSchema,
   type RefusalCode,
   refusalStatus,
 } from '../../../src/rails/partner/protocol.ts';
+import { handleBatch } from './batches.ts';
 import { handleCapability } from './capabilities.ts';
 import type { BookedPayment, PaymentBook } from './payment-book.ts';
 import { type PaymentLifecycle, showEvent, showPayment } from './payment-lifecycle.ts';
@@ -32,6 +34,14 @@ export function handleRequest(partner: PartnerState, received: PartnerHttpReques
     json: { error, detail },
     createdS,
   });
+  const refuseAs = (outcome: Refused): Reply => {
+    if (outcome.error === 'malformed' && hasDefect('fails_on_malformed')) {
+      return { status: 500, json: {}, createdS };
+    }
+    const isUnknown = outcome.error === 'unknown_reference';
+    const isMistaken = isUnknown && hasDefect('refuses_unknown_as_malformed');
+    return refuse(isMistaken ? 'malformed' : outcome.error, outcome.detail);
+  };
   const { method, path } = received;
   const verified = partner.level.verify(received);
   const hasDefect = (defect: Defect): boolean => partner.options.defects.includes(defect);
@@ -50,22 +60,15 @@ export function handleRequest(partner: PartnerState, received: PartnerHttpReques
   if (method === 'GET' && after !== undefined) {
     return { status: 200, json: listEvents(partner, Number(after)), createdS };
   }
-  const part = handleCapability(partner, received);
+  const part = handleCapability(partner, received) ?? handleBatch(partner, received);
   if (part !== undefined) {
-    return 'error' in part
-      ? refuse(part.error, part.detail)
-      : { status: 200, json: part, createdS };
+    return isRefused(part) ? refuseAs(part) : { status: 200, json: part, createdS };
   }
   const outcome = handlePayment(partner, received);
   if (!('error' in outcome)) {
     return { status: 200, json: showPayment(outcome, partner.options), createdS };
   }
-  if (outcome.error === 'malformed' && hasDefect('fails_on_malformed')) {
-    return { status: 500, json: {}, createdS };
-  }
-  const isUnknown = outcome.error === 'unknown_reference';
-  const isMistaken = isUnknown && hasDefect('refuses_unknown_as_malformed');
-  return refuse(isMistaken ? 'malformed' : outcome.error, outcome.detail);
+  return refuseAs(outcome);
 }
 
 function findTimeFault(
@@ -94,6 +97,10 @@ function listEvents({ books, options }: PartnerState, after: number) {
 
 type Refused = { readonly error: RefusalCode; readonly detail: string };
 
+function isRefused(part: object): part is Refused {
+  return 'error' in part;
+}
+
 function handlePayment(
   partner: PartnerState,
   { method, path, body }: PartnerHttpRequest,
@@ -110,7 +117,8 @@ function handlePayment(
     if (!order.success || order.data.reference !== reference) {
       return { error: 'malformed', detail: 'the body must be an order with this reference' };
     }
-    const booked = partner.lifecycle.book(order.data, body.toString('utf8'));
+    const text = canonicalizeJson(readJson(body) as ExactJson);
+    const booked = partner.lifecycle.book(order.data, text);
     if (booked !== 'conflict') {
       const isAgain = partner.options.defects.includes('books_again');
       return isAgain ? { ...booked, number: `P${randomInt(1_000_000_000)}` } : booked;

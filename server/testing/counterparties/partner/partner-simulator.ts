@@ -76,6 +76,7 @@ function nameRequest({ method, path }: PartnerHttpRequest): Exclude<Fault['on'],
   if (path === '/account-check') return 'account';
   if (path === '/balances') return 'balances';
   if (path === '/prices') return 'prices';
+  if (path.startsWith('/batches/')) return method === 'PUT' ? 'batch' : 'batch_query';
   if (method === 'PUT') return 'put';
   return method === 'POST' ? 'cancel' : 'get';
 }

@@ -15,7 +15,11 @@ export type Entry =
   | { type: 'tombstone'; reference: string; amount: string; currency: string; atMs: number }
   | { type: 'state'; reference: string; state: State; reason: string; event: string; atMs: number }
   | { type: 'return'; reference: string; entry: PaymentReturn; event: string; atMs: number }
-  | { type: 'delivered'; event: string };
+  | { type: 'delivered'; event: string }
+  /** Before any of its orders. */
+  | { type: 'batch'; batch: string; digest: string; references: readonly string[] };
+
+export type BookedBatch = { readonly digest: string; readonly references: readonly string[] };
 
 /** The part of an order that is stored; nothing personal. */
 export type BookedOrder = Pick<
@@ -55,6 +59,7 @@ export type PaymentBook = {
   readonly pending: ReadonlyMap<string, BookedEvent>;
   /** All events in order. */
   readonly events: readonly BookedEvent[];
+  readonly batches: ReadonlyMap<string, BookedBatch>;
   /** Visible at once; on the disk when `flushed` returns. */
   append(entry: Entry): void;
   flushed(): Promise<void>;
@@ -66,12 +71,14 @@ export function openPaymentBook(folder: string): PaymentBook {
   const payments = new Map<string, BookedPayment>();
   const pending = new Map<string, BookedEvent>();
   const events: BookedEvent[] = [];
-  const tables = { payments, pending, events };
+  const batches = new Map<string, BookedBatch>();
+  const tables = { payments, pending, events, batches };
   for (const entry of journal.entries) apply(entry, tables);
   return {
     payments,
     pending,
     events,
+    batches,
     append: (entry) => {
       apply(entry, tables);
       journal.append(entry);
@@ -85,9 +92,10 @@ type Tables = {
   payments: Map<string, BookedPayment>;
   pending: Map<string, BookedEvent>;
   events: BookedEvent[];
+  batches: Map<string, BookedBatch>;
 };
 
-function apply(entry: Entry, { payments, pending, events }: Tables): void {
+function apply(entry: Entry, { payments, pending, events, batches }: Tables): void {
   const addEvent = (event: BookedEvent): void => {
     pending.set(event.id, event);
     events.push(event);
@@ -142,6 +150,9 @@ function apply(entry: Entry, { payments, pending, events }: Tables): void {
     }
     case 'delivered':
       pending.delete(entry.event);
+      return;
+    case 'batch':
+      batches.set(entry.batch, { digest: entry.digest, references: entry.references });
       return;
   }
 }

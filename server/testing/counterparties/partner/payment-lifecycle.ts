@@ -16,7 +16,10 @@ import { matches, type SimulatorOptions } from './simulator-options.ts';
 /** What happens to a payment at the simulator, and when. */
 
 export type PaymentLifecycle = {
-  /** Books an order once; `conflict` where another order has its reference. */
+  /**
+   * Books an order once; `conflict` where another order has its reference. `text` is the order as
+   * canonical JSON, so that it is the same whether it came alone or in a batch.
+   */
   book(order: PaymentOrder, text: string): BookedPayment | 'conflict';
   /** Stops what is not paid yet, and keeps an unknown reference from ever being paid. */
   cancel(order: CancelOrder): BookedPayment;

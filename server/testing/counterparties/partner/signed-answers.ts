@@ -38,6 +38,7 @@ export async function sendAnswer(answering: Answering, response: ServerResponse)
 }
 
 function distort(json: object, fault: Fault | undefined): object {
+  if ('orders' in json) return { ...json, orders: distortItems(json.orders as Item[], fault) };
   if (fault?.kind === 'wrong_amount') return { ...json, amount: '7777.77' };
   if (fault?.kind === 'wrong_reference') return { ...json, reference: 'another-one' };
   if (!('state' in json)) return json;
@@ -51,6 +52,15 @@ function distort(json: object, fault: Fault | undefined): object {
     default:
       return json;
   }
+}
+
+type Item = { readonly reference: string; readonly payment?: object };
+
+function distortItems(items: readonly Item[], fault: Fault | undefined): readonly object[] {
+  return items.map((item) => {
+    const { payment } = item;
+    return payment === undefined ? item : { ...item, payment: distort(payment, fault) };
+  });
 }
 
 function withClaim(answering: Answering): Answering {

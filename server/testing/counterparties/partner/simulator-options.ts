@@ -64,6 +64,11 @@ export const defects = [
   'states_balances_as_numbers',
   'states_rates_as_numbers',
   'ignores_price_limits',
+  'books_batch_orders_again',
+  'takes_conflicting_batches',
+  'refuses_batches_as_a_whole',
+  'ignores_batch_limits',
+  'forgets_batches',
 ] as const;
 export type Defect = (typeof defects)[number];
 
@@ -101,6 +106,12 @@ export const simulatorOptionsSchema = z.strictObject({
   deposits: z.record(z.string(), z.string()).default({}),
   /** What payments cost; an order with a lower limit is rejected. */
   prices: z.array(partnerPriceSchema).default([]),
+  /** What it takes in one batch, as it announces. */
+  batchOrdersMax: z.int().min(1).default(100),
+  batchBytesMax: z.int().min(1).default(1_000_000),
+  /** References, or a share of them, that it has no room for when they come in a batch. */
+  batchBusyPattern: pattern.default(''),
+  batchBusyShare: share.default(0),
   faults: z
     .array(
       z.strictObject({
@@ -114,6 +125,8 @@ export const simulatorOptionsSchema = z.strictObject({
             'account',
             'balances',
             'prices',
+            'batch',
+            'batch_query',
             'any',
           ])
           .default('put'),

@@ -22,6 +22,7 @@ const columns = [
   'country_code',
   'delivery_type',
   'payer_name',
+  'network',
   'rail_reference',
   'created_at',
   'committed_at',

@@ -4,6 +4,7 @@ import type { Payout, Schemas } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
 import { formatRate } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
+import { Network } from '../ui/network.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Panel, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -54,6 +55,7 @@ function Candidates({ rows, currency }: CandidatesProps): ReactNode {
           <span className="small faint">
             {candidate.company_name} · rail {candidate.health}
           </span>
+          <Network name={candidate.network} />
         </>
       ),
     },

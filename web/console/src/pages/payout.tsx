@@ -7,6 +7,7 @@ import { nameUser, payoutQuery, useCountryNames, userQuery } from '../api/querie
 import { formatPercent, formatRate } from '../format/amount.ts';
 import { nameDelivery, readable } from '../format/words.ts';
 import { Icon } from '../ui/icon.tsx';
+import { Network } from '../ui/network.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import {
   Amount,
@@ -121,6 +122,12 @@ function Header({ payout, name, children }: HeaderProps): ReactNode {
         <p>
           to {name === undefined ? <Skeleton width="120px" /> : <Foreign>{name}</Foreign>} ·{' '}
           {nameDelivery(payout.delivery_type)} by {payout.payer_name}
+          {payout.network === '' ? null : (
+            <>
+              {' '}
+              · <Network name={payout.network} />
+            </>
+          )}
         </p>
       </div>
       <div className="row">{children}</div>

@@ -10,6 +10,7 @@ import { describeAmountFault, formatAmount, formatRate, readAmount } from '../..
 import { formatTime } from '../../format/time.ts';
 import { nameDelivery } from '../../format/words.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
+import { Network } from '../../ui/network.tsx';
 import { ProblemNotice } from '../../ui/notice.tsx';
 import { Amount, Empty, Skeleton, Tag } from '../../ui/parts.tsx';
 import { type Choice, findBest, listOffers, type Offer } from './destinations.ts';
@@ -169,6 +170,7 @@ function Offers({ offers, source, value, onChange }: OffersProps): ReactNode {
           </span>
           <Column title="Arrives">
             <Amount value={offer.arrives} currency={offer.currency} />
+            <Network name={offer.network} />
           </Column>
           <Column title="Costs you">
             <Amount value={offer.totalDebit} currency={source} />

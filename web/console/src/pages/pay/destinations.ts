@@ -12,6 +12,8 @@ export type Offer = {
   companyName: string;
   delivery: string;
   currency: string;
+  /** The chain of a token; "" for other currencies. */
+  network: string;
   arrives: Exact;
   fee: Exact;
   totalDebit: Exact;
@@ -37,6 +39,7 @@ export function listOffers(lookup: CountryLookup): Offer[] {
             companyName: company.company_name,
             delivery: service.delivery_type,
             currency: rate.currency_symbol,
+            network: rate.network,
             arrives: rate.destination_amount,
             fee: payer.fee,
             totalDebit: payer.total_debit,

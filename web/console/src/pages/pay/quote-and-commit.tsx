@@ -9,6 +9,7 @@ import { nameUser } from '../../api/queries.ts';
 import { formatRate } from '../../format/amount.ts';
 import { formatLength, readTime } from '../../format/time.ts';
 import { TextField } from '../../ui/field.tsx';
+import { Network } from '../../ui/network.tsx';
 import { Notice, ProblemNotice } from '../../ui/notice.tsx';
 import { Amount, Foreign, PayoutStatus, Time } from '../../ui/parts.tsx';
 import { commitOrFind, isOutcomeUnknown, type Result } from './commit.ts';
@@ -149,6 +150,11 @@ function Terms({ user, payout }: { user: User; payout: Payout }): ReactNode {
         <dd className="big">
           <Amount value={payout.destination_amount} currency={payout.destination_currency_code} />
         </dd>
+        {payout.network === '' ? null : (
+          <dd>
+            <Network name={payout.network} />
+          </dd>
+        )}
         <dd className="small faint num">
           1 {payout.source_currency_code} = {formatRate(payout.exchange_rate)}{' '}
           {payout.destination_currency_code}

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { findOperatorWords, runOperator } from './admin/admin.ts';
 import { createContext, type Time } from './command.ts';
+import { nouns } from './commands/index.ts';
 import { suggestWords } from './completion.ts';
 import { describeFailure, type ExitCode, exitCodes, Failure, UsageError } from './failure.ts';
 import { createOutput, type Output, type Terminal } from './output.ts';
@@ -61,11 +62,17 @@ function readWords(
     const message = error.message.replace(/^error: /, '');
     throw new UsageError(
       error.code === 'commander.help' ? 'no command given' : message,
-      error.code === 'commander.unknownCommand'
-        ? 'outlay --help, or outlay admin --help for the commands of operators'
-        : 'outlay --help',
+      findHelp(words, error.code),
     );
   }
+}
+
+/** The help that says what is wrong with the words. */
+function findHelp([noun = '']: readonly string[], code: string): string {
+  if (Object.hasOwn(nouns, noun)) return `outlay ${noun} --help`;
+  return code === 'commander.unknownCommand'
+    ? 'outlay --help, or outlay admin --help for the commands of operators'
+    : 'outlay --help';
 }
 
 /** @throws the error itself if it is a defect. */

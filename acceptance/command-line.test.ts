@@ -390,7 +390,7 @@ test('operators run their commands below admin, and the ledger verifies', async 
   assert.ok(Array.isArray(list.json()));
   const unknown = await shell.run(['admin', 'nonsense'], { env });
   assert.equal(unknown.exitCode, 1);
-  const rails = (await done(['rails'], { env })).json() as unknown as Record<string, unknown>[];
+  const rails = (await done(['rails'], { env })).json<Record<string, unknown>[]>();
   assert.deepEqual(rails[0]?.['rail'], 'sandbox');
   for (const name of ['prefunding', 'heard_at', 'oldest_unanswered_at', 'next_cut_off_at']) {
     assert.ok(Object.hasOwn(rails[0] ?? {}, name), name);

@@ -306,7 +306,10 @@ async function search(
   const listed = candidates.flatMap((row) => row.words.split(' '));
   const asked = { searched: [...words.values()], listed };
   const { counts, isFromCache } = await findCounts(session, asked, cache);
-  const isOfLists = isFromCache && candidates[0]?.lists === describeVersions(lists.versions);
+  // Another call may have filled the cache from newer lists meanwhile.
+  const isCacheOfLists = cache.fingerprint.equals(lists.fingerprint);
+  const isOfLists =
+    isFromCache && isCacheOfLists && candidates[0]?.lists === describeVersions(lists.versions);
   const countOf = ({ text, skeleton }: NameWord): number =>
     counts.get(text) || (counts.get(`/${skeleton}`) ?? 0);
   const wordsOf: SearchResult['wordsOf'] = (texts, kind) => {

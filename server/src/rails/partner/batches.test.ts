@@ -280,6 +280,24 @@ test('an order whose answer is no longer awaited does not leave the queue', asyn
   }
 });
 
+test('a request for which a client waits is not behind those of payments', async () => {
+  const narrow = await open({ requestsMax: 1 });
+  try {
+    const fault = { on: 'put', kind: 'silent_after', share: 1, count: 1, pattern: '' } as const;
+    partner.state.options.faults = [{ ...fault, delayMs: 0 }];
+    const aborted = new AbortController();
+    const sent = narrow.rail.send(newInstruction(), { signal: aborted.signal });
+    await waitUntil(() => requests.length === 1, 'the order leaves');
+    assert.deepEqual(await narrow.rail.check?.(context), [
+      'the partner takes 50 orders in a batch: lower batches.ordersMax',
+    ]);
+    aborted.abort();
+    assert.equal((await sent).outcome, 'unknown');
+  } finally {
+    await narrow.close();
+  }
+});
+
 test('an order of a batch is cancelled by itself', async () => {
   const instructions = createSeveral(3);
   await sendAll(instructions);

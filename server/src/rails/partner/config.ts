@@ -23,7 +23,7 @@ export const batchSettingsSchema = z.strictObject({
   /** As the partner announces them (`batch_limits`), or less. */
   ordersMax: z.int().min(2).max(batchOrdersMax).default(100),
   bytesMax: z.int().min(10_000).max(4_000_000).default(1_000_000),
-  /** Requests at the same time, of one process, queries included. */
+  /** Requests of payments at the same time, of one process: orders, queries, cancellations. */
   requestsMax: z.int().min(1).max(100).default(16),
 });
 

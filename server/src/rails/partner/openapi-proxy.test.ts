@@ -161,6 +161,38 @@ test('the optional parts follow the description', async () => {
   assert.equal('reason' in answer && answer.reason, 'price_worse');
 });
 
+test('a batch and its query follow the description, whatever became of each order', async () => {
+  const { rail } = subject;
+  const several = [
+    newFullInstruction(),
+    newFullInstruction({ payerKey: 'rejected' }),
+    newFullInstruction(),
+  ];
+  partner.state.options.batchBusyPattern = several[2]?.reference ?? '';
+  const answers = await Promise.all(several.map((one) => rail.send(one, context)));
+  partner.state.options.batchBusyPattern = '';
+  const outcomes = answers.map(({ outcome }) => outcome);
+  // Without a signature, a refusal proves nothing.
+  assert.deepEqual(outcomes, ['accepted', 'rejected', 'unknown']);
+  assert.equal(partner.state.books.batches.size, 1);
+  const [, , busy] = several;
+  assert.ok(busy !== undefined);
+  assert.equal((await rail.query(busy, context)).outcome, 'unknown');
+  const fault = { on: 'batch', kind: 'reset_after', share: 1, count: 1, pattern: '' } as const;
+  partner.state.options.faults = [{ ...fault, delayMs: 0 }];
+  const lost = [newFullInstruction(), newFullInstruction()];
+  const sent = await Promise.all(lost.map((one) => rail.send(one, context)));
+  assert.deepEqual(
+    sent.map(({ outcome }) => outcome),
+    ['unknown', 'unknown'],
+  );
+  const found = await Promise.all(lost.map((one) => rail.query(one, context)));
+  assert.deepEqual(
+    found.map(({ outcome }) => outcome),
+    ['accepted', 'accepted'],
+  );
+});
+
 test('the proxy refuses what does not follow the description', async () => {
   const instruction = newFullInstruction();
   const { reference } = instruction;

@@ -273,7 +273,8 @@ async function queryAlone(
   context: CallContext,
 ): Promise<Reading> {
   const path = `/payments/${money.reference}`;
-  return readExchange(await ask(setup, context, { method: 'GET', path, body: '' }), money);
+  const request = { method: 'GET', path, body: '' } as const;
+  return readExchange(await askInTurn(setup, context, request), money);
 }
 
 /** The partner does not know the reference: whether no earlier order can still arrive. */
@@ -296,7 +297,7 @@ export async function cancel(
 ): Promise<RailAnswer> {
   const { reference, currency, amountMinor } = instruction;
   const amount = formatFixedAmount(amountMinor, currency);
-  const result = await ask(setup, context, {
+  const result = await askInTurn(setup, context, {
     method: 'POST',
     path: `/payments/${reference}/cancel`,
     body: JSON.stringify({ reference, amount, currency }),
@@ -305,6 +306,11 @@ export async function cancel(
   if (reading.kind === 'payment')
     return await settleAnswer(setup, { instruction, reading }, context);
   return readNoPayment(setup, instruction, reading);
+}
+
+/** As `ask`, among the requests of payments, whose number is limited with batches. */
+function askInTurn(setup: Setup, context: CallContext, request: Parameters<typeof ask>[2]) {
+  return ask({ ...setup, exchange: setup.sending.exchange }, context, request);
 }
 
 /** A request that moves no money may be late; the expiry only limits how long it can be replayed. */

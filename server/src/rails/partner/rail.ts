@@ -33,6 +33,8 @@ const morePagesMs = 100;
 const askAgainMs = 5000;
 /** As many payouts as are usually in progress at once. */
 const callsMax = 16;
+/** Background work, and account checks for which clients wait. */
+const otherRequestsMax = 4;
 
 const cryptocurrencies = listCurrencies()
   .filter(({ isCrypto }) => isCrypto)
@@ -96,7 +98,10 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
   };
 }
 
-/** With batches, all requests share a limit, so that many payouts in progress are not many requests. */
+/**
+ * With batches, the requests of payments share a limit, so that many payouts in progress are not many
+ * requests. Others, for which clients wait or which run alone, do not wait behind them.
+ */
 function openSending(
   config: PartnerConfig,
   host: RailHost,
@@ -111,7 +116,7 @@ function openSending(
   const slots = createRequestSlots(requestsMax);
   const limited: Exchange = (request) => slots.run(() => exchange(request));
   return {
-    exchange: limited,
+    exchange,
     sending: { ...parts, exchange: limited },
     batches: createOrderBatches({ ...parts, slots, limits, log }),
   };
@@ -138,8 +143,7 @@ function openExchange(
   const { baseUrl, signingKey, partnerKeys = [], light } = config;
   const common = { baseUrl, timeoutMs: config.timeoutSeconds * 1000, realNowMs: host.realNowMs };
   if (light?.authentication.kind === 'tls') {
-    // One for the background work.
-    const connectionsMax = Math.max(callsMax, config.batches?.requestsMax ?? 0) + 1;
+    const connectionsMax = Math.max(callsMax, config.batches?.requestsMax ?? 0) + otherRequestsMax;
     const client = createCertificateFetch(light.authentication, connectionsMax);
     const options = { ...common, fetch: client.fetch, key: undefined };
     return { exchange: createLightExchange(options), close: client.close };

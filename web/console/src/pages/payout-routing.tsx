@@ -54,8 +54,13 @@ function Candidates({ rows, currency }: CandidatesProps): ReactNode {
           <span className="clip">{candidate.payer_name}</span>
           <span className="small faint">
             {candidate.company_name} · rail {candidate.health}
+            {candidate.network === '' ? null : (
+              <>
+                {' '}
+                · <Network name={candidate.network} />
+              </>
+            )}
           </span>
-          <Network name={candidate.network} />
         </>
       ),
     },

@@ -158,7 +158,12 @@ function readTarget(env: DestinationServices, body: LinkRequest) {
     currency = '',
     attr_set_token: set = '',
   } = body;
-  readDestination(env, { destination_token: destinationToken, currency });
+  const { payer } = readDestination(env, { destination_token: destinationToken, currency });
+  if (payer.accountForm === 'stored_card') {
+    const detail =
+      'destination_token must not be of a stored card: recipients do not know its token, which your checkout has';
+    throwFaults([{ pointer: '/destination_token', code: 'invalid_value', detail }]);
+  }
   const attrSetId = findTokenId('attributeSet', set);
   if (set !== '' && attrSetId === undefined) {
     const detail = 'attr_set_token must be a set of this user for this destination and currency';

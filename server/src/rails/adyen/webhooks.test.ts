@@ -30,6 +30,7 @@ const record: PaymentRecord = {
     earlierSentAtMs: 0,
     transferId: '6JKRLZ8LOT47J7RY',
     reported: 'accepted',
+    reports: 0,
     reason: 'other',
     code: '',
   },

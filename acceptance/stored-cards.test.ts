@@ -253,6 +253,34 @@ test('a wallet sends back a part, which the sender gets back in proportion', asy
   assert.equal(charges.length, 1, 'the fee stays');
 });
 
+test('fees of payouts that were refused or came back are charges, and ask nothing of a person', async () => {
+  const recipient = await createCardRecipient();
+  await control('options', { failPattern: '.', fee: { ...fee, value: 7, by: 'transfer' } });
+  const refused = await pay(account.api, recipient, amount);
+  await waitFor(recipient, refused.payout_token, 'CANCELLED');
+  await control('options', { failPattern: '$^', returnPattern: '.', fee });
+  const returned = await pay(account.api, recipient, amount);
+  const { status_reason: reason = '' } = await waitFor(
+    recipient,
+    returned.payout_token,
+    'CANCELLED',
+  );
+  await control('options', { returnPattern: '$^' });
+  assert.match(reason, /^returned/);
+  for (const [token, taken] of [
+    [refused.payout_token, '0.07'],
+    [returned.payout_token, '0.35'],
+  ] as const) {
+    const { charges } = await readMargin(token);
+    assert.deepEqual(
+      charges.map(({ amount: charged }) => charged),
+      [taken],
+    );
+  }
+  const open = await runCommand(service, ['exception', 'list']);
+  assert.equal(String(open['matching']), '0', JSON.stringify(open));
+});
+
 test('the ledger balances, and the log has no token and no ID of a recipient', async () => {
   const proof = await runCommand(service, ['ledger', 'verify']);
   assert.equal(String(proof['isSound']), 'true', JSON.stringify(proof));

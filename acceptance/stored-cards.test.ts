@@ -193,6 +193,18 @@ test('a card is paid by its token, and the fee of Adyen is a charge of the payou
   ]);
 });
 
+test('the look-up says what identifies the recipient of each payer', async () => {
+  const lookup = ok(
+    await account.api.get<CountryLookup>('/country/ESP/cheapest?source_currency=EUR'),
+  );
+  const forms = lookup.companies
+    .filter(({ company_name: name }) => name === 'Adyen')
+    .flatMap(({ services }) => services)
+    .flatMap(({ payers }) => payers as unknown as { account_form: string }[])
+    .map(({ account_form: form }) => form);
+  assert.deepEqual(forms.toSorted(), ['', 'provider_account', 'stored_card']);
+});
+
 test('a card number is refused, and neither stored nor logged', async () => {
   const { destination, attributes } = await findRecipient('BANK_DEPOSIT', tokenLabel);
   const values = attributes.map(({ token }) => ({ token, value: cardNumber }));

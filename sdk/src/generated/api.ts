@@ -2055,6 +2055,11 @@ export interface components {
                         additional_description: string;
                         /** @description Whether an equivalent payer takes over after a refusal */
                         is_dynamic_token: boolean;
+                        /**
+                         * @description What identifies the recipient: `stored_card`, the token of a card at the payment provider; `provider_account`, the ID of an account there; "", what the delivery type usually asks for
+                         * @enum {string}
+                         */
+                        account_form: "" | "stored_card" | "provider_account";
                         /** @description False while the operator has stopped payouts to it; rates and fees hold anyway */
                         available: boolean;
                         /**

@@ -11,6 +11,7 @@ export type Offer = {
   payerName: string;
   companyName: string;
   delivery: string;
+  accountForm: string;
   currency: string;
   arrives: Exact;
   fee: Exact;
@@ -36,6 +37,7 @@ export function listOffers(lookup: CountryLookup): Offer[] {
             payerName: payer.payer_name,
             companyName: company.company_name,
             delivery: service.delivery_type,
+            accountForm: payer.account_form,
             currency: rate.currency_symbol,
             arrives: rate.destination_amount,
             fee: payer.fee,

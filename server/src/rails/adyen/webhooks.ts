@@ -170,7 +170,10 @@ export function describeObservations(
     atMs: changedAt === undefined ? nowMs : Date.parse(changedAt),
   };
   const id = `${transfer.id}:${outcome}`;
-  const outcomes = parts.map((part) => ({
+  // The whole at once has the same id where the events do not tell.
+  const [only] = parts;
+  const isWhole = parts.length === 1 && only?.amountMinor === BigInt(transfer.amount.value);
+  const outcomes = (isWhole ? [] : parts).map((part) => ({
     ...common,
     id: `${id}:${part.id}`,
     amountMinor: part.amountMinor,

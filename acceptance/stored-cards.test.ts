@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readRows, uploadRows } from './batch-kit.ts';
 import { runCommand } from './commands.ts';
 import type { ExactNumber } from './exact.ts';
 import {
@@ -245,6 +246,27 @@ test('a payout without a token names what it lacks, and recipients get no link f
   });
   assert.equal(link.status, 400);
   assert.match(JSON.stringify(link.body), /must not be of a stored card/);
+});
+
+test('a row of a batch without a token names the attributes of its own destination', async () => {
+  const found = await findRecipient('BANK_DEPOSIT', tokenLabel);
+  const batch = await uploadRows(account.api, [
+    {
+      client_transfer_id: 'card-of-a-batch',
+      user_token: found.userToken,
+      destination_token: found.payer.destination_token,
+      source_currency_code: 'EUR',
+      destination_currency_code: 'EUR',
+      source_amount: '12.50',
+    },
+  ]);
+  const [row] = await readRows(account.api, batch);
+  const { faults } = row as unknown as { faults: { code: string; missing: Row[] }[] };
+  const lack = faults.find(({ code }) => code === 'addtl_attr_req');
+  assert.deepEqual(
+    lack?.missing.map(({ type, token }) => [type, token]),
+    found.attributes.map(({ type, token }) => [type, token]),
+  );
 });
 
 test('a wallet sends back a part, which the sender gets back in proportion', async () => {

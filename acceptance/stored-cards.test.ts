@@ -246,6 +246,9 @@ test('a payout without a token names what it lacks, and recipients get no link f
   });
   assert.equal(link.status, 400);
   assert.match(JSON.stringify(link.body), /must not be of a stored card/);
+  const words = ['link', 'details', '--user', found.userToken, '--currency', 'EUR'];
+  const command = runCommand(service, [...words, '--destination', found.payer.destination_token]);
+  await assert.rejects(command, /must not be of a stored card/);
 });
 
 test('a row of a batch without a token names the attributes of its own destination', async () => {

@@ -98,6 +98,7 @@ export const shapes = {
     estimated_availability: patterns.zuluTime,
     additional_description: 'string',
     is_dynamic_token: 'boolean',
+    account_form: /^(?:|stored_card|provider_account)$/,
   },
   rate: {
     currency_symbol: patterns.currency,

@@ -52,10 +52,11 @@ function describeModule({ kind, about, reference, pace }: RailModule): string {
 function describeWorldwide(modules: readonly RailModule[]): string[] {
   const rows = new Map<string, string[]>();
   for (const { kind, corridors } of modules) {
-    for (const { countries, deliveryType, currencies } of corridors) {
+    for (const { countries, deliveryType, currencies, accountForm } of corridors) {
       if (countries !== 'any') continue;
       const named = currencies === 'any' ? 'every national currency' : currencies.join(', ');
-      const row = `${deliveryType} | ${named}`;
+      const form = accountForm === undefined ? '' : ` by \`${accountForm}\``;
+      const row = `${deliveryType}${form} | ${named}`;
       rows.set(row, [...(rows.get(row) ?? []), kind]);
     }
   }

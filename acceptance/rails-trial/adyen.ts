@@ -27,6 +27,7 @@ const program = join(
 /** By the last digit of the reference, which is a random one. */
 const troubles: z.input<typeof simulatorOptionsSchema> = {
   settleMs: 250,
+  fee: { value: 12, currency: 'EUR', by: 'event' },
   refusePattern: '^[0-9a-f]{31}[01]$',
   failPattern: '^[0-9a-f]{31}2$',
   returnPattern: '^[0-9a-f]{31}3$',
@@ -56,21 +57,30 @@ const troubles: z.input<typeof simulatorOptionsSchema> = {
   ],
 };
 
+const bank = { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currencies: ['EUR'] } as const;
 const payers: readonly PayerPlan[] = [
-  describePayer('regular', 'Trial Adyen'),
-  describePayer('instant', 'Trial Adyen instant', 'instant,regular'),
+  { ...bank, key: 'regular', name: 'Trial Adyen' },
+  {
+    ...bank,
+    key: 'instant',
+    name: 'Trial Adyen instant',
+    options: { priorities: 'instant,regular' },
+  },
+  { ...bank, key: 'card', name: 'Trial Adyen card', accountForm: 'stored_card' },
+  {
+    ...bank,
+    key: 'wallet',
+    name: 'Trial Adyen wallet',
+    deliveryType: 'MOBILE_WALLET',
+    accountForm: 'provider_account',
+  },
 ];
 
-function describePayer(key: string, name: string, priorities = 'regular'): PayerPlan {
-  return {
-    key,
-    name,
-    country: 'DEU',
-    deliveryType: 'BANK_DEPOSIT',
-    currencies: ['EUR'],
-    options: { priorities },
-  };
-}
+/** The attributes of a recipient of the payer; ordinary ones where there are none. */
+const valuesOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  card: { CardNumber: 'TRIAL-TOKEN-OF-A-CARD', BillReferenceNumber: 'trial' },
+  wallet: { BankAccountNumber: 'BA00000000000000000000777' },
+};
 
 /** Of each payer. */
 const recipientsCount = 4;
@@ -114,10 +124,10 @@ export async function openAdyen({ folder, callbackUrl }: CounterpartPlaces): Pro
     rail,
     config: declareRail({ kind: 'adyen', name: rail, config }, payers),
     destinations: Array.from({ length: recipientsCount }, () =>
-      payers.map(({ name }) => ({
-        way: { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR' },
+      payers.map(({ key, name, country, deliveryType }) => ({
+        way: { country, deliveryType, currency: 'EUR' },
         payerName: name,
-        values: {},
+        values: valuesOf[key] ?? {},
         plannedOutcome: 'by the reference',
       })),
     ).flat(),

@@ -72,6 +72,7 @@ export type PayerPlan = {
   readonly name: string;
   readonly country: string;
   readonly deliveryType: string;
+  readonly accountForm?: string;
   readonly currencies: readonly string[];
   readonly isDynamicToken?: boolean;
   /** What the kind of rail needs of the payer. */
@@ -86,6 +87,7 @@ export function declarePayer(plan: PayerPlan): Record<string, unknown> {
     payerName: plan.name,
     countryCode: plan.country,
     deliveryType: plan.deliveryType,
+    ...(plan.accountForm !== undefined && { accountForm: plan.accountForm }),
     currencies: plan.currencies,
     tariffs: [
       {

@@ -17,6 +17,7 @@ import * as newZealandBank from 'stdnum/lib/cjs/nz/bank.js';
 import * as thaiIdnr from 'stdnum/lib/cjs/th/idnr.js';
 import * as turkishKimlik from 'stdnum/lib/cjs/tr/tckimlik.js';
 import * as southAfricanIdnr from 'stdnum/lib/cjs/za/idnr.js';
+import { hasCardNumber, isLuhn } from '../core/card-number.ts';
 import type { Check, Problem } from './field.ts';
 
 /**
@@ -52,18 +53,16 @@ function remainder97(digits: string): number {
   return remainder;
 }
 
-/** The Luhn formula, ISO/IEC 7812-1 annex B. */
-export function isLuhn(digits: string): boolean {
-  let sum = 0;
-  for (let index = 0; index < digits.length; index += 1) {
-    const digit = Number(digits[digits.length - 1 - index]);
-    const weighted = index % 2 === 1 ? digit * 2 : digit;
-    sum += weighted > 9 ? weighted - 9 : weighted;
-  }
-  return sum % 10 === 0;
-}
-
 export const checkCard = fromBoolean(isLuhn);
+
+/** Whoever stores card numbers falls under PCI DSS with everything around it. */
+export const refuseCardNumber: Check = (value) =>
+  hasCardNumber(value)
+    ? {
+        code: 'card_number',
+        detail: 'A card number is not accepted here: send the token that the payment provider gave',
+      }
+    : undefined;
 
 /** ISO 13616, and the national check digits if the country has them. */
 export const checkIban: Check = (value) => {

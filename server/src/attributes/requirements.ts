@@ -2,7 +2,11 @@ import { createHash } from 'node:crypto';
 import { findCurrency } from '../core/currency.ts';
 import { assert } from '../core/errors.ts';
 import { findHomeNetwork } from '../core/networks.ts';
-import type { DeliveryType } from '../rails/contract/declarations.ts';
+import type {
+  AccountForm,
+  DeliveryType,
+  PayerDeclaration,
+} from '../rails/contract/declarations.ts';
 import { getBankFields } from './bank-formats.ts';
 import type { Field, Requirement } from './field.ts';
 import {
@@ -12,6 +16,7 @@ import {
   getMobileWalletFields,
   getPaperCheckFields,
 } from './other-formats.ts';
+import { getProviderAccountFields, getStoredCardFields } from './provider-accounts.ts';
 import { findWalletField } from './wallet-addresses.ts';
 
 export type { AttributeType, InputType, Requirement } from './field.ts';
@@ -22,20 +27,34 @@ export type Corridor = {
   readonly deliveryType: DeliveryType;
   readonly currency: string;
   /** Of a payout on a chain; absent: the home network of the currency. */
-  readonly network?: string;
+  readonly network?: string | undefined;
+  /** Absent: what the delivery type usually asks for. */
+  readonly accountForm?: AccountForm | undefined;
 };
 
 type Deliverer = Pick<Corridor, 'deliveryType'> & {
   readonly country: { readonly code: string };
   readonly networks: Readonly<Record<string, string>>;
+  readonly accountForm?: AccountForm | undefined;
 };
 
 /** Of a payer in one of its currencies. */
 export function makeCorridor(payer: Deliverer, currency: string): Corridor {
-  const { country, deliveryType, networks } = payer;
+  const { country, deliveryType, networks, accountForm } = payer;
   const network = networks[currency];
-  const corridor = { countryCode: country.code, deliveryType, currency };
-  return network === undefined ? corridor : { ...corridor, network };
+  return {
+    countryCode: country.code,
+    deliveryType,
+    currency,
+    ...(network !== undefined && { network }),
+    ...(accountForm !== undefined && { accountForm }),
+  };
+}
+
+/** As an operator declares it; the network of a chain is not known there. */
+export function makeDeclaredCorridor(payer: PayerDeclaration, currency: string): Corridor {
+  const { countryCode, deliveryType, accountForm } = payer;
+  return { countryCode, deliveryType, currency, accountForm };
 }
 
 /** `id` is stable, `version` changes with the content. */
@@ -59,7 +78,8 @@ export const identityVerification: Requirement = {
 
 /** The id of a corridor's profile, which corridors with equal requirements share. */
 function nameProfile(corridor: Corridor): string {
-  const { countryCode, deliveryType, currency, network } = corridor;
+  const { countryCode, deliveryType, currency, network, accountForm } = corridor;
+  if (accountForm !== undefined) return `${accountForm}:${countryCode}`;
   switch (deliveryType) {
     case 'BANK_DEPOSIT':
       return `bank:${countryCode}:${currency}`;
@@ -81,7 +101,9 @@ function nameProfile(corridor: Corridor): string {
 }
 
 function makeFields(corridor: Corridor): readonly Field[] {
-  const { countryCode, deliveryType, currency } = corridor;
+  const { countryCode, deliveryType, currency, accountForm } = corridor;
+  if (accountForm === 'stored_card') return getStoredCardFields(countryCode);
+  if (accountForm === 'provider_account') return getProviderAccountFields(countryCode);
   switch (deliveryType) {
     case 'BANK_DEPOSIT':
       return getBankFields(countryCode, { currency });

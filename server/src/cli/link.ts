@@ -5,6 +5,7 @@ import { findTokenId } from '../core/ids.ts';
 import { getPublicUrl } from '../environment/notices.ts';
 import { findPayoutPreview } from '../payouts/payout-preview.ts';
 import {
+  checkFormDestination,
   createLink,
   formatLinkPath,
   type LinkPurpose,
@@ -94,10 +95,8 @@ export const linkCommands = [
     run: async (context, { user: userId, destination, currency: of, ...values }) => {
       const key = await getUserKey(context, userId);
       await using rails = await openRails(context);
-      readDestination(
-        { catalog: rails.catalog() },
-        { destination_token: destination, currency: of.code },
-      );
+      const place = { destination_token: destination, currency: of.code };
+      checkFormDestination(readDestination({ catalog: rails.catalog() }, place));
       return await create(context, {
         ...key,
         ...values,

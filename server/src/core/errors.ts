@@ -73,6 +73,7 @@ export const faultCatalog = {
   bank_mismatch: 'Bank and account number do not belong together',
   below_minimum: 'The amount is below the minimum of the payer',
   burn_address: 'Funds sent to this address are lost',
+  card_number: 'A card number is not accepted',
   cell_count: 'The row has another number of cells than the header',
   check_digit: 'The check digit is wrong',
   checksum: 'The checksum of the address is wrong',

@@ -76,6 +76,23 @@ test('a payer on another network is not equivalent, whatever its name', () => {
   assert.deepEqual(others, ['rail2']);
 });
 
+test('a payer that takes another form of account is not equivalent, whatever its name', () => {
+  const forms = [undefined, 'stored_card', 'stored_card'] as const;
+  const rails = forms.map((accountForm, index) =>
+    createRail(
+      `rail${index}`,
+      [createCompany('first')],
+      [{ ...createPayer('card'), deliveryType: 'BANK_DEPOSIT', currencies: ['MXN'], accountForm }],
+    ),
+  );
+  const catalog = compileCatalog(rails);
+  const [toBank, toCard] = catalog.payersIn('MEX');
+  assert.ok(toBank !== undefined && toCard !== undefined);
+  assert.deepEqual(catalog.findEquivalents(toBank, 'MXN'), []);
+  const others = catalog.findEquivalents(toCard, 'MXN').map(({ railName }) => railName);
+  assert.deepEqual(others, ['rail2']);
+});
+
 test('two rails may use the same key', () => {
   const rails = ['one', 'two'].map((name) =>
     createRail(name, [createCompany('first')], [createPayer('same')]),
@@ -88,6 +105,11 @@ const faulty: [string, Partial<PayerDeclaration & Tariff>, RegExp][] = [
   ['an unknown currency', { currencies: ['MXN', 'XAU'] }, /unknown currency XAU/],
   ['a repeated currency', { currencies: ['MXN', 'MXN'] }, /a currency occurs twice/],
   ['no currency', { currencies: [] }, /it must have a currency/],
+  [
+    'a card that takes cash',
+    { accountForm: 'stored_card', deliveryType: 'CASH_PICKUP' },
+    /accountForm stored_card must be of BANK_DEPOSIT/,
+  ],
   ['an unknown company', { companyKey: 'other' }, /unknown company other/],
   ['no fee', { fee: [] }, /it must have a fee step/],
   [

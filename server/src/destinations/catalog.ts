@@ -5,6 +5,7 @@ import { nameId } from '../core/ids.ts';
 import { getRate, type Rate } from '../core/rate.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import type {
+  AccountForm,
   AvailabilityRule,
   CompanyDeclaration,
   DeliveryType,
@@ -42,6 +43,8 @@ export type Payer = {
   readonly logo: string;
   readonly country: Country;
   readonly deliveryType: DeliveryType;
+  /** What recipients give; undefined: what the delivery type usually asks for. */
+  readonly accountForm: AccountForm | undefined;
   /** The currencies that it pays out; the first is the default. */
   readonly currencies: readonly string[];
   /** The network of each currency that it pays on a chain. */
@@ -80,9 +83,9 @@ export type Catalog = {
   /** Ordered by code. */
   servedCountries(): readonly ServedCountry[];
   /**
-   * The other payers with the same country, delivery type, payer name, currency and network: a
-   * dynamic destination may fail over to them. An address that is right on one chain may have no
-   * owner on another.
+   * The other payers with the same country, delivery type, form of account, payer name, currency and
+   * network: a dynamic destination may fail over to them. An address that is right on one chain may
+   * have no owner on another, and a token of a card means nothing to another payer.
    */
   findEquivalents(payer: Payer, currency: string): readonly Payer[];
 };
@@ -190,6 +193,7 @@ function indexPayers({ payers, untilMs }: CompiledPayers): Catalog {
         (other) =>
           other !== payer &&
           other.deliveryType === payer.deliveryType &&
+          other.accountForm === payer.accountForm &&
           other.name === payer.name &&
           other.currencies.includes(currency) &&
           other.networks[currency] === payer.networks[currency],
@@ -310,6 +314,7 @@ function compilePayer(
     logo: declaration.logo,
     country: getCountry(declaration.countryCode),
     deliveryType: declaration.deliveryType,
+    accountForm: declaration.accountForm,
     currencies: declaration.currencies,
     pricing,
     availability: declaration.availability,

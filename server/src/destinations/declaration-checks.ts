@@ -10,7 +10,9 @@ import {
   timePattern,
 } from '../rails/contract/declaration-values.ts';
 import {
+  type AccountForm,
   type AvailabilityRule,
+  type DeliveryType,
   deliveryTypes,
   type FeeStep,
   type PayerDeclaration,
@@ -31,6 +33,12 @@ const rateLockSecondsMin = 10;
 const rateLockSecondsMax = 86_400;
 const delayMinutesMax = 10_080;
 const delayBusinessDaysMax = 30;
+
+/** The delivery types whose money a form of account can take. */
+const reaches: Readonly<Record<AccountForm, readonly DeliveryType[]>> = {
+  stored_card: ['BANK_DEPOSIT'],
+  provider_account: ['BANK_DEPOSIT', 'MOBILE_WALLET'],
+};
 
 type DeclaredRail = Pick<Rail, 'name' | 'companies' | 'payers'>;
 
@@ -98,6 +106,11 @@ function listFaults(payer: PayerDeclaration): string[] {
   expect(isPng(payer.logo), 'its logo must be a PNG in Base64');
   expect(findCountry(payer.countryCode) !== undefined, `unknown country ${payer.countryCode}`);
   expect(deliveryTypes.includes(payer.deliveryType), 'unknown delivery type');
+  const reached = payer.accountForm === undefined ? deliveryTypes : reaches[payer.accountForm];
+  expect(
+    reached.includes(payer.deliveryType),
+    `accountForm ${payer.accountForm} must be of ${reached.join(' or ')}`,
+  );
   const { numberOfLocations, rateLockSeconds } = payer;
   expect(
     isWhole(numberOfLocations, 0, Number.MAX_SAFE_INTEGER),

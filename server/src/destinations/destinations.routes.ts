@@ -13,7 +13,7 @@ import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { amountAnswer, createWriter } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
-import { deliveryTypes } from '../rails/contract/declarations.ts';
+import { accountForms, deliveryTypes } from '../rails/contract/declarations.ts';
 import { findUser } from '../users/users.ts';
 import type { Catalog, Company, Payer } from './catalog.ts';
 import type { LookUp, PayerOffer } from './lookup.ts';
@@ -84,6 +84,12 @@ const payerAnswer = z.object({
   estimated_availability: z.string().describe('RFC 3339, UTC'),
   additional_description: z.string(),
   is_dynamic_token: z.boolean(),
+  account_form: z
+    .enum(['', ...accountForms])
+    .describe(
+      'What identifies the recipient: `stored_card`, the token of a card at the payment provider; `provider_account`, ' +
+        'the ID of an account there; "", what the delivery type usually asks for',
+    ),
   available: z
     .boolean()
     .describe('False while the operator has stopped payouts to it; rates and fees hold anyway'),
@@ -378,6 +384,7 @@ function writeLookup(
           estimated_availability: formatSecondsZ(new Date(offer.availableAtMs)),
           additional_description: offer.payer.additionalDescription,
           is_dynamic_token: offer.payer.isDynamicToken,
+          account_form: offer.payer.accountForm ?? '',
           ...describeAvailability(offer, findReason),
         })),
       })),

@@ -57,6 +57,24 @@ for (const countryCode of ['MEX', 'IND', 'PHL', 'NGA']) {
   }
 }
 
+test('payers of one name that take different forms of account do not compete', () => {
+  const payers = [undefined, 'stored_card', 'provider_account'] as const;
+  const catalog = compileCatalog([
+    createRail(
+      'forms',
+      [createCompany('first')],
+      payers.map((accountForm, index) => ({
+        ...createPayer(`payer-${index}`),
+        payerName: 'Same',
+        deliveryType: 'BANK_DEPOSIT',
+        accountForm,
+      })),
+    ),
+  ]);
+  const keys = listOffers({ catalog }).map(({ payer }) => payer.key);
+  assert.deepEqual(keys.toSorted(), ['payer-0', 'payer-1', 'payer-2']);
+});
+
 test('every country has a cheapest bank deposit and the four cryptocurrencies by default', () => {
   for (const { country } of sandboxCatalog.servedCountries()) {
     const offers = listOffers({ countryCode: country.code });

@@ -225,7 +225,8 @@ function keepCheapest(candidates: readonly Candidate[]): Candidate[] {
     if (!candidate.fits) continue;
     const { payer, currency } = candidate;
     const network = payer.networks[currency.code] ?? '';
-    const service = `${payer.deliveryType}/${currency.code}/${network}/${payer.name}`;
+    const form = `${payer.deliveryType}/${payer.accountForm ?? ''}`;
+    const service = `${form}/${currency.code}/${network}/${payer.name}`;
     const best = cheapest.get(service);
     if (best === undefined || compareCandidates(candidate, best) < 0) {
       cheapest.set(service, candidate);

@@ -1,5 +1,5 @@
 import { collectAttributes } from '../attributes/collected-attributes.ts';
-import { getProfile } from '../attributes/requirements.ts';
+import { getProfile, makeDeclaredCorridor } from '../attributes/requirements.ts';
 import { ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import type { Database } from '../db/postgres/pool.ts';
@@ -149,8 +149,8 @@ async function openRails(
     path,
     readVariable: config.readVariable,
     listAttributes,
-    collectAttributes: ({ countryCode, deliveryType }, currency) =>
-      collectAttributes({ countryCode, deliveryType, currency }),
+    collectAttributes: (payer, currency) =>
+      collectAttributes(makeDeclaredCorridor(payer, currency)),
     db,
     keys,
     nowMs: clock.nowMs,
@@ -170,8 +170,7 @@ async function openRails(
 
 /** The attributes that a payer collects, which a rail compares with the fields it needs. */
 function listAttributes(payer: PayerDeclaration, currency: string): string[] {
-  const { countryCode, deliveryType } = payer;
-  return getProfile({ countryCode, deliveryType, currency }).requirements.map(({ type }) => type);
+  return getProfile(makeDeclaredCorridor(payer, currency)).requirements.map(({ type }) => type);
 }
 
 /** Live has no simulated network: until a rail is configured it serves no country. */

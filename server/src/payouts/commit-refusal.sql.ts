@@ -10,7 +10,7 @@ const factsQuery = defineQuery({
   name: 'find_commit_facts',
   text: `
     select q.country, q.delivery_type, q.source_currency, q.source_amount, q.fee,
-      q.destination_currency, coalesce(w.balance, 0)::bigint as balance,
+      q.destination_currency, q.rail, q.payer_key, coalesce(w.balance, 0)::bigint as balance,
       q.needs_attributes and c.set_id is null as lacks_attributes,
       q.needs_verification and u.kyc_status <> 'approved' as lacks_verification,
       u.data_key, v.set_id, with_version(v.version, v.sealed) as sealed
@@ -33,6 +33,8 @@ const factsQuery = defineQuery({
     source_amount: column.bigint,
     fee: column.bigint,
     destination_currency: column.text,
+    rail: column.text,
+    payer_key: column.text,
     balance: column.bigint,
     lacks_attributes: column.boolean,
     lacks_verification: column.boolean,

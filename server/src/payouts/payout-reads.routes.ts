@@ -192,7 +192,7 @@ export async function makeReceipt(
     environment: env.name,
     senderName,
     brand: { color: brand.brand_color, logo: brand.brand_logo.toString('base64') },
-    network: findNetwork(env.rails, row),
+    rails: env.rails,
     user,
     keys: env.keys,
     nowMs: env.clock.nowMs(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AttributeValues, maskValues, openValues } from '../attributes/attribute-values.ts';
-import { getProfile } from '../attributes/requirements.ts';
+import { type Corridor, getProfile } from '../attributes/requirements.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { formatSeconds, formatSecondsZ } from '../core/clock.ts';
 import { getCountry } from '../core/country.ts';
@@ -23,6 +23,7 @@ import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 import { getRefund, progressFields, writeProgress } from './progress-view.ts';
 import { rateFields, writeRates } from './rates-view.ts';
+import { findStoredCorridor } from './stored-corridor.ts';
 
 /** A payout as an answer of the API, as a row of the history, and as the data of a receipt. */
 
@@ -186,13 +187,14 @@ export function describeReceipt(
     environment: EnvironmentName;
     senderName: string;
     brand: ReceiptData['brand'];
-    network: string;
+    rails: readonly Rail[];
     user: User;
     keys: KeyRing;
     nowMs: number;
   },
 ): ReceiptData {
-  const { environment, senderName, brand, network, user, keys, nowMs } = context;
+  const { environment, senderName, brand, rails, user, keys, nowMs } = context;
+  const network = findNetwork(rails, row);
   const refund = getRefund(row);
   const rates = writeRates(row);
   const isCanceled = row.status === 'CANCELLED';
@@ -224,7 +226,7 @@ export function describeReceipt(
     countryName: getCountry(row.country).name,
     deliveryType: row.delivery_type,
     payerName: row.payer_name,
-    destination: labelAttrs(row, readAttrs(row, keys)),
+    destination: labelAttrs(findStoredCorridor(rails, row), readAttrs(row, keys)),
     sourceAmount: formatAmount(row.source_amount, source),
     fee: formatAmount(row.fee, source),
     totalDebited: formatAmount(debited, source),
@@ -251,15 +253,10 @@ export function describeReceipt(
 
 /** Attribute values under the labels of their corridor, in its order. */
 export function labelAttrs(
-  row: Pick<PayoutRow, 'country' | 'delivery_type' | 'destination_currency'>,
+  corridor: Corridor,
   attrs: AttributeValues,
 ): { label: string; value: string }[] {
-  const profile = getProfile({
-    countryCode: row.country,
-    deliveryType: row.delivery_type as DeliveryType,
-    currency: row.destination_currency,
-  });
-  return profile.requirements.flatMap(({ type, label }) => {
+  return getProfile(corridor).requirements.flatMap(({ type, label }) => {
     const value = attrs[type];
     return value === undefined || value === '' ? [] : [{ label, value }];
   });

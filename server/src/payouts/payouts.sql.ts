@@ -85,8 +85,9 @@ export const payoutColumns = {
   updated_at: column.instant,
   /** In the destination's minor units: what came back after completion. */
   returned_amount: column.bigint,
-  /** The rail that it takes now. */
+  /** The rail and the payer that it takes now. */
   rail: column.text,
+  payer_key: column.text,
   /** Its changes, the oldest first; those whose events are no longer kept are missing. */
   timeline: column.json(z.array(timelineEntry)),
   /** The rail's own name for the payment; "" before it gave one. */

@@ -254,6 +254,7 @@ function describeQuoted(
     updated_at: decided.created_at,
     returned_amount: 0n,
     rail: payout.rail,
+    payer_key: payout.payerKey,
     timeline: [
       { status: 'PENDING', status_reason: '', at: decided.created_at, opened_exceptions: [] },
     ],

@@ -23,6 +23,7 @@ import {
   type RecipientQuery,
   type RecipientRow,
 } from './recipient-check.sql.ts';
+import { findStoredCorridor } from './stored-corridor.ts';
 
 /** Whether the rail of a payout can pay its recipient, judging by the recipient's data. */
 
@@ -146,8 +147,7 @@ function checkStored(
     ...recipient,
   });
   if (faults.length === 0) return undefined;
-  const { country: countryCode, delivery_type: deliveryType, destination_currency: currency } = row;
-  return { faults, corridor: { countryCode, deliveryType, currency } };
+  return { faults, corridor: findStoredCorridor(rails, row) };
 }
 
 /** The faults that a rail found, and the corridor whose attributes they may name. */

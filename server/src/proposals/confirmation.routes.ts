@@ -13,7 +13,7 @@ import {
   type Route,
 } from '../http/route.ts';
 import { findPayoutPreview } from '../payouts/payout-preview.ts';
-import { describeReceipt, findNetwork } from '../payouts/payout-view.ts';
+import { describeReceipt } from '../payouts/payout-view.ts';
 import { findUser } from '../users/users.ts';
 import { findLinkedProposal, type LinkedProposal } from './confirmation-link.ts';
 import {
@@ -260,7 +260,7 @@ async function describeConfirmation(
       environment: env.name,
       senderName,
       brand: { color: '', logo: '' },
-      network: findNetwork(env.rails, row),
+      rails: env.rails,
       user,
       keys: env.keys,
       nowMs,

@@ -11,6 +11,7 @@ const plainLabels: Readonly<Record<string, string>> = {
   'Account number': 'accountNumber',
   'Account number or Pix key': 'accountNumber',
   'UnionPay card number': 'cardNumber',
+  'Account ID at the payment provider': 'providerAccount',
   'Bank code': 'bankCode',
   'Bank and branch code': 'bankCode',
   'Branch code': 'branchCode',

@@ -12,6 +12,7 @@ import { findPayoutPreview } from '../payouts/payout-preview.ts';
 import { readPayoutToken } from '../payouts/payouts.routes.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import {
+  checkFormDestination,
   createLink,
   formatLinkPath,
   linkLifeSeconds,
@@ -158,7 +159,7 @@ function readTarget(env: DestinationServices, body: LinkRequest) {
     currency = '',
     attr_set_token: set = '',
   } = body;
-  readDestination(env, { destination_token: destinationToken, currency });
+  checkFormDestination(readDestination(env, { destination_token: destinationToken, currency }));
   const attrSetId = findTokenId('attributeSet', set);
   if (set !== '' && attrSetId === undefined) {
     const detail = 'attr_set_token must be a set of this user for this destination and currency';

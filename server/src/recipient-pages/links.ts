@@ -1,3 +1,4 @@
+import type { Destination } from '../attributes/attributes.ts';
 import { AppError, throwFaults } from '../core/errors.ts';
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
 import { idBytes, packId, unpackId } from '../core/link-token.ts';
@@ -58,6 +59,18 @@ function openLink(keys: KeyRing, accountId: string, stored: StoredLink): LinkRow
   if (sealed.length === 0 || userKey === undefined) return { ...row, redirect_url: '' };
   const url = openBytes(userKey, sealed, urlContext(accountId, row.id));
   return { ...row, redirect_url: url.toString() };
+}
+
+/**
+ * A recipient does not know the token of a stored card, and would type its number.
+ *
+ * @throws AppError invalid_request.
+ */
+export function checkFormDestination({ payer }: Pick<Destination, 'payer'>): void {
+  if (payer.accountForm !== 'stored_card') return;
+  const detail =
+    'destination_token must not be of a stored card: recipients do not know its token, which your checkout has';
+  throwFaults([{ pointer: '/destination_token', code: 'invalid_value', detail }]);
 }
 
 export type NewLink = { readonly row: LinkRow; readonly token: string };

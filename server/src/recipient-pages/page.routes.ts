@@ -17,7 +17,7 @@ import { findUser } from '../users/users.ts';
 import { checkForm } from './details.ts';
 import { storeDetails } from './details-store.ts';
 import { chooseLanguage, type Language, readLanguages } from './languages.ts';
-import { findLink, formatLinkPath, type OpenedLink } from './links.ts';
+import { checkFormDestination, findLink, formatLinkPath, type OpenedLink } from './links.ts';
 import { createPageWriter, pageHeaders, readAssets } from './page-files.ts';
 import {
   emptyPage,
@@ -206,7 +206,10 @@ async function describePage(
 /** @throws AppError not_found where the destination is no longer offered. */
 function findDestination(env: Services, { row }: OpenedLink): Destination {
   const { destination_token: token, currency } = row;
-  return readDestination(env, { destination_token: token ?? '', currency: currency ?? '' });
+  const found = readDestination(env, { destination_token: token ?? '', currency: currency ?? '' });
+  // Its payer may take stored cards since the link was made.
+  checkFormDestination(found);
+  return found;
 }
 
 /** @throws AppError not_found, and illegal_move where the link has ended. */

@@ -62,9 +62,19 @@ export const adyenPayers: readonly PayerDeclaration[] = [
   declarePayer('bank'),
   declarePayer('instant', { priorities: 'instant,regular' }),
   declarePayer('reviewed', { approvals: '1' }),
-  declarePayer('card', { counterparty: 'card' }),
-  declarePayer('wallet', { counterparty: 'balanceAccount' }, { deliveryType: 'MOBILE_WALLET' }),
+  declarePayer('card', {}, { accountForm: 'stored_card' }),
+  declarePayer('instrument', {}, { accountForm: 'provider_account' }),
+  declarePayer('wallet', {}, { accountForm: 'provider_account', deliveryType: 'MOBILE_WALLET' }),
 ];
+
+/** What identifies the recipient, by the payer's key. */
+export const adyenAttributes = {
+  bank: { BankAccountNumber: 'ES9121000418450200051332' },
+  instant: { BankAccountNumber: 'ES9121000418450200051332' },
+  card: { CardNumber: 'ZMV627QSCQVDKG66', BillReferenceNumber: 'customer 42' },
+  instrument: { BankAccountNumber: 'SE1234567890ABC1234567890' },
+  wallet: { BankAccountNumber: 'BA00000000000000000000777' },
+} as const;
 
 /** 123.45 EUR to a bank account in Spain, under a reference of its own. */
 export function newAdyenInstruction(changes: Partial<Instruction> = {}): Instruction {
@@ -76,7 +86,7 @@ export function newAdyenInstruction(changes: Partial<Instruction> = {}): Instruc
     deliveryType: 'BANK_DEPOSIT',
     currency: 'EUR',
     amountMinor: 12_345n,
-    attributes: { BankAccountNumber: 'ES9121000418450200051332' },
+    attributes: adyenAttributes.bank,
     beneficiary: {
       firstName: 'Ana',
       middleName: '',
@@ -100,39 +110,51 @@ export function newAdyenInstruction(changes: Partial<Instruction> = {}): Instruc
   };
 }
 
-/** For the conformance suite. Payers take turns, so that instant and regular transfers take part. */
-export async function openAdyenCounterparty({ callbackUrl }: Place): Promise<Counterparty> {
-  const simulator = await openAdyenSimulator({ ...adyenAccount, webhookUrl: callbackUrl });
-  const plannedOutcomes = { paid: 'paid', rejected: 'refused', returned: 'returned' } as const;
-  let count = 0;
-  return {
-    payers: adyenPayers,
-    address: simulator.address,
-    config: (address) => describeAdyenConfig(address?.port, { timeoutSeconds: 0.4 }),
-    instruct: (draft, outcome) => {
-      count += 1;
-      simulator.expect(draft.reference, plannedOutcomes[outcome]);
-      const { payerKey, attributes } = newAdyenInstruction({
-        payerKey: count % 2 === 0 ? 'bank' : 'instant',
-      });
-      return {
-        ...draft,
-        payerKey,
-        attributes,
-        countryCode: 'ESP',
-        deliveryType: 'BANK_DEPOSIT',
-        currency: 'EUR',
-        amountMinor: 12_345n,
-      };
-    },
-    payments: async ({ reference }) =>
-      simulator.books
-        .list()
-        .filter((transfer) => transfer.reference === reference && transfer.status !== 'refused')
-        .filter(({ status }) => status !== 'cancelled')
-        .map(({ order }) => BigInt(order.amount.value)),
-    advance: () => simulator.advance(),
-    close: () => simulator.close(),
+/** The payers of a conformance run take turns. */
+export type AdyenRun = {
+  readonly payerKeys: readonly (keyof typeof adyenAttributes)[];
+  readonly options?: AdyenSimulatorOptions['options'];
+};
+
+/** For the conformance suite. */
+export function createOpenCounterparty(run: AdyenRun) {
+  return async ({ callbackUrl }: Place): Promise<Counterparty> => {
+    const simulator = await openAdyenSimulator({
+      ...adyenAccount,
+      webhookUrl: callbackUrl,
+      ...(run.options !== undefined && { options: run.options }),
+    });
+    const plannedOutcomes = { paid: 'paid', rejected: 'refused', returned: 'returned' } as const;
+    let count = 0;
+    return {
+      payers: adyenPayers,
+      address: simulator.address,
+      config: (address) => describeAdyenConfig(address?.port, { timeoutSeconds: 0.4 }),
+      instruct: (draft, outcome) => {
+        const payerKey = run.payerKeys[count % run.payerKeys.length] ?? 'bank';
+        count += 1;
+        simulator.expect(draft.reference, plannedOutcomes[outcome]);
+        return {
+          ...draft,
+          payerKey,
+          attributes: adyenAttributes[payerKey],
+          // The suite's address lacks the state that an American cardholder needs.
+          beneficiary: { ...draft.beneficiary, countryCode: 'ESP' },
+          countryCode: 'ESP',
+          deliveryType: payerKey === 'wallet' ? 'MOBILE_WALLET' : 'BANK_DEPOSIT',
+          currency: 'EUR',
+          amountMinor: 12_345n,
+        };
+      },
+      payments: async ({ reference }) =>
+        simulator.books
+          .listPayments()
+          .filter((transfer) => transfer.reference === reference && transfer.status !== 'refused')
+          .filter(({ status }) => status !== 'cancelled')
+          .map(({ order }) => BigInt(order.amount.value)),
+      advance: () => simulator.advance(),
+      close: () => simulator.close(),
+    };
   };
 }
 

@@ -3,7 +3,7 @@ import { attributeTypes } from '../../attributes/field.ts';
 import { identityCodes } from '../../attributes/missing.ts';
 import { AppError, codes, type FaultCode } from '../../core/errors.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
-import { deliveryTypes } from '../../rails/contract/declarations.ts';
+import { accountForms, deliveryTypes } from '../../rails/contract/declarations.ts';
 
 /** One row of a batch's file, and the errors that reject a whole file. */
 
@@ -21,6 +21,8 @@ const lackedDetails = z.object({
   countryCode: z.string(),
   deliveryType: z.enum(deliveryTypes),
   currency: z.string(),
+  network: z.string().optional(),
+  accountForm: z.enum(accountForms).optional(),
   attributes: z.array(z.enum(attributeTypes)),
   identity: z.enum(identityCodes).optional(),
 });

@@ -1,4 +1,5 @@
 import { collectAttributes } from '../../attributes/collected-attributes.ts';
+import { makeDeclaredCorridor } from '../../attributes/requirements.ts';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import type { KeyRing } from '../../core/sealing.ts';
@@ -75,8 +76,8 @@ async function checkCounterparties(
   const opened = await openRails(configs, {
     createHost: createObserver(options),
     listFaults: listDeclarationFaults,
-    collectAttributes: ({ countryCode, deliveryType }, currency) =>
-      collectAttributes({ countryCode, deliveryType, currency }),
+    collectAttributes: (payer, currency) =>
+      collectAttributes(makeDeclaredCorridor(payer, currency)),
   });
   try {
     const findings = opened.faults.map(({ text }) => problem(options.label(text)));

@@ -80,6 +80,15 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
       detail: 'The address must belong to a wallet',
     },
   },
+  card_number: {
+    cause: 'The value is or contains the number of a payment card.',
+    remedy:
+      'Store the card at the payment provider by your checkout, and send the token that it gives. Card numbers are never stored.',
+    example: {
+      pointer: '/values/0/value',
+      detail: 'A card number is not accepted here: send the token that the payment provider gave',
+    },
+  },
   check_digit: {
     cause: 'The check digit is wrong: a digit is mistyped, missing or transposed.',
     remedy: 'Ask the recipient to read the number again.',

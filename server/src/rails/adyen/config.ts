@@ -60,32 +60,56 @@ export const priorities = [
 ] as const;
 export type Priority = (typeof priorities)[number];
 
-/** `balanceAccount`: a wallet, which is a balance account of the same balance platform. */
-export const counterpartyKinds = ['bankAccount', 'card', 'balanceAccount'] as const;
-export type CounterpartyKind = (typeof counterpartyKinds)[number];
+/**
+ * The other party of a transfer: `balanceAccount` is a wallet, which is a balance account of the same
+ * balance platform; `transferInstrument` a bank account that Adyen has verified for the platform.
+ */
+export type CounterpartyKind = 'bankAccount' | 'card' | 'balanceAccount' | 'transferInstrument';
 
 /** What the operator declares of a payer in `options`. */
 const optionsSchema = z.strictObject({
-  counterparty: z.enum(counterpartyKinds).default('bankAccount'),
-  /** In the order in which Adyen tries them, separated by commas. */
+  /** In the order in which Adyen tries them, separated by commas; of transfers to banks. */
   priorities: z
     .string()
     .max(100)
-    .default('regular')
     .transform((text) => text.split(',').map((word) => word.trim()))
-    .pipe(z.array(z.enum(priorities)).min(1).max(priorities.length)),
+    .pipe(z.array(z.enum(priorities)).min(1).max(priorities.length))
+    .optional(),
   /** How many approvals in the Customer Area a transfer needs before it is sent. */
   approvals: z.coerce.number().int().min(0).max(5).default(0),
 });
-export type PayerOptions = z.output<typeof optionsSchema>;
+
+export type PayerOptions = {
+  readonly counterparty: CounterpartyKind;
+  /** Of transfers to banks; empty for the others. */
+  readonly priorities: readonly Priority[];
+  readonly approvals: number;
+};
+
+type Declared = Pick<PayerDeclaration, 'deliveryType' | 'accountForm' | 'options'>;
 
 export function readPayerOptions(
-  options: PayerDeclaration['options'],
+  payer: Declared,
 ): { ok: true; options: PayerOptions } | { ok: false; faults: readonly string[] } {
-  const parsed = optionsSchema.safeParse(options);
-  if (parsed.success) return { ok: true, options: parsed.data };
-  const faults = parsed.error.issues.map(
-    ({ path, message }) => `options.${path.map(String).join('.')}: ${message}`,
-  );
-  return { ok: false, faults };
+  const parsed = optionsSchema.safeParse(payer.options);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(
+      ({ path, message }) => `options.${path.map(String).join('.')}: ${message}`,
+    );
+    return { ok: false, faults };
+  }
+  const counterparty = chooseCounterparty(payer);
+  const { priorities: chosen, approvals } = parsed.data;
+  const isToBank = counterparty === 'bankAccount' || counterparty === 'transferInstrument';
+  if (!isToBank && chosen !== undefined) {
+    return { ok: false, faults: ['options.priorities: only transfers to banks have priorities'] };
+  }
+  const list = isToBank ? (chosen ?? ['regular']) : [];
+  return { ok: true, options: { counterparty, priorities: list, approvals } };
+}
+
+function chooseCounterparty({ deliveryType, accountForm }: Declared): CounterpartyKind {
+  if (accountForm === 'stored_card') return 'card';
+  if (accountForm === undefined) return 'bankAccount';
+  return deliveryType === 'MOBILE_WALLET' ? 'balanceAccount' : 'transferInstrument';
 }

@@ -1,5 +1,5 @@
 import { testConformance } from '../../../testing/conformance/conformance.ts';
-import { openAdyenCounterparty } from '../../../testing/setups/adyen.ts';
+import { createOpenCounterparty } from '../../../testing/setups/adyen.ts';
 import { railModule } from './rail.ts';
 
 testConformance({
@@ -8,5 +8,5 @@ testConformance({
   unsupported: { files: 'Adyen posts webhooks' },
   callMsMax: 1000,
   booking: /^POST \/btl\/v4\/transfers HTTP/,
-  openCounterparty: openAdyenCounterparty,
+  openCounterparty: createOpenCounterparty({ payerKeys: ['bank', 'instant', 'instrument'] }),
 });

@@ -1,12 +1,19 @@
 import { z } from 'zod';
+import { hasCardNumber } from '../../core/card-number.ts';
 import type { RecipientDraft, RecipientFault } from '../contract/contract.ts';
 import { accountSchema, describeAccount } from './bank-accounts.ts';
 import type { PayerOptions, Priority } from './config.ts';
-import { isOrganization, writeAddress, writeFullName, writePersonName } from './recipient.ts';
+import {
+  isOrganization,
+  splitLines,
+  writeAddress,
+  writeFullName,
+  writePersonName,
+} from './recipient.ts';
 
 /**
- * The other party of a transfer (`CounterpartyInfoV3`): a bank account, a card, or a balance account
- * of the same platform, which serves as a wallet.
+ * The other party of a transfer (`CounterpartyInfoV3`): a bank account, a stored card, a balance
+ * account of the same platform, which serves as a wallet, or a transfer instrument.
  */
 
 const addressSchema = z.strictObject({
@@ -17,6 +24,16 @@ const addressSchema = z.strictObject({
   postalCode: z.string().min(3).optional(),
   stateOrProvince: z.string().length(2).optional(),
 });
+
+/** The API takes card numbers too; none ever leaves from here. */
+const cardToken = z
+  .string()
+  .regex(/^[0-9A-Za-z_-]{8,128}$/)
+  .refine((text) => !hasCardNumber(text));
+const providerId = z
+  .string()
+  .regex(/^[0-9A-Za-z]{4,40}$/)
+  .refine((text) => !hasCardNumber(text));
 
 /** A schema, because the stored text of an order is read again before it is sent. */
 export const counterpartySchema = z.union([
@@ -36,16 +53,14 @@ export const counterpartySchema = z.union([
         type: z.literal('individual'),
         firstName: z.string().min(1),
         lastName: z.string().min(1),
+        reference: z.string().min(1).max(150),
         address: addressSchema,
       }),
-      cardIdentification: z.strictObject({
-        number: z.string().regex(/^\d{12,19}$/),
-        expiryMonth: z.string().regex(/^(?:0[1-9]|1[0-2])$/),
-        expiryYear: z.string().regex(/^20\d{2}$/),
-      }),
+      cardIdentification: z.strictObject({ storedPaymentMethodId: cardToken }),
     }),
   }),
-  z.strictObject({ balanceAccountId: z.string().regex(/^[A-Za-z0-9]{4,40}$/) }),
+  z.strictObject({ balanceAccountId: providerId }),
+  z.strictObject({ transferInstrumentId: providerId }),
 ]);
 export type Counterparty = z.output<typeof counterpartySchema>;
 
@@ -67,7 +82,9 @@ export function describeCounterparty(
     case 'card':
       return describeCard(draft);
     case 'balanceAccount':
-      return describeBalanceAccount(draft);
+      return describeProviderAccount(draft, 'balanceAccountId');
+    case 'transferInstrument':
+      return describeProviderAccount(draft, 'transferInstrumentId');
   }
 }
 
@@ -120,14 +137,21 @@ function describeBankAccount(
 }
 
 function describeCard(draft: CounterpartyDraft): CounterpartyResult {
-  const number = (draft.attributes['CardNumber'] ?? '').replaceAll(/[\s-]/g, '');
-  if (number === '') return missing('CardNumber', 'the number of the card is required');
-  if (!/^\d{12,19}$/.test(number) || !hasLuhnDigit(number)) {
-    return invalid('CardNumber', 'it must be a card number of 12 to 19 digits');
+  const token = (draft.attributes['CardNumber'] ?? '').trim();
+  if (token === '') return missing('CardNumber', 'the token of the stored card is required');
+  if (hasCardNumber(token)) {
+    return invalid('CardNumber', 'it must be the token of a stored card, not a card number');
   }
-  const expiry = readExpiry(draft.attributes['CardExpiration'] ?? '');
-  if (expiry === undefined) {
-    return invalid('CardExpiration', 'it must be a month and year, such as 03/2030 or 2030-03');
+  if (!cardToken.safeParse(token).success) {
+    return invalid('CardNumber', "it must be Adyen's storedPaymentMethodId of the card");
+  }
+  const reference = (draft.attributes['BillReferenceNumber'] ?? '').trim();
+  if (reference === '') {
+    return missing('BillReferenceNumber', 'the reference of the cardholder at Adyen is required');
+  }
+  if (reference.length > 150 || hasCardNumber(reference)) {
+    const detail = 'it must be the reference of the cardholder, at most 150 characters';
+    return invalid('BillReferenceNumber', detail);
   }
   const { firstName, lastName } = writePersonName(draft);
   if (firstName === '')
@@ -135,41 +159,28 @@ function describeCard(draft: CounterpartyDraft): CounterpartyResult {
   if (lastName === '') return missing('last_name', 'the last name of the cardholder is required');
   const written = writeAddress(draft);
   if (!written.ok) return written;
-  const cardHolder = { type: 'individual' as const, firstName, lastName, address: written.address };
+  const address = splitLines(written.address);
+  if (address === undefined) {
+    return missing('address2', 'the street and the number of the cardholder are required');
+  }
+  const cardHolder = { type: 'individual' as const, firstName, lastName, reference, address };
+  const cardIdentification = { storedPaymentMethodId: token };
+  return { ok: true, counterparty: { card: { cardHolder, cardIdentification } } };
+}
+
+function describeProviderAccount(
+  { attributes }: CounterpartyDraft,
+  name: 'balanceAccountId' | 'transferInstrumentId',
+): CounterpartyResult {
+  const id = (attributes['BankAccountNumber'] ?? '').trim();
+  const what = name === 'balanceAccountId' ? 'balance account' : 'transfer instrument';
+  if (id === '') return missing('BankAccountNumber', `the ID of the ${what} is required`);
+  if (!providerId.safeParse(id).success) {
+    return invalid('BankAccountNumber', `it must be the ID of a ${what} at Adyen`);
+  }
   return {
     ok: true,
-    counterparty: { card: { cardHolder, cardIdentification: { number, ...expiry } } },
+    counterparty:
+      name === 'balanceAccountId' ? { balanceAccountId: id } : { transferInstrumentId: id },
   };
-}
-
-/** ISO/IEC 7812-1, annex B. */
-function hasLuhnDigit(number: string): boolean {
-  const sum = Array.from(number, Number)
-    .toReversed()
-    .reduce((total, digit, index) => {
-      const value = digit * (index % 2 === 0 ? 1 : 2);
-      return total + (value > 9 ? value - 9 : value);
-    }, 0);
-  return sum % 10 === 0;
-}
-
-/** MM/YYYY, MM/YY, YYYY-MM or YYYY-MM-DD. */
-function readExpiry(text: string): { expiryMonth: string; expiryYear: string } | undefined {
-  const found =
-    /^(?<month>0[1-9]|1[0-2])[/-](?<year>(?:20)?\d{2})$/.exec(text) ??
-    /^(?<year>20\d{2})-(?<month>0[1-9]|1[0-2])(?:-\d{2})?$/.exec(text);
-  const { month, year } = found?.groups ?? {};
-  if (month === undefined || year === undefined) return undefined;
-  return { expiryMonth: month, expiryYear: year.length === 2 ? `20${year}` : year };
-}
-
-function describeBalanceAccount({ attributes }: CounterpartyDraft): CounterpartyResult {
-  const balanceAccountId = (attributes['BankAccountNumber'] ?? '').trim();
-  if (balanceAccountId === '') {
-    return missing('BankAccountNumber', 'the ID of the balance account is required');
-  }
-  if (!/^[A-Za-z0-9]{4,40}$/.test(balanceAccountId)) {
-    return invalid('BankAccountNumber', 'it must be the ID of a balance account');
-  }
-  return { ok: true, counterparty: { balanceAccountId } };
 }

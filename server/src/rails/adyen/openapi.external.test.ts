@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
   type AdyenBench,
+  adyenAttributes,
   context,
   newAdyenInstruction,
   openAdyenBench,
@@ -53,9 +54,10 @@ const recipients: readonly Partial<Instruction>[] = [
   {
     payerKey: 'card',
     beneficiary: { ...person, ...american },
-    attributes: { CardNumber: '4111111111111111', CardExpiration: '2030-03' },
+    attributes: adyenAttributes.card,
   },
-  { payerKey: 'wallet', attributes: { BankAccountNumber: 'BA00000000000000000000777' } },
+  { payerKey: 'instrument', attributes: adyenAttributes.instrument },
+  { payerKey: 'wallet', attributes: adyenAttributes.wallet },
   {
     ...local('USA', 'USD', {
       BankAccountNumber: '123456789',
@@ -175,8 +177,37 @@ function checkWebhooks(bodies: readonly string[]): string[] {
   return [...types].toSorted();
 }
 
+/** Late failures, parts that come back, unknown counterparties, and fees of either form. */
+async function walkBack({ simulator, rail }: AdyenBench, instructions: Instruction[]) {
+  const add = async (changes: Partial<Instruction>): Promise<Instruction> => {
+    const instruction = newAdyenInstruction(changes);
+    await rail.send(instruction, context);
+    instructions.push(instruction);
+    return instruction;
+  };
+  const card = { payerKey: 'card', attributes: adyenAttributes.card };
+  const wallet = { payerKey: 'wallet', attributes: adyenAttributes.wallet };
+  simulator.setOptions({ unknownPattern: '^UNKNOWN' });
+  const token = { ...adyenAttributes.card, CardNumber: 'UNKNOWN-TOKEN' };
+  await rail.send(newAdyenInstruction({ ...card, attributes: token }), context);
+  for (const by of ['event', 'transfer'] as const) {
+    simulator.setOptions({ fee: { value: 25, currency: 'EUR', by } });
+    const late = await add(card);
+    const refused = await add(card);
+    simulator.expect(refused.reference, 'failed');
+    const part = await add(wallet);
+    for (let step = 0; step < 4; step += 1) await simulator.advance();
+    for (const instruction of [late, refused, part]) await rail.query(instruction, context);
+    simulator.force(late.reference, 'returned', { reason: 'unknown' });
+    simulator.force(part.reference, 'returned', { value: 5 });
+    await rail.work?.(context);
+  }
+  simulator.setOptions({ fee: undefined });
+}
+
 /** Payments of every form through every status, refusals, faults, lists, a report and funds. */
-async function walk({ simulator, rail, again, clock }: AdyenBench): Promise<void> {
+async function walk(bench: AdyenBench): Promise<void> {
+  const { simulator, rail, again, clock } = bench;
   const instructions = recipients.map((changes) => newAdyenInstruction(changes));
   for (const instruction of instructions) {
     const answer = await rail.send(instruction, context);
@@ -191,6 +222,7 @@ async function walk({ simulator, rail, again, clock }: AdyenBench): Promise<void
     await rail.send(instruction, context);
     instructions.push(instruction);
   }
+  await walkBack(bench, instructions);
   const looked = newAdyenInstruction();
   simulator.setOptions({ reviewPattern: looked.reference });
   instructions.push(looked);

@@ -27,6 +27,7 @@ const categories = {
   // `type` has no value for cards in TransferInfo.
   card: { category: 'card' },
   balanceAccount: { category: 'internal', type: 'internalTransfer' },
+  transferInstrument: { category: 'bank', type: 'bankTransfer' },
 } as const;
 
 export function createOrder(
@@ -39,7 +40,7 @@ export function createOrder(
     balanceAccountId: config.balanceAccountId,
     ...categories[options.counterparty],
     counterparty,
-    ...(options.counterparty === 'bankAccount' && describePriorities(options)),
+    ...describePriorities(options),
     reference,
     ...describeBeneficiaryReference(counterparty, reference),
     ...(config.description !== '' && { description: config.description }),
@@ -47,7 +48,7 @@ export function createOrder(
   };
 }
 
-/** `priority` for one, `priorities` for several, which Adyen tries in turn. */
+/** `priority` for one, `priorities` for several, which Adyen tries in turn; only banks have them. */
 function describePriorities({ priorities: chosen }: PayerOptions): Partial<Order> {
   const [first] = chosen;
   return chosen.length > 1 ? { priorities: [...chosen] } : { ...(first && { priority: first }) };

@@ -1,5 +1,6 @@
 import type { RailAnswer } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { listFees, listReturns, type ReturnedPart } from './money-moves.ts';
 import type { Problem, Tracking, Transfer } from './wire.ts';
 
 /** What the statuses, reasons and refusals of Adyen mean. */
@@ -16,6 +17,8 @@ export type TransferReading =
       readonly code: string;
       /** When the funds should arrive, real time; undefined where Adyen gives no estimate. */
       readonly arrivesAtMs: number | undefined;
+      /** Of `returned`; empty where the events do not tell: it is the whole amount. */
+      readonly parts: readonly ReturnedPart[];
     }
   | { readonly kind: 'not_understood'; readonly code: string };
 
@@ -39,18 +42,24 @@ export function readTransfer(transfer: Transfer): TransferReading {
   const { status, reason = '' } = transfer;
   const code = reason === '' ? status : `${status}.${reason}`;
   const arrivesAtMs = findArrival(transfer);
+  const parts = listReturns(transfer);
   const known = (outcome: Outcome, why: Reason = 'other'): TransferReading => ({
     kind: 'known',
     outcome,
     reason: why,
     code,
     arrivesAtMs,
+    parts: outcome === 'returned' ? parts : [],
   });
   if (openStatuses.has(status)) return known('accepted');
-  if (status === 'booked') return known(isDelivered(transfer) ? 'paid' : 'accepted');
   if (refusedStatuses.has(status)) return known('rejected', readReason(transfer, 'other'));
   if (status === 'failed') return known(readFailed(transfer), readReason(transfer, 'other'));
-  if (status === 'returned') return known('returned', readReason(transfer, 'sent_back'));
+  // The return of an internal transfer is a modification of it, and a card can send money back under
+  // other statuses: what came back on the balance account counts, whatever the status.
+  if (status === 'returned' || parts.length > 0) {
+    return known('returned', readReason(transfer, 'sent_back'));
+  }
+  if (status === 'booked') return known(isDelivered(transfer) ? 'paid' : 'accepted');
   return { kind: 'not_understood', code };
 }
 
@@ -105,8 +114,12 @@ const reasons: Readonly<Record<string, Reason>> = {
   accountHierarchyNotActive: 'not_configured',
   amountLimitExceeded: 'amount_refused',
   approvalExpired: 'payer_refused',
+  avsDeclined: 'invalid_details',
   balanceAccountTemporarilyBlockedByTransactionRule: 'payer_unavailable',
+  blockCard: 'account_blocked',
+  callReferral: 'account_not_creditable',
   cancelled: 'cancelled',
+  captureCard: 'account_blocked',
   cardExpired: 'invalid_details',
   counterpartyAccountBlocked: 'account_blocked',
   counterpartyAccountClosed: 'account_closed',
@@ -114,7 +127,11 @@ const reasons: Readonly<Record<string, Reason>> = {
   counterpartyAddressRequired: 'invalid_details',
   counterpartyBankTimedOut: 'payer_unavailable',
   counterpartyBankUnavailable: 'payer_unavailable',
+  declined: 'account_not_creditable',
   declinedByTransactionRule: 'payer_refused',
+  declinedNonGeneric: 'account_not_creditable',
+  doNotHonor: 'account_not_creditable',
+  domesticDebitTransactionNotAllowed: 'account_not_creditable',
   duplicateTransmissionDetected: 'duplicate',
   error: 'payer_error',
   formatError: 'payer_error',
@@ -124,9 +141,12 @@ const reasons: Readonly<Record<string, Reason>> = {
   invalidAmount: 'amount_refused',
   invalidCard: 'invalid_details',
   invalidExpiryDate: 'invalid_details',
+  invalidIssuer: 'invalid_details',
   invalidToAccount: 'account_not_found',
   issuerSuspectedFraud: 'compliance',
   lostCard: 'account_blocked',
+  noCheckingAccount: 'account_not_found',
+  noSavingsAccount: 'account_not_found',
   notEnoughBalance: 'no_funds',
   notSupported: 'payer_unavailable',
   refusedByCounterpartyBank: 'account_not_creditable',
@@ -139,6 +159,8 @@ const reasons: Readonly<Record<string, Reason>> = {
   transactionNotPermitted: 'account_not_creditable',
   transferInstrumentDoesNotExist: 'invalid_details',
   unableToRouteTransaction: 'payer_unavailable',
+  withdrawalAmountExceeded: 'amount_refused',
+  withdrawalCountExceeded: 'amount_refused',
 };
 
 function readReason(transfer: Transfer, otherwise: Reason): Reason {
@@ -163,11 +185,16 @@ const yearMs = 365 * 24 * 3_600_000;
 /** As the answer to a call. `nowMs` is the environment's clock, `realNowMs` that of Adyen. */
 export function describeAnswer(
   reading: TransferReading & { kind: 'known' },
-  transferId: string,
+  transfer: Transfer,
   { nowMs, realNowMs }: { nowMs: number; realNowMs: number },
 ): RailAnswer {
-  const { outcome, reason, code, arrivesAtMs } = reading;
-  const extras = { providerReference: transferId, code };
+  const { outcome, reason, code, arrivesAtMs, parts } = reading;
+  const charges = listFees(transfer);
+  const extras = {
+    providerReference: transfer.id,
+    code,
+    ...(charges.length > 0 && { charges }),
+  };
   switch (outcome) {
     case 'accepted':
     case 'paid': {
@@ -175,7 +202,10 @@ export function describeAnswer(
       return { outcome, ...extras, ...(leftMs > 0 && { checkAtMs: Math.ceil(nowMs + leftMs) }) };
     }
     case 'rejected':
-    case 'returned':
       return { outcome, reason, ...extras };
+    case 'returned': {
+      const amountMinor = parts.reduce((sum, part) => sum + part.amountMinor, 0n);
+      return { outcome, reason, ...extras, ...(amountMinor > 0n && { amountMinor }) };
+    }
   }
 }

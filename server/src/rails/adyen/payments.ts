@@ -31,6 +31,8 @@ const valueSchema = z.object({
   transferId: z.string().default(''),
   /** The last outcome that was reported; "" for none. */
   reported: z.enum(['', 'accepted', 'paid', 'rejected', 'returned']).default(''),
+  /** How many observations of returns and fees were reported. */
+  reports: z.int().default(0),
   /** Of a refusal. */
   reason: reasonSchema.default('other'),
   code: z.string().default(''),

@@ -60,33 +60,6 @@ describe('the order', () => {
     assert.equal(answer.outcome, 'paid');
     bench.simulator.setOptions({ routes: ['regular', 'instant'] });
   });
-
-  test('pays a card, and what is answered of it has no card number', async () => {
-    const instruction = newAdyenInstruction({
-      payerKey: 'card',
-      attributes: { CardNumber: '4111 1111 1111 1111', CardExpiration: '03/30' },
-    });
-    assert.equal((await bench.rail.send(instruction, context)).outcome, 'accepted');
-    await advance(2);
-    // Booked, but not confirmed by the card scheme.
-    assert.equal((await bench.rail.query(instruction, context)).outcome, 'accepted');
-    await advance(1);
-    assert.equal((await bench.rail.query(instruction, context)).outcome, 'paid');
-    assert.equal(listFor(instruction)[0]?.order.category, 'card');
-  });
-
-  test('pays a wallet, which is a balance account', async () => {
-    const instruction = newAdyenInstruction({
-      payerKey: 'wallet',
-      deliveryType: 'MOBILE_WALLET',
-      attributes: { BankAccountNumber: 'BA00000000000000000000777' },
-    });
-    await bench.rail.send(instruction, context);
-    await advance(2);
-    assert.equal((await bench.rail.query(instruction, context)).outcome, 'paid');
-    const [transfer] = listFor(instruction);
-    assert.equal(transfer?.order.counterparty.balanceAccountId, 'BA00000000000000000000777');
-  });
 });
 
 describe('one reference is one payment', () => {

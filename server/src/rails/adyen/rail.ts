@@ -29,10 +29,18 @@ const currencies = listServedCurrencies();
 
 export const railModule: RailModule<AdyenConfig> = {
   kind: 'adyen',
-  about: 'Bank accounts, cards and balance accounts by the Transfers API of Adyen, version 4.',
+  about:
+    'Bank accounts, stored cards and balance accounts by the Transfers API of Adyen, version 4.',
   corridors: [
     { countries: 'any', deliveryType: 'BANK_DEPOSIT', currencies },
-    { countries: 'any', deliveryType: 'MOBILE_WALLET', currencies },
+    { countries: 'any', deliveryType: 'BANK_DEPOSIT', accountForm: 'stored_card', currencies },
+    { countries: 'any', deliveryType: 'BANK_DEPOSIT', accountForm: 'provider_account', currencies },
+    {
+      countries: 'any',
+      deliveryType: 'MOBILE_WALLET',
+      accountForm: 'provider_account',
+      currencies,
+    },
   ],
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z-]+$/ },
   pace: { concurrencyMax: 16, perSecondMax: 20 },
@@ -109,7 +117,7 @@ function describeSampleBeneficiary(countryCode: string): Instruction['beneficiar
 }
 
 function checkPayer(payer: PayerDeclaration, collected: CollectedAttributes): readonly string[] {
-  const read = readPayerOptions(payer.options);
+  const read = readPayerOptions(payer);
   if (!read.ok) return read.faults;
   if (hasOtherScale(collected.currency)) {
     return [`the minor units of ${collected.currency} at Adyen differ from ISO 4217`];

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  adyenAttributes,
   declarePayer,
   describeAdyenConfig,
   newAdyenInstruction,
 } from '../../../testing/setups/adyen.ts';
 import { collectAttributes } from '../../attributes/collected-attributes.ts';
+import { makeDeclaredCorridor } from '../../attributes/requirements.ts';
 import type { Instruction } from '../contract/contract.ts';
 import { configSchema, readPayerOptions } from './config.ts';
-import { describeCounterparty } from './counterparty.ts';
+import { counterpartySchema, describeCounterparty } from './counterparty.ts';
 import { createOrder, hashTarget, matchesInstruction } from './order.ts';
 import { railModule } from './rail.ts';
 
@@ -16,8 +18,11 @@ import { railModule } from './rail.ts';
 
 const person = newAdyenInstruction().beneficiary;
 
-function readOptions(options: Record<string, string>) {
-  const read = readPayerOptions(options);
+function readOptions(
+  options: Record<string, string>,
+  changes: Parameters<typeof declarePayer>[2] = {},
+) {
+  const read = readPayerOptions(declarePayer('payer', options, changes));
   assert.ok(read.ok);
   return read.options;
 }
@@ -25,8 +30,9 @@ function readOptions(options: Record<string, string>) {
 function describeRecipient(
   changes: Partial<Instruction>,
   options: Record<string, string> = {},
+  payer: Parameters<typeof declarePayer>[2] = {},
 ): ReturnType<typeof describeCounterparty> {
-  return describeCounterparty(newAdyenInstruction(changes), readOptions(options));
+  return describeCounterparty(newAdyenInstruction(changes), readOptions(options, payer));
 }
 
 function listFields(result: ReturnType<typeof describeCounterparty>): string[] {
@@ -94,21 +100,92 @@ describe('bank accounts', () => {
   });
 });
 
-describe('cards', () => {
-  const card = { CardNumber: '4111111111111111', CardExpiration: '2030-03-31' };
-  const read = (attributes: Instruction['attributes']) =>
-    describeRecipient({ attributes }, { counterparty: 'card' });
+describe('stored cards', () => {
+  const card = adyenAttributes.card;
+  const read = (
+    attributes: Instruction['attributes'],
+    beneficiary: Partial<Instruction['beneficiary']> = {},
+  ) =>
+    describeRecipient(
+      { attributes, beneficiary: { ...person, ...beneficiary } },
+      {},
+      { accountForm: 'stored_card' },
+    );
 
-  test('need number, expiry, both names and an address', () => {
-    assert.deepEqual(listFields(read(card)), []);
+  test('need token, cardholder, both names and an address', () => {
+    const result = read(card);
+    assert.ok(result.ok && 'card' in result.counterparty);
+    assert.deepEqual(result.counterparty.card.cardIdentification, {
+      storedPaymentMethodId: card.CardNumber,
+    });
+    assert.equal(result.counterparty.card.cardHolder.reference, 'customer 42');
     assert.deepEqual(listFields(read({})), ['CardNumber missing']);
-    const wrong = { ...card, CardNumber: '4111111111111112' };
-    assert.deepEqual(listFields(read(wrong)), ['CardNumber invalid']);
-    const never = { ...card, CardExpiration: '2030-13' };
-    assert.deepEqual(listFields(read(never)), ['CardExpiration invalid']);
-    const beneficiary = { ...person, lastName: '' };
-    const nameless = describeRecipient({ attributes: card, beneficiary }, { counterparty: 'card' });
-    assert.deepEqual(listFields(nameless), ['last_name missing']);
+    assert.deepEqual(listFields(read({ CardNumber: card.CardNumber })), [
+      'BillReferenceNumber missing',
+    ]);
+    assert.deepEqual(listFields(read(card, { lastName: '' })), ['last_name missing']);
+    const nowhere = read(card, { address1: '', city: '' });
+    assert.deepEqual(listFields(nowhere), ['address1 missing', 'city missing']);
+  });
+
+  test('a card number is refused in either attribute, and by the schema of orders', () => {
+    const number = '4111 1111 1111 1111';
+    const asToken = read({ ...card, CardNumber: number });
+    assert.deepEqual(listFields(asToken), ['CardNumber invalid']);
+    assert.ok(!asToken.ok && !JSON.stringify(asToken.faults).includes('4111'));
+    const asReference = read({ ...card, BillReferenceNumber: number });
+    assert.deepEqual(listFields(asReference), ['BillReferenceNumber invalid']);
+    const known = read(card);
+    assert.ok(known.ok && 'card' in known.counterparty);
+    for (const cardIdentification of [
+      { storedPaymentMethodId: '4111111111111111' },
+      { number: '4111111111111111', expiryMonth: '03', expiryYear: '2030' },
+    ]) {
+      const changed = { card: { ...known.counterparty.card, cardIdentification } };
+      assert.ok(!counterpartySchema.safeParse(changed).success);
+    }
+  });
+
+  test('the street has two lines, as the description requires it for cards', () => {
+    const write = (address1: string, address2 = '') => {
+      const result = read(card, { address1, address2 });
+      if (!result.ok) return listFields(result).join();
+      assert.ok('card' in result.counterparty);
+      const { line1, line2 } = result.counterparty.card.cardHolder.address;
+      return `${line1} | ${line2}`;
+    };
+    assert.equal(write('274 Brannan St'), '274 | Brannan St');
+    assert.equal(write('Calle Mayor 5'), 'Calle Mayor | 5');
+    assert.equal(write('Plaza Mayor'), 'Plaza | Mayor');
+    assert.equal(write('Calle Mayor 5', 'piso 2'), 'Calle Mayor 5 | piso 2');
+    assert.equal(write('Aldea'), 'address2 missing');
+  });
+});
+
+describe('accounts that Adyen keeps', () => {
+  const form = { accountForm: 'provider_account' } as const;
+  const wallet = { ...form, deliveryType: 'MOBILE_WALLET' } as const;
+
+  test('a wallet is a balance account, a bank account a transfer instrument', () => {
+    const toWallet = describeRecipient({ attributes: adyenAttributes.wallet }, {}, wallet);
+    assert.deepEqual(toWallet, {
+      ok: true,
+      counterparty: { balanceAccountId: 'BA00000000000000000000777' },
+    });
+    const toBank = describeRecipient({ attributes: adyenAttributes.instrument }, {}, form);
+    assert.deepEqual(toBank, {
+      ok: true,
+      counterparty: { transferInstrumentId: 'SE1234567890ABC1234567890' },
+    });
+    for (const payer of [form, wallet]) {
+      assert.deepEqual(listFields(describeRecipient({ attributes: {} }, {}, payer)), [
+        'BankAccountNumber missing',
+      ]);
+      for (const BankAccountNumber of ['BA 777', '4111111111111111', 'x'.repeat(41)]) {
+        const result = describeRecipient({ attributes: { BankAccountNumber } }, {}, payer);
+        assert.deepEqual(listFields(result), ['BankAccountNumber invalid'], BankAccountNumber);
+      }
+    }
   });
 });
 
@@ -176,7 +253,7 @@ describe('payers', () => {
   ): readonly string[] => {
     const payer = declarePayer('payer', options, changes);
     const currency = payer.currencies[0] ?? '';
-    const collected = collectAttributes({ ...payer, currency });
+    const collected = collectAttributes(makeDeclaredCorridor(payer, currency));
     return railModule.checkPayer?.(payer, collected) ?? [];
   };
 
@@ -189,13 +266,22 @@ describe('payers', () => {
     }
   });
 
+  test('of cards, wallets and transfer instruments can be paid, and have priorities only to banks', () => {
+    for (const changes of [
+      { accountForm: 'stored_card' },
+      { accountForm: 'provider_account' },
+      { accountForm: 'provider_account', deliveryType: 'MOBILE_WALLET' },
+    ] as const) {
+      assert.deepEqual(check(changes), []);
+      const isToBank = !('deliveryType' in changes) && changes.accountForm === 'provider_account';
+      const faults = check(changes, { priorities: 'fast,regular' });
+      assert.equal(faults.length, isToBank ? 0 : 1, JSON.stringify(changes));
+    }
+  });
+
   test('that can never be paid are refused at the start', () => {
-    const card = check({}, { counterparty: 'card' });
-    assert.match(card.join(), /CardNumber/);
-    const wallet = { counterparty: 'balanceAccount' };
-    assert.match(check({ deliveryType: 'MOBILE_WALLET' }, wallet).join(), /BankAccountNumber/);
     assert.match(check({ countryCode: 'CHL', currencies: ['CLP'] }).join(), /minor units of CLP/);
     assert.match(check({}, { priorities: 'regular,soon' }).join(), /options\.priorities/);
-    assert.match(check({}, { code: 'X' }).join(), /options/);
+    assert.match(check({}, { counterparty: 'card' }).join(), /options/);
   });
 });

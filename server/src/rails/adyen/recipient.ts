@@ -106,3 +106,16 @@ export function writeAddress({ beneficiary, attributes }: PersonDraft): AddressR
   };
   return { ok: true, address };
 }
+
+/**
+ * The address with its street on two lines, which the description requires for cards: street and
+ * number, else the last word. Undefined where there is only one word.
+ */
+export function splitLines(address: Address): Address | undefined {
+  if (address.line2 !== undefined) return address;
+  const line = address.line1 ?? '';
+  const found =
+    /^(\d\S*) (\S.*)$/.exec(line) ?? /^(\S.*?) (\d.*)$/.exec(line) ?? /^(\S.*) (\S+)$/.exec(line);
+  const [, line1, line2] = found ?? [];
+  return line1 === undefined || line2 === undefined ? undefined : { ...address, line1, line2 };
+}

@@ -1,7 +1,9 @@
 import type { CallContext, RecoveredPayment } from '../contract/contract.ts';
 import { decodeReference } from '../contract/references.ts';
+import { isFeeTransfer } from './money-moves.ts';
+import { readTransfer } from './outcomes.ts';
 import type { Setup } from './transfers.ts';
-import { describeObservation, isOurs } from './webhooks.ts';
+import { isOurs } from './webhooks.ts';
 import type { Transfer } from './wire.ts';
 
 /** What Adyen's list of transfers shows after a restore. */
@@ -32,14 +34,15 @@ export async function recoverPayments(
   const transfers = await listAll(setup, span, context);
   const recovered: RecoveredPayment[] = [];
   for (const transfer of transfers) {
+    if (isFeeTransfer(transfer)) continue;
     const isForeign = !isOurs(transfer, setup.config.balanceAccountId);
     if (!isForeign) await recordTransfer(setup, transfer);
-    const observation = describeObservation(transfer, host.nowMs());
+    const reading = readTransfer(transfer);
     recovered.push({
       reference: isForeign ? '' : transfer.reference,
       currency: transfer.amount.currency,
       amountMinor: BigInt(Math.abs(transfer.amount.value)),
-      outcome: observation?.outcome ?? 'unknown',
+      outcome: reading.kind === 'known' ? reading.outcome : 'unknown',
       providerReference: transfer.id,
       atMs: readCreation(transfer, host.realNowMs()) + aheadMs,
       detail: `transfer ${transfer.id}`,
@@ -67,6 +70,7 @@ async function recordTransfer({ payments }: Setup, transfer: Transfer): Promise<
       firstSentAtMs: 0,
       lastSentAtMs: 0,
       earlierSentAtMs: 0,
+      reports: 0,
       reason: 'other' as const,
       code: '',
     };

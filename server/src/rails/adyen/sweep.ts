@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import { openRecords } from '../kit/records.ts';
+import { isFeeTransfer, listMoneyProblems } from './money-moves.ts';
+import type { Outcome } from './outcomes.ts';
 import { isNews, type PaymentRecord, type PaymentValue } from './payments.ts';
 import type { Setup } from './transfers.ts';
-import { describeObservation, findEchoFault, isOurs } from './webhooks.ts';
+import {
+  describeFeeTransfer,
+  describeObservations,
+  findEchoFault,
+  isOurs,
+  type TransferObservation,
+} from './webhooks.ts';
 import type { Transfer } from './wire.ts';
 
 /**
@@ -93,36 +101,63 @@ async function report(setup: Setup, transfer: Transfer, raw: Uint8Array): Promis
   if (!isOurs(transfer, config.balanceAccountId)) return;
   const record = await payments.find(transfer.reference);
   if (record === undefined) return;
-  const observation = describeObservation(transfer, host.nowMs());
-  const fault = findEchoFault(transfer, record) ?? (observation ? undefined : 'unknown status');
-  if (fault !== undefined || observation === undefined) {
+  if (isFeeTransfer(transfer)) return await reportFee(setup, record, { transfer, raw });
+  const observations = describeObservations(transfer, host.nowMs());
+  const fault = findEchoFault(transfer, record) ?? (observations ? undefined : 'unknown status');
+  if (fault !== undefined || observations === undefined) {
     await reportMisfit(host, { transfer, raw, detail: fault ?? '' });
     return;
   }
-  const { outcome } = observation;
-  if (!isNews(record.value.reported, outcome)) return;
-  await host.receive({
-    id: `poll:${observation.id}`,
-    channel: 'poll',
-    raw,
-    observations: [observation],
+  const [{ outcome }] = observations;
+  const isMore = observations.length > record.value.reports;
+  if (!isMore && !isNews(record.value.reported, outcome)) return;
+  for (const observation of observations) await receive(host, observation, raw);
+  for (const problem of listMoneyProblems(transfer)) {
+    const message = { id: problem.id, channel: 'poll', raw, observations: [] } as const;
+    await host.receive({ ...message, problems: [problem] });
+  }
+  const reports = Math.max(observations.length, record.value.reports);
+  await markReported(setup, record, { transferId: transfer.id, outcome, reports });
+}
+
+async function receive(host: RailHost, observation: TransferObservation, raw: Uint8Array) {
+  const id = `poll:${observation.id}`;
+  await host.receive({ id, channel: 'poll', raw, observations: [observation] });
+}
+
+/** A fee is a transfer of its own, of which nothing else is remembered. */
+async function reportFee(
+  { host }: Setup,
+  record: PaymentRecord,
+  { transfer, raw }: { transfer: Transfer; raw: Uint8Array },
+): Promise<void> {
+  const [observation] = describeFeeTransfer(transfer, record, host.nowMs());
+  if (observation === undefined) return;
+  const fees = openRecords(host.store, {
+    collection: 'fees',
+    states: ['reported'],
+    value: z.object({}),
   });
-  await markReported(setup, record, { transferId: transfer.id, outcome });
+  if ((await fees.find(transfer.id)) !== undefined) return;
+  await receive(host, observation, raw);
+  await fees.write({ key: transfer.id, revision: 0 }, { state: 'reported', value: {} });
 }
 
 async function markReported(
   { payments }: Setup,
   record: PaymentRecord,
-  { transferId, outcome }: { transferId: string; outcome: Exclude<PaymentValue['reported'], ''> },
+  seen: Pick<PaymentValue, 'transferId' | 'reports'> & { outcome: Outcome },
 ): Promise<void> {
   const { state, value } = record;
+  const { transferId, outcome, reports } = seen;
   // A refusal or a cancellation stays what it is: the contradiction is in the observation.
   const isKept = state === 'refused' || state === 'cancelled';
+  const reported = isNews(value.reported, outcome) ? outcome : value.reported;
   await payments.write(record, {
     state: isKept ? state : 'known',
     value: isKept
-      ? { ...value, reported: outcome }
-      : { ...value, transferId, reported: outcome, body: '' },
+      ? { ...value, reported, reports }
+      : { ...value, transferId, reported, reports, body: '' },
   });
 }
 

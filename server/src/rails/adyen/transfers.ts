@@ -5,6 +5,7 @@ import type { AdyenApi } from './adyen-api.ts';
 import { type AdyenConfig, type PayerOptions, readPayerOptions } from './config.ts';
 import { type CounterpartyResult, describeCounterparty } from './counterparty.ts';
 import type { ApiResult } from './http-client.ts';
+import { isAmount, isFeeTransfer } from './money-moves.ts';
 import { createOrder, hashTarget, matchesInstruction, type Order, orderSchema } from './order.ts';
 import { describeAnswer, readRefusal, readTransfer } from './outcomes.ts';
 import { markKnown, type PaymentRecord, type Payments } from './payments.ts';
@@ -39,7 +40,7 @@ const clockMarginMs = 3_600_000;
 /** Undefined where the payer is no longer configured. */
 export function findOptions(host: RailHost, payerKey: string): PayerOptions | undefined {
   const payer = host.payers.find(({ key }) => key === payerKey);
-  const read = payer && readPayerOptions(payer.options);
+  const read = payer && readPayerOptions(payer);
   return read?.ok === true ? read.options : undefined;
 }
 
@@ -91,6 +92,7 @@ const blankValue = {
   firstSentAtMs: 0,
   lastSentAtMs: 0,
   earlierSentAtMs: 0,
+  reports: 0,
   transferId: '',
   reported: '',
   reason: 'other',
@@ -175,7 +177,9 @@ async function findTransfer(
   );
   if (!page.ok) return { kind: 'unclear', result: page.result };
   // Whatever else the list has, it is searched for the reference here again.
-  const matches = page.transfers.filter(({ transfer }) => transfer.reference === key);
+  const matches = page.transfers.filter(
+    ({ transfer }) => transfer.reference === key && !isFeeTransfer(transfer),
+  );
   const [first] = matches;
   if (matches.length > 1 || page.unreadableCount > 0) {
     host.log('error', 'several transfers match the reference', {
@@ -329,13 +333,6 @@ function isEcho(transfer: Transfer, instruction: Instruction, config: AdyenConfi
   );
 }
 
-export function isAmount(
-  { amount }: Transfer,
-  expected: { readonly amountMinor: bigint; readonly currency: string },
-): boolean {
-  return BigInt(amount.value) === expected.amountMinor && amount.currency === expected.currency;
-}
-
 /** Records that Adyen has the transfer, then returns what it says. */
 async function settle(
   setup: Setup,
@@ -358,7 +355,7 @@ async function settle(
   }
   await markKnown(payments, reference, { transferId: transfer.id, outcome: reading.outcome });
   const clock = { nowMs: host.nowMs(), realNowMs: host.realNowMs() };
-  return describeAnswer(reading, transfer.id, clock);
+  return describeAnswer(reading, transfer, clock);
 }
 
 /** A payment that was never ordered is refused for ever; one that waits for approval is withdrawn. */

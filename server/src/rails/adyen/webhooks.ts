@@ -2,15 +2,23 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type {
   CallbackMessage,
   CallbackReading,
+  Charge,
   InboundMessage,
+  InboundProblem,
   RailObservation,
 } from '../contract/contract.ts';
 import { decodeReference } from '../contract/references.ts';
 import { parseJson } from '../kit/answers.ts';
 import type { AdyenConfig } from './config.ts';
+import {
+  isAmount,
+  isFeeTransfer,
+  listFees,
+  listMoneyProblems,
+  readFeeTransfer,
+} from './money-moves.ts';
 import { type Outcome, readTransfer } from './outcomes.ts';
 import type { PaymentRecord, Payments } from './payments.ts';
-import { isAmount } from './transfers.ts';
 import {
   describeFault,
   type ReportNotice,
@@ -73,11 +81,14 @@ function nameMessage(body: Uint8Array): string {
   return `webhook:${createHash('sha256').update(body).digest('hex').slice(0, 32)}`;
 }
 
-function accept(body: Uint8Array, observations: readonly RailObservation[]): CallbackReading {
-  return {
-    kind: 'accepted',
-    message: { id: nameMessage(body), channel: 'callback', raw: body, observations },
-  };
+function accept(
+  body: Uint8Array,
+  observations: readonly RailObservation[],
+  problems: readonly InboundProblem[] = [],
+): CallbackReading {
+  const id = nameMessage(body);
+  const message = { id, channel: 'callback', raw: body, observations, problems } as const;
+  return { kind: 'accepted', message };
 }
 
 /** Proven, but not applicable: it is stored, and opens an exception. */
@@ -104,11 +115,14 @@ async function readTransferWebhook(
   const transfer = webhook.data.data;
   if (!isOurs(transfer, setup.config.balanceAccountId)) return accept(body, []);
   const record = await setup.payments.find(transfer.reference);
+  if (isFeeTransfer(transfer)) {
+    return accept(body, describeFeeTransfer(transfer, record, setup.nowMs));
+  }
   const fault = findEchoFault(transfer, record);
   if (fault !== undefined) return describeMisfit(body, fault);
-  const observation = describeObservation(transfer, setup.nowMs);
-  if (observation === undefined) return describeMisfit(body, 'the status is not known');
-  return accept(body, [observation]);
+  const observations = describeObservations(transfer, setup.nowMs);
+  if (observations === undefined) return describeMisfit(body, 'the status is not known');
+  return accept(body, observations, listMoneyProblems(transfer));
 }
 
 /** The balance account may have other transfers: of the operator's own, or towards it. */
@@ -135,19 +149,19 @@ export function findEchoFault(
 }
 
 /**
- * A transfer reaches each outcome once, so that the webhook and the list of transfers report the same
- * observation. Undefined where its status is not known.
+ * A transfer reaches each outcome once, comes back in one or several parts, and costs each fee once, so
+ * that the webhook and the list of transfers report the same observations. The outcome comes first.
+ * Undefined where its status is not known.
  */
-export function describeObservation(
+export function describeObservations(
   transfer: Transfer,
   nowMs: number,
-): (RailObservation & { readonly outcome: Outcome }) | undefined {
+): readonly [TransferObservation, ...TransferObservation[]] | undefined {
   const reading = readTransfer(transfer);
   if (reading.kind === 'not_understood') return undefined;
-  const { outcome, reason, code } = reading;
+  const { outcome, reason, code, parts } = reading;
   const changedAt = transfer.updatedAt ?? transfer.creationDate ?? transfer.createdAt;
-  return {
-    id: `${transfer.id}:${outcome}`,
+  const common = {
     reference: transfer.reference,
     outcome,
     ...((outcome === 'rejected' || outcome === 'returned') && { reason }),
@@ -155,6 +169,57 @@ export function describeObservation(
     code,
     atMs: changedAt === undefined ? nowMs : Date.parse(changedAt),
   };
+  const id = `${transfer.id}:${outcome}`;
+  // The whole at once has the same id where the events do not tell.
+  const [only] = parts;
+  const isWhole = parts.length === 1 && only?.amountMinor === BigInt(transfer.amount.value);
+  const outcomes = (isWhole ? [] : parts).map((part) => ({
+    ...common,
+    id: `${id}:${part.id}`,
+    amountMinor: part.amountMinor,
+    atMs: part.atMs ?? common.atMs,
+  }));
+  const [first = { ...common, id }, ...more] = outcomes;
+  return [first, ...more, ...describeFees(transfer, common.atMs)];
+}
+
+export type TransferObservation = RailObservation & { readonly outcome: Outcome };
+
+/**
+ * Charges of a payment, which say nothing new about it: they are dated before everything that happened
+ * to the payment, so that they count as old news whatever became of it.
+ */
+function describeCharges(
+  charges: readonly Charge[],
+  { id, reference, atMs }: { id: string; reference: string; atMs: number },
+): TransferObservation[] {
+  return charges.map((charge) => ({
+    id: `${id}:fee:${charge.id}`,
+    reference,
+    outcome: 'accepted',
+    charges: [charge],
+    atMs,
+  }));
+}
+
+function describeFees(transfer: Transfer, changedAtMs: number): TransferObservation[] {
+  const { id, reference, createdAt, creationDate } = transfer;
+  const created = createdAt ?? creationDate;
+  const atMs = created === undefined ? changedAtMs : Date.parse(created);
+  return describeCharges(listFees(transfer), { id, reference, atMs: Math.min(atMs, changedAtMs) });
+}
+
+/** The charge of a transfer that is itself a fee, under the reference of a payment. */
+export function describeFeeTransfer(
+  transfer: Transfer,
+  record: PaymentRecord | undefined,
+  nowMs: number,
+): TransferObservation[] {
+  const charge = readFeeTransfer(transfer);
+  if (charge === undefined) return [];
+  const { id, reference } = transfer;
+  const orderedAtMs = record?.value.firstSentAtMs ?? 0;
+  return describeCharges([charge], { id, reference, atMs: Math.min(orderedAtMs, nowMs) });
 }
 
 async function readReportWebhook(

@@ -26,6 +26,15 @@ const trackingSchema = z.object({
 });
 export type Tracking = z.output<typeof trackingSchema>;
 
+/** What an event did to the balance account, signed; other registers than the balance are not read. */
+const mutationSchema = z.object({
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/)
+    .optional(),
+  balance: z.int().optional(),
+});
+
 const eventSchema = z.object({
   id: z.string().max(100).optional(),
   type: word.optional(),
@@ -33,7 +42,9 @@ const eventSchema = z.object({
   bookingDate: instant.optional(),
   updateDate: instant.optional(),
   trackingData: trackingSchema.optional(),
+  mutations: z.array(mutationSchema).max(50).optional(),
 });
+export type TransferEvent = z.output<typeof eventSchema>;
 
 /** `Transfer`, the answer to an order, and `TransferData`, of queries and webhooks. */
 export const transferSchema = z.object({
@@ -42,6 +53,7 @@ export const transferSchema = z.object({
   reference: z.string().max(200),
   amount: amountSchema,
   category: word,
+  type: word.optional(),
   status: word,
   reason: word.optional(),
   direction: z.enum(['incoming', 'outgoing']).optional(),

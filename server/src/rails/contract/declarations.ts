@@ -11,6 +11,14 @@ export const deliveryTypes = [
 ] as const;
 export type DeliveryType = (typeof deliveryTypes)[number];
 
+/**
+ * What recipients give instead of the account that the delivery type usually asks for. `stored_card`:
+ * the provider's token of a card, never its number (decision 81). `provider_account`: the ID of an
+ * account that the provider keeps.
+ */
+export const accountForms = ['stored_card', 'provider_account'] as const;
+export type AccountForm = (typeof accountForms)[number];
+
 /** Where a kind of rail can pay to, for any operator. */
 export type CorridorDeclaration = {
   /** ISO 3166-1 alpha-3; `any`: wherever the operator's contract reaches. */
@@ -18,6 +26,8 @@ export type CorridorDeclaration = {
   readonly deliveryType: DeliveryType;
   /** Codes as in `core/currency`; `any`: every national currency. */
   readonly currencies: readonly string[] | 'any';
+  /** Absent: what the delivery type usually asks for. */
+  readonly accountForm?: AccountForm;
 };
 
 export type CompanyDeclaration = {
@@ -80,6 +90,8 @@ export type PayerDeclaration = {
   /** ISO 3166-1 alpha-3. */
   readonly countryCode: string;
   readonly deliveryType: DeliveryType;
+  /** Absent: what the delivery type usually asks for. */
+  readonly accountForm?: AccountForm | undefined;
   /** What the payer delivers; the first one is the default. */
   readonly currencies: readonly string[];
   /** Ascending in `effectiveFrom`; the first one holds from the beginning. */

@@ -226,6 +226,12 @@ describe('opening rails', () => {
     await assert.rejects(open([wrong]), /does not serve CASH_PICKUP of EUR in DEU/);
   });
 
+  it('refuses a form of account that the kind does not take', async () => {
+    const wrong = rail({ kind: 'nacha', payers: [{ ...payer, accountForm: 'stored_card' }] });
+    await assert.rejects(open([wrong]), /does not serve \w+ by stored_card of EUR in DEU/);
+    assert.throws(() => read([rail({ payers: [{ ...payer, accountForm: 'pan' }] })]));
+  });
+
   it('opens the rails without a fault, and lists every fault of the others', async () => {
     const wrong = [
       rail({ name: 'pigeon', kind: 'pigeon' }),

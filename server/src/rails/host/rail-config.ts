@@ -10,7 +10,7 @@ import {
   permitted,
   timePattern,
 } from '../contract/declaration-values.ts';
-import { deliveryTypes } from '../contract/declarations.ts';
+import { accountForms, deliveryTypes } from '../contract/declarations.ts';
 import { defaultPriceRules } from '../contract/price-rules.ts';
 
 /** The operator's file of rails, with their payers and tariffs. */
@@ -68,6 +68,7 @@ const payer = z.strictObject({
   logo: logoSchema,
   countryCode: z.string().refine((code) => findCountry(code) !== undefined, permitted.country),
   deliveryType: z.enum(deliveryTypes),
+  accountForm: z.enum(accountForms).optional(),
   currencies: z.array(
     z.string().refine((code) => findCurrency(code) !== undefined, permitted.currency),
   ),

@@ -188,13 +188,15 @@ function listCorridorFaults(payer: PayerDeclaration, module: RailModule): string
     module.corridors.some((corridor) => covers(corridor, payer, currency)),
   );
   if (isServed) return [];
-  const what = `${payer.deliveryType} of ${payer.currencies.join(', ')} in ${payer.countryCode}`;
+  const form = payer.accountForm === undefined ? '' : ` by ${payer.accountForm}`;
+  const what = `${payer.deliveryType}${form} of ${payer.currencies.join(', ')} in ${payer.countryCode}`;
   return [`payer ${payer.key}: the kind ${module.kind} does not serve ${what}`];
 }
 
 function covers(corridor: CorridorDeclaration, payer: PayerDeclaration, currency: string): boolean {
   return (
     corridor.deliveryType === payer.deliveryType &&
+    corridor.accountForm === payer.accountForm &&
     (corridor.countries === 'any' || corridor.countries.includes(payer.countryCode)) &&
     (corridor.currencies === 'any' || corridor.currencies.includes(currency))
   );

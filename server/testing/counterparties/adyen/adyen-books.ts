@@ -25,6 +25,12 @@ export type SimulatedTransfer = {
   events: Record<string, unknown>[];
   /** How often money went out to the counterparty. */
   paidCount: number;
+  /** What came back of it, minor units. */
+  returnedValue: number;
+  /** Whether the fee for it was taken. */
+  isCharged: boolean;
+  /** It is itself the fee of another transfer, under the reference of that one. */
+  readonly isFee: boolean;
 };
 
 export type StoredAnswer = {
@@ -40,8 +46,10 @@ export type AdyenBooks = {
   readonly transfers: Map<string, SimulatedTransfer>;
   readonly answers: Map<string, StoredAnswer>;
   readonly webhooks: Map<number, PendingWebhook>;
-  /** In the order of their creation. */
+  /** In the order of their creation, with those that are fees. */
   list(): SimulatedTransfer[];
+  /** Without those that are fees. */
+  listPayments(): SimulatedTransfer[];
   /** What is kept meanwhile is written at once: an order and its stored answer survive a kill together. */
   keepTogether<T>(run: () => T): T;
   keepTransfer(transfer: SimulatedTransfer): void;
@@ -95,6 +103,7 @@ export function openAdyenBooks(folder: string | undefined): AdyenBooks {
     answers,
     webhooks,
     list: () => [...transfers.values()],
+    listPayments: () => [...transfers.values()].filter(({ isFee }) => !isFee),
     keepTogether: (run) => {
       together = [];
       try {

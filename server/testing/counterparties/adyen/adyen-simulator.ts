@@ -1,8 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import { getCurrency } from '../../../src/core/currency.ts';
-import { formatScaled } from '../../../src/core/money.ts';
 import type { Address } from '../../fault-proxy/fault-proxy.ts';
 import { parseJson, readText } from '../read-request.ts';
 import { type AdyenBooks, openAdyenBooks, type SimulatedTransfer } from './adyen-books.ts';
@@ -17,8 +15,9 @@ import {
   refuse,
   unauthorizedOrder,
 } from './api-handlers.ts';
+import { countBalances, formatBalanceReport } from './balances.ts';
 import { type Fault, simulatorOptionsSchema } from './simulator-options.ts';
-import { balancePlatform, createLifecycle, type PlannedOutcome } from './transfer-lifecycle.ts';
+import { createLifecycle, type ForcedEnd, type PlannedOutcome } from './transfer-lifecycle.ts';
 import { createWebhookSender } from './webhook-sender.ts';
 
 /**
@@ -37,7 +36,9 @@ export type AdyenSimulator = {
   /** One step of every transfer, and the webhooks that are due. */
   advance(): Promise<void>;
   /** A transfer comes back, or fails, long after it was booked. */
-  force(reference: string, status: 'returned' | 'failed', reason?: string): void;
+  force(reference: string, status: 'returned' | 'failed', end?: Partial<ForcedEnd>): void;
+  /** What the balance account of a recipient has got and kept. Minor units. */
+  getWalletBalance(balanceAccountId: string): number;
   /** A Balance Report of this day, with its webhook. */
   publishBalanceReport(): string;
   close(): Promise<void>;
@@ -60,11 +61,9 @@ type World = ApiSetup & {
   readonly reports: Map<string, string>;
   readonly faultCounts: Map<Fault, number>;
   setOptions(changes: unknown): void;
+  setWebhookUrl(url: string): void;
   force: AdyenSimulator['force'];
 };
-
-const firstBalance = 900_000_000_000;
-const currencies = ['EUR', 'USD', 'GBP', 'AUD', 'CAD', 'NZD', 'SGD', 'HKD', 'BRL', 'MXN', 'PLN'];
 
 export async function openAdyenSimulator(
   simulator: AdyenSimulatorOptions,
@@ -92,13 +91,10 @@ export async function openAdyenSimulator(
     balances,
     announce,
   });
-  const force: AdyenSimulator['force'] = (
-    reference,
-    status,
-    reason = 'counterpartyAccountClosed',
-  ) => {
-    for (const transfer of books.list()) {
-      if (transfer.reference === reference) lifecycle.force(transfer, status, reason);
+  const force: AdyenSimulator['force'] = (reference, status, end = {}) => {
+    for (const transfer of books.listPayments()) {
+      if (transfer.reference !== reference) continue;
+      lifecycle.force(transfer, { reason: 'counterpartyAccountClosed', ...end, status });
     }
   };
   const setOptions = (changes: unknown): void => {
@@ -115,6 +111,9 @@ export async function openAdyenSimulator(
     reports: new Map(),
     faultCounts: new Map(),
     setOptions,
+    setWebhookUrl: (url) => {
+      webhookUrl = url;
+    },
     force,
   };
   const server = createServer((request, response) => {
@@ -134,12 +133,16 @@ export async function openAdyenSimulator(
     books,
     expect: (reference, plannedOutcome) => void plannedOutcomes.set(reference, plannedOutcome),
     setOptions,
-    setWebhookUrl: (url) => {
-      webhookUrl = url;
-    },
+    setWebhookUrl: world.setWebhookUrl,
     setBalance: (currency, balance) => void balances.set(currency, { balance, reserved: 0 }),
     advance,
     force,
+    getWalletBalance: (id) =>
+      books
+        .listPayments()
+        .filter(({ order }) => order.counterparty.balanceAccountId === id)
+        .filter(({ paidCount }) => paidCount > 0)
+        .reduce((sum, { order, returnedValue }) => sum + order.amount.value - returnedValue, 0),
     publishBalanceReport: () => {
       const day = new Date(nowMs()).toISOString().slice(0, 10);
       const fileName = `balanceplatform_balance_report_${day.replaceAll('-', '_')}.csv`;
@@ -174,35 +177,6 @@ function startTimers(
     });
   };
   return [setInterval(advance, settleMs), setInterval(tick, Math.min(settleMs, 50))];
-}
-
-const backAgain: ReadonlySet<string> = new Set(['failed', 'returned']);
-
-function countBalances(books: AdyenBooks): Map<string, { balance: number; reserved: number }> {
-  const balances = new Map(
-    currencies.map((code) => [code, { balance: firstBalance, reserved: 0 }]),
-  );
-  for (const { order, status, paidCount } of books.list()) {
-    const funds = balances.get(order.amount.currency);
-    if (funds === undefined) continue;
-    if (status === 'authorised') funds.reserved += order.amount.value;
-    if (paidCount > 0 && !backAgain.has(status)) funds.balance -= order.amount.value;
-  }
-  return balances;
-}
-
-/** The columns of the Balance Platform Balance Report. */
-function formatBalanceReport({ balances, balanceAccountId }: World, day: string): string {
-  const head =
-    'Balance Platform,Account Holder,Balance Account,Opening Balance Currency,Opening Balance Amount,' +
-    'Opening Date,Opening Time,Closing Balance Currency,Closing Balance Amount,Closing Date,Closing Time';
-  const rows = [...balances].map(([code, { balance }]) => {
-    const amount = formatScaled(BigInt(balance), getCurrency(code).scale);
-    const side = [code, amount, `${day} 00:00:00`, 'CET'];
-    const account = [balancePlatform, 'AH00000000000000000000001', balanceAccountId];
-    return [account, side, side].flat().join(',');
-  });
-  return [head, ...rows, ''].join('\r\n');
 }
 
 type Operation = Fault['on'] | 'other';
@@ -354,12 +328,17 @@ function writeAnswer(response: ServerResponse, { status, body }: Answer, headers
     .end(isText ? body : JSON.stringify(body));
 }
 
+const webhooksSchema = z.strictObject({ url: z.url() });
 const forceSchema = z.strictObject({
   reference: z.string(),
   status: z.enum(['returned', 'failed']),
+  value: z.int().min(1).optional(),
 });
 
-export type SimulatedRecord = Pick<SimulatedTransfer, 'reference' | 'status' | 'paidCount'> & {
+export type SimulatedRecord = Pick<
+  SimulatedTransfer,
+  'reference' | 'status' | 'paidCount' | 'returnedValue'
+> & {
   readonly value: number;
   readonly currency: string;
 };
@@ -371,9 +350,11 @@ export type AdyenRecords = {
 /** Without a signature, for tests. */
 function control(world: World, path: string, body: string): Answer {
   if (path === '/control/options') world.setOptions(parseJson(body));
-  else if (path === '/control/force') {
-    const { reference, status } = forceSchema.parse(parseJson(body));
-    world.force(reference, status);
+  else if (path === '/control/webhooks') {
+    world.setWebhookUrl(webhooksSchema.parse(parseJson(body)).url);
+  } else if (path === '/control/force') {
+    const { reference, status, value } = forceSchema.parse(parseJson(body));
+    world.force(reference, status, { value });
   } else if (path === '/records') return { status: 200, body: listRecords(world.books) };
   else return refuse(404, '00_404');
   return { status: 200, body: {} };
@@ -381,13 +362,16 @@ function control(world: World, path: string, body: string): Answer {
 
 export function listRecords(books: AdyenBooks): AdyenRecords {
   return {
-    transfers: books.list().map(({ reference, status, paidCount, order }) => ({
-      reference,
-      status,
-      paidCount,
-      value: order.amount.value,
-      currency: order.amount.currency,
-    })),
+    transfers: books
+      .listPayments()
+      .map(({ reference, status, paidCount, returnedValue, order }) => ({
+        reference,
+        status,
+        paidCount,
+        returnedValue,
+        value: order.amount.value,
+        currency: order.amount.currency,
+      })),
     pendingWebhooks: books.webhooks.size,
   };
 }

@@ -69,9 +69,39 @@ export function createTransfer(setup: ApiSetup, json: unknown): Answer {
     const field = { name: 'balanceAccountId', value: '', message: 'is not known' };
     return refuse(422, '30_001', { invalidFields: [field] });
   }
+  const unknown = findUnknown(setup, order);
+  if (unknown !== undefined) {
+    const field = { name: `counterparty.${unknown}`, value: '', message: 'is not known' };
+    return refuse(422, '30_001', { invalidFields: [field] });
+  }
   const route = findRoute(order, setup.options().routes);
   if ('routingDetails' in route) return refuse(422, '30_112', route);
   return { status: 202, body: describeTransfer(setup.lifecycle.create(order, route.priority)) };
+}
+
+/** The ID of the counterparty that Adyen does not have, by its name. */
+function findUnknown({ books, options }: ApiSetup, { counterparty }: SentOrder) {
+  const { card, balanceAccountId, transferInstrumentId } = counterparty;
+  const isUnknown = (id: string): boolean => new RegExp(options().unknownPattern).test(id);
+  if (balanceAccountId !== undefined && isUnknown(balanceAccountId)) return 'balanceAccountId';
+  if (transferInstrumentId !== undefined && isUnknown(transferInstrumentId)) {
+    return 'transferInstrumentId';
+  }
+  if (card === undefined || !('storedPaymentMethodId' in card.cardIdentification)) return undefined;
+  const { storedPaymentMethodId: token } = card.cardIdentification;
+  // A token belongs to the cardholder under whose reference it was stored; the first use shows whose.
+  const owner = books
+    .list()
+    .map(({ order }) => order.counterparty.card)
+    .find((known) => known !== undefined && tokenOf(known) === token)?.cardHolder.reference;
+  const isForeign = owner !== undefined && owner !== card.cardHolder.reference;
+  return isUnknown(token) || isForeign
+    ? 'card.cardIdentification.storedPaymentMethodId'
+    : undefined;
+}
+
+function tokenOf({ cardIdentification: card }: NonNullable<SentOrder['counterparty']['card']>) {
+  return 'storedPaymentMethodId' in card ? card.storedPaymentMethodId : undefined;
 }
 
 /** The first of the priorities that has a route. */

@@ -93,15 +93,20 @@ export const orderSchema = z
             type: z.literal('individual'),
             firstName: personName,
             lastName: personName,
-            address: address.required({ city: true, line1: true }),
+            reference: text(150).optional(),
+            address: address.required({ city: true, line1: true, line2: true }),
           }),
-          cardIdentification: z.strictObject({
-            number: z.string().regex(/^\d{12,19}$/),
-            expiryMonth: z.string().length(2),
-            expiryYear: z.string().length(4),
-          }),
+          cardIdentification: z.union([
+            z.strictObject({ storedPaymentMethodId: text(200) }),
+            z.strictObject({
+              number: z.string().regex(/^\d{12,19}$/),
+              expiryMonth: z.string().length(2),
+              expiryYear: z.string().length(4),
+            }),
+          ]),
         })
         .optional(),
+      transferInstrumentId: text(40).optional(),
     }),
     priority: priority.optional(),
     priorities: z.array(priority).min(1).optional(),
@@ -129,12 +134,14 @@ type DraftOrder = Pick<SentOrder, 'category' | 'counterparty' | 'priority' | 'pr
 /** Rules between members. */
 function listMissing({ category, counterparty, ...order }: DraftOrder): string[] {
   const faults: string[] = [];
-  const { bankAccount, card, balanceAccountId } = counterparty;
+  const { bankAccount, card, balanceAccountId, transferInstrumentId } = counterparty;
   if (category === 'bank') {
-    if (bankAccount === undefined) faults.push('counterparty.bankAccount');
+    if ((bankAccount === undefined) === (transferInstrumentId === undefined)) {
+      faults.push('counterparty.bankAccount');
+    }
     if ((order.priority === undefined) === (order.priorities === undefined))
       faults.push('priority');
-    const { type } = bankAccount?.accountIdentification ?? { type: 'iban' };
+    const type = bankAccount?.accountIdentification.type;
     const lengthMax = type === 'iban' ? 35 : 15;
     if ((order.referenceForBeneficiary ?? '').length > lengthMax) {
       faults.push('referenceForBeneficiary');
@@ -143,13 +150,19 @@ function listMissing({ category, counterparty, ...order }: DraftOrder): string[]
     const isComplete = known?.city !== undefined && known.line1 !== undefined;
     const needsAddress =
       type === 'numberAndBic' || order.priority === 'wire' || order.priority === 'crossBorder';
-    if (needsAddress && !isComplete) {
+    if (bankAccount !== undefined && needsAddress && !isComplete) {
       faults.push('counterparty.bankAccount.accountHolder.address');
     }
   } else if (order.priority !== undefined || order.priorities !== undefined) {
     faults.push('priority');
   }
-  if (category === 'card' && card === undefined) faults.push('counterparty.card');
+  if (category === 'card') {
+    if (card === undefined) faults.push('counterparty.card');
+    const isStored = card !== undefined && 'storedPaymentMethodId' in card.cardIdentification;
+    if (isStored && card.cardHolder.reference === undefined) {
+      faults.push('counterparty.card.cardHolder.reference');
+    }
+  }
   if (category === 'internal' && balanceAccountId === undefined) {
     faults.push('counterparty.balanceAccountId');
   }

@@ -37,6 +37,18 @@ export const simulatorOptionsSchema = z.strictObject({
   failPattern: pattern.default('$^'),
   failReason: z.string().default('counterpartyAccountClosed'),
   returnPattern: pattern.default('$^'),
+  /** The status of an internal transfer that its recipient has sent back, which is not described. */
+  sentBackStatus: z.enum(['returned', 'booked']).default('returned'),
+  /** Tokens of cards and IDs of accounts that Adyen does not know: refused with 422. */
+  unknownPattern: pattern.default('$^'),
+  /** Taken after the booking: as an event of the transfer, or as a transfer of its own. */
+  fee: z
+    .strictObject({
+      value: z.int().min(1),
+      currency: z.string().length(3),
+      by: z.enum(['event', 'transfer']),
+    })
+    .optional(),
   /** Adyen's own review, some steps long, after the booking. */
   reviewPattern: pattern.default('$^'),
   /** More than it is refused with amountLimitExceeded. Minor units. */

@@ -17,8 +17,23 @@ export type Lifecycle = {
   advance(): void;
   approve(transfer: SimulatedTransfer): void;
   cancel(transfer: SimulatedTransfer): void;
-  /** From any state. */
-  force(transfer: SimulatedTransfer, status: 'returned' | 'failed', reason: string): void;
+  /** From any state. `value`: what comes back, minor units; the rest of the amount when absent. */
+  force(transfer: SimulatedTransfer, end: ForcedEnd): void;
+};
+
+export type ForcedEnd = {
+  readonly status: 'returned' | 'failed';
+  readonly reason: string;
+  readonly value?: number | undefined;
+};
+
+/** What a step changes; `returned` is the part that comes back, `fee` what Adyen takes. */
+type Next = {
+  status?: string;
+  reason?: string;
+  tracking?: Record<string, string>;
+  returned?: number;
+  fee?: { readonly value: number; readonly currency: string };
 };
 
 export type LifecycleOptions = {
@@ -34,11 +49,8 @@ export type LifecycleOptions = {
 
 export function createLifecycle(setup: LifecycleOptions): Lifecycle {
   const { books, nowMs } = setup;
-  const change = (
-    transfer: SimulatedTransfer,
-    next: { status?: string; reason?: string; tracking?: Record<string, string> },
-  ): void => {
-    applyMoney(setup, transfer, next.status);
+  const change = (transfer: SimulatedTransfer, next: Next): void => {
+    applyMoney(setup, transfer, next);
     transfer.updatedAtMs = nowMs();
     transfer.sequence += 1;
     if (next.status !== undefined) transfer.status = next.status;
@@ -64,7 +76,10 @@ export function createLifecycle(setup: LifecycleOptions): Lifecycle {
     advance: () => {
       for (const transfer of books.list()) {
         const next = findNext(setup, transfer);
-        if (next !== undefined) change(transfer, next);
+        if (next === undefined) continue;
+        if (next.fee !== undefined) transfer.isCharged = true;
+        if (next.fee === undefined || setup.options().fee?.by === 'event') change(transfer, next);
+        else takeFee(setup, transfer, next.fee);
       }
     },
     approve: (transfer) => {
@@ -77,8 +92,43 @@ export function createLifecycle(setup: LifecycleOptions): Lifecycle {
       if (transfer.status !== 'pendingApproval') return;
       change(transfer, { status: 'cancelled', reason: 'cancelled' });
     },
-    force: (transfer, status, reason) => change(transfer, { status, reason }),
+    force: (transfer, { status, reason, value }) => {
+      const returned = value ?? transfer.order.amount.value - transfer.returnedValue;
+      change(transfer, { ...describeSentBack(setup, transfer, status), reason, returned });
+    },
   };
+}
+
+/** A wallet sends money back under the same transfer, whose status then is not described. */
+function describeSentBack(
+  { options }: LifecycleOptions,
+  { order }: SimulatedTransfer,
+  status: 'returned' | 'failed',
+): Pick<Next, 'status'> {
+  const isSentBack = order.category === 'internal' && status === 'returned';
+  return { status: isSentBack ? options().sentBackStatus : status };
+}
+
+/** A booked transfer of its own, under the reference of the transfer that it is for. */
+function takeFee(
+  { books, balances, nowMs, announce }: LifecycleOptions,
+  { order, reference }: SimulatedTransfer,
+  amount: { readonly value: number; readonly currency: string },
+): void {
+  const { balanceAccountId } = order;
+  const feeOrder = { amount, balanceAccountId, category: 'internal' as const, counterparty: {} };
+  const fee = {
+    ...newTransfer({ ...feeOrder, reference }, undefined, nowMs()),
+    status: 'booked',
+    reason: 'approved',
+    sequence: 1,
+    isFee: true,
+  };
+  const funds = balances.get(amount.currency);
+  if (funds !== undefined) funds.balance -= amount.value;
+  fee.events.push(describeEvent(fee, { fee: amount }));
+  books.keepTransfer(fee);
+  announce(fee, true);
 }
 
 function newTransfer(
@@ -102,6 +152,9 @@ function newTransfer(
     tracking: undefined,
     events: [],
     paidCount: 0,
+    returnedValue: 0,
+    isCharged: false,
+    isFee: false,
   };
 }
 
@@ -117,9 +170,8 @@ function readPlannedOutcome(
   return new RegExp(returnPattern).test(reference) ? 'returned' : 'paid';
 }
 
-type Next = { status?: string; reason?: string; tracking?: Record<string, string> };
-
 function findNext(setup: LifecycleOptions, transfer: SimulatedTransfer): Next | undefined {
+  if (transfer.isFee) return undefined;
   const plannedOutcome = readPlannedOutcome(setup, transfer);
   const options = setup.options();
   switch (transfer.status) {
@@ -128,7 +180,10 @@ function findNext(setup: LifecycleOptions, transfer: SimulatedTransfer): Next | 
     case 'authorised':
       return { status: 'booked', reason: 'approved' };
     case 'booked':
-      return findNextOfBooked(transfer, { plannedOutcome, options, nowMs: setup.nowMs() });
+      if (options.fee !== undefined && !transfer.isCharged) {
+        return { fee: { value: options.fee.value, currency: options.fee.currency } };
+      }
+      return findNextOfBooked(setup, transfer, plannedOutcome);
     default:
       return undefined;
   }
@@ -153,14 +208,13 @@ function authorise(
 const reviewStepsMax = 2;
 
 function findNextOfBooked(
+  setup: LifecycleOptions,
   transfer: SimulatedTransfer,
-  {
-    plannedOutcome,
-    options,
-    nowMs,
-  }: { plannedOutcome: PlannedOutcome; options: SimulatorOptions; nowMs: number },
+  plannedOutcome: PlannedOutcome,
 ): Next | undefined {
   const { tracking, order, priority } = transfer;
+  const options = setup.options();
+  const whole = order.amount.value;
   if (tracking === undefined && new RegExp(options.reviewPattern).test(transfer.reference)) {
     transfer.reviewSteps = reviewStepsMax;
     return { tracking: { type: 'internalReview', status: 'pending' } };
@@ -169,38 +223,44 @@ function findNextOfBooked(
     transfer.reviewSteps -= 1;
     return undefined;
   }
-  if (plannedOutcome === 'failed') return { status: 'failed', reason: options.failReason };
+  if (transfer.returnedValue > 0) return undefined;
+  if (plannedOutcome === 'failed') {
+    return { status: 'failed', reason: options.failReason, returned: whole };
+  }
   const isTracked = tracking !== undefined && tracking['type'] !== 'internalReview';
-  if (!isTracked) {
+  if (!isTracked && order.category !== 'internal') {
     if (order.category === 'card')
       return { tracking: { type: 'confirmation', status: 'accepted' } };
     if (priority === 'instant') return { tracking: { type: 'confirmation', status: 'credited' } };
-    const estimatedArrivalTime = new Date(nowMs + 60_000).toISOString();
+    const estimatedArrivalTime = new Date(setup.nowMs() + 60_000).toISOString();
     return { tracking: { type: 'estimation', estimatedArrivalTime } };
   }
-  return plannedOutcome === 'returned'
-    ? { status: 'returned', reason: 'counterpartyAccountClosed' }
-    : undefined;
+  if (plannedOutcome !== 'returned') return undefined;
+  const end = describeSentBack(setup, transfer, 'returned');
+  return { ...end, reason: 'counterpartyAccountClosed', returned: whole };
 }
 
-const giveBack: ReadonlySet<string | undefined> = new Set(['failed', 'returned']);
-
-/** Authorised: the amount is reserved. Booked: it has left. Failed or returned: it is back. */
+/** Authorised: the amount is reserved. Booked: it has left. A part that is returned is back. */
 function applyMoney(
   { balances }: LifecycleOptions,
   transfer: SimulatedTransfer,
-  status: string | undefined,
+  { status, returned = 0, fee }: Next,
 ): void {
   const { value, currency } = transfer.order.amount;
+  const charged = fee === undefined ? undefined : balances.get(fee.currency);
+  if (charged !== undefined) charged.balance -= fee?.value ?? 0;
   const funds = balances.get(currency);
   if (funds === undefined) return;
   if (status === 'authorised') funds.reserved += value;
-  if (status === 'booked') {
+  if (status === 'booked' && transfer.status === 'authorised') {
     funds.reserved -= value;
     funds.balance -= value;
     transfer.paidCount += 1;
   }
-  if (giveBack.has(status) && transfer.paidCount > 0) funds.balance += value;
+  if (transfer.paidCount > 0) {
+    funds.balance += returned;
+    transfer.returnedValue += returned;
+  }
 }
 
 function describeEvent(transfer: SimulatedTransfer, next: Next): Record<string, unknown> {
@@ -216,6 +276,22 @@ function describeEvent(transfer: SimulatedTransfer, next: Next): Record<string, 
       updateDate: at,
     };
   }
+  const base = { id, type: 'accounting', bookingDate: at, valueDate: at };
+  if (next.fee !== undefined) {
+    const mutations = [{ currency: next.fee.currency, balance: -next.fee.value }];
+    return { ...base, status: 'fee', mutations, transactionId: `${id}${next.fee.currency}` };
+  }
+  if (next.returned !== undefined && transfer.paidCount > 0) {
+    return {
+      ...base,
+      status: transfer.status,
+      mutations: [{ currency, balance: next.returned }],
+      transactionId: `${id}${currency}`,
+      ...(transfer.order.category === 'internal' && {
+        modification: { id: `RTRN${id.slice(4)}`, type: 'return', direction: 'incoming' },
+      }),
+    };
+  }
   const mutations: Record<string, Record<string, number>> = {
     received: { received: -value },
     pendingApproval: { received: -value },
@@ -223,19 +299,20 @@ function describeEvent(transfer: SimulatedTransfer, next: Next): Record<string, 
     booked: { balance: -value, reserved: value },
     refused: { received: value },
     cancelled: { received: value },
-    failed: { balance: value },
-    returned: { balance: value },
   };
   return {
-    id,
-    type: 'accounting',
+    ...base,
     status: transfer.status,
-    bookingDate: at,
-    valueDate: at,
     mutations: [{ currency, ...mutations[transfer.status] }],
     ...(transfer.status === 'booked' && { transactionId: `${id}${currency}` }),
   };
 }
+
+const types = {
+  bank: 'bankTransfer',
+  card: 'cardTransfer',
+  internal: 'internalTransfer',
+} as const;
 
 /** `Transfer`: the answer to an order. */
 export function describeTransfer(transfer: SimulatedTransfer): Record<string, unknown> {
@@ -260,9 +337,7 @@ export function describeTransfer(transfer: SimulatedTransfer): Record<string, un
     }),
     ...(order.review !== undefined && { review: order.review }),
     status,
-    type: { bank: 'bankTransfer', card: 'cardTransfer', internal: 'internalTransfer' }[
-      order.category
-    ],
+    type: transfer.isFee ? 'fee' : types[order.category],
   };
 }
 
@@ -280,11 +355,27 @@ export function describeTransferData(transfer: SimulatedTransfer): Record<string
   };
 }
 
+/** The same transfer from the side of the balance account that gets the money. */
+export function describeIncoming(transfer: SimulatedTransfer): Record<string, unknown> {
+  const { order, id } = transfer;
+  const outgoing = describeTransferData({ ...transfer, events: [] });
+  const { events: _events, balances: _balances, ...shared } = outgoing;
+  return {
+    ...shared,
+    id: `${id.slice(8)}${id.slice(0, 8)}`,
+    accountHolder: { id: 'AH00000000000000000000002' },
+    balanceAccount: { id: order.counterparty.balanceAccountId },
+    counterparty: { balanceAccountId: order.balanceAccountId },
+    direction: 'incoming',
+  };
+}
+
 /** Six digits of a card number at the beginning and four at the end are shown. */
 function maskCounterparty(counterparty: SentOrder['counterparty']): unknown {
   const { card } = counterparty;
   if (card === undefined) return counterparty;
-  const { number } = card.cardIdentification;
+  if ('storedPaymentMethodId' in card.cardIdentification) return { card };
+  const { number, ...expiry } = card.cardIdentification;
   const masked = `${number.slice(0, 6)}******${number.slice(-4)}`;
-  return { card: { ...card, cardIdentification: { ...card.cardIdentification, number: masked } } };
+  return { card: { ...card, cardIdentification: { ...expiry, number: masked } } };
 }

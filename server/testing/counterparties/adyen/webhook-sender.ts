@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { AdyenBooks, PendingWebhook, SimulatedTransfer } from './adyen-books.ts';
 import type { SimulatorOptions } from './simulator-options.ts';
-import { describeTransferData } from './transfer-lifecycle.ts';
+import { describeIncoming, describeTransferData } from './transfer-lifecycle.ts';
 
 /** Webhooks, signed over their bytes, and repeated until they are accepted with 2xx. */
 
@@ -48,11 +48,13 @@ export function createWebhookSender(setup: WebhookSenderOptions): WebhookSender 
     }
   };
   return {
-    announceTransfer: (transfer, isNew) =>
-      add(
-        `balancePlatform.transfer.${isNew ? 'created' : 'updated'}`,
-        describeTransferData(transfer),
-      ),
+    announceTransfer: (transfer, isNew) => {
+      const type = `balancePlatform.transfer.${isNew ? 'created' : 'updated'}`;
+      add(type, describeTransferData(transfer));
+      // Both balance accounts belong to the platform, which hears of each.
+      const { order, isFee } = transfer;
+      if (order.category === 'internal' && !isFee) add(type, describeIncoming(transfer));
+    },
     announceReport: (report) => add('balancePlatform.report.created', report),
     deliver: async () => {
       if (setup.url() === undefined) return;

@@ -412,3 +412,9 @@ export type Backtest = {
   examples: { moved: BacktestExample[]; lost: BacktestExample[]; admitted: BacktestExample[] };
   next: string | null;
 };
+
+export type Margin = {
+  margin: {
+    charges?: { rail: string; kind: string; currency: string; amount: string }[];
+  };
+};

@@ -6,6 +6,7 @@ import { describeAmountFault, formatAmount, formatRate, readAmount } from './amo
 import { writeCsvLine } from './csv.ts';
 import { decodeCsv, readCsv } from './csv-reader.ts';
 import { formatLength, formatTimeSeconds } from './time.ts';
+import { nameAttribute, nameOffer } from './words.ts';
 
 test('amounts have the minor digits of their currency, and lose none of their own', () => {
   assert.equal(formatAmount('1839.9', 'MXN'), '1,839.90');
@@ -144,4 +145,14 @@ test('a search text is a token, metadata, or an identifier', () => {
   });
   assert.deepEqual(writePayoutFilters({ q: 'run=a=b' }), { metadata: { run: 'a=b' } });
   assert.deepEqual(writePayoutFilters({ q: 'invoice-1' }), { client_transfer_id: 'invoice-1' });
+});
+
+test('a card is named as what the service has of it, and an unusual form of account is named', () => {
+  const card = { CardNumber: '****KG66', BillReferenceNumber: 'customer 42' };
+  assert.equal(nameAttribute('CardNumber', card), 'Token of the card');
+  assert.equal(nameAttribute('BillReferenceNumber', card), 'Reference of the cardholder');
+  const bill = { BillReferenceNumber: 'INV-1' };
+  assert.equal(nameAttribute('BillReferenceNumber', bill), 'Bill reference number');
+  assert.equal(nameOffer('BANK_DEPOSIT', 'stored_card'), 'Bank deposit · Stored card');
+  assert.equal(nameOffer('BANK_DEPOSIT', ''), 'Bank deposit');
 });

@@ -16,6 +16,29 @@ export function nameDelivery(type: string): string {
   return deliveryTypes[type] ?? readable(type);
 }
 
+const accountForms: Readonly<Record<string, string>> = {
+  stored_card: 'Stored card',
+  provider_account: 'Account at the provider',
+};
+
+/** How a payer delivers, with what identifies the recipient where that is unusual. */
+export function nameOffer(delivery: string, accountForm: string): string {
+  const form = accountForms[accountForm] ?? readable(accountForm);
+  return form === '' ? nameDelivery(delivery) : `${nameDelivery(delivery)} · ${form}`;
+}
+
+/** Attributes whose meaning is another one for a card, of which the service has only a token. */
+const cardAttributes: Readonly<Record<string, string>> = {
+  CardNumber: 'Token of the card',
+  BillReferenceNumber: 'Reference of the cardholder',
+};
+
+/** `attrs` of a payout by their types, such as `BankAccountNumber`. */
+export function nameAttribute(type: string, attrs: Readonly<Record<string, string>>): string {
+  const ofCard = 'CardNumber' in attrs ? cardAttributes[type] : undefined;
+  return ofCard ?? readable(type.replace(/([a-z])([A-Z])/g, '$1_$2'));
+}
+
 /** `insufficient_funds` and `READY_FOR_PICKUP` as sentences begin: "Insufficient funds". */
 export function readable(code: string): string {
   const words = code.replace(/[_.]+/g, ' ').trim().toLowerCase();

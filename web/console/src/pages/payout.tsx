@@ -5,7 +5,7 @@ import type { Payout } from '../api/client.ts';
 import { useApi, useSession } from '../api/context.tsx';
 import { nameUser, payoutQuery, useCountryNames, userQuery } from '../api/queries.ts';
 import { formatPercent, formatRate } from '../format/amount.ts';
-import { nameDelivery, readable } from '../format/words.ts';
+import { nameAttribute, nameDelivery, readable } from '../format/words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Network } from '../ui/network.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
@@ -21,6 +21,7 @@ import {
 } from '../ui/parts.tsx';
 import { PayoutActions } from './payout-actions.tsx';
 import { PayoutApproval } from './payout-approval.tsx';
+import { PayoutCharges } from './payout-charges.tsx';
 import { OutcomePanel } from './payout-outcome.tsx';
 import { PayoutRecords } from './payout-records.tsx';
 import { PayoutRouting } from './payout-routing.tsx';
@@ -96,6 +97,7 @@ function Loaded({ payout, latest, onPast }: LoadedProps): ReactNode {
           </div>
           <div className="stack">
             <Money payout={payout} />
+            <PayoutCharges payout={latest} />
             <Recipient payout={payout} name={name} />
             <Identifiers payout={payout} />
             {environment === 'staging' ? <OutcomePanel payout={latest} /> : null}
@@ -228,7 +230,7 @@ function Recipient({ payout, name }: { payout: Payout; name: string | undefined 
         <dd>{countries.get(payout.country_code) ?? payout.country_code}</dd>
         {details.map(([type, value]) => (
           <div key={type} className="pair">
-            <dt>{readable(type.replace(/([a-z])([A-Z])/g, '$1_$2'))}</dt>
+            <dt>{nameAttribute(type, payout.attrs)}</dt>
             <dd>
               <Foreign>{value}</Foreign>
             </dd>

@@ -8,7 +8,7 @@ import { useApi } from '../../api/context.tsx';
 import { countriesQuery } from '../../api/queries.ts';
 import { describeAmountFault, formatAmount, formatRate, readAmount } from '../../format/amount.ts';
 import { formatTime } from '../../format/time.ts';
-import { nameDelivery } from '../../format/words.ts';
+import { nameOffer } from '../../format/words.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Network } from '../../ui/network.tsx';
 import { ProblemNotice } from '../../ui/notice.tsx';
@@ -164,7 +164,7 @@ function Offers({ offers, source, value, onChange }: OffersProps): ReactNode {
               {offer.isOutOfLimits ? <Tag tone="warning">Outside its limits</Tag> : null}
             </span>
             <span className="small faint">
-              {nameDelivery(offer.delivery)} · {offer.companyName} ·{' '}
+              {nameOffer(offer.delivery, offer.accountForm)} · {offer.companyName} ·{' '}
               {offer.rating > 0 ? `rated ${offer.rating.toFixed(1)} of 5` : 'unrated'}
             </span>
           </span>

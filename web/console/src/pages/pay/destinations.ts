@@ -11,6 +11,7 @@ export type Offer = {
   payerName: string;
   companyName: string;
   delivery: string;
+  accountForm: string;
   currency: string;
   /** The chain of a token; "" for other currencies. */
   network: string;
@@ -38,6 +39,7 @@ export function listOffers(lookup: CountryLookup): Offer[] {
             payerName: payer.payer_name,
             companyName: company.company_name,
             delivery: service.delivery_type,
+            accountForm: payer.account_form,
             currency: rate.currency_symbol,
             network: rate.network,
             arrives: rate.destination_amount,

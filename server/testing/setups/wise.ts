@@ -47,7 +47,6 @@ export function configureWise(wise: WiseSimulator, changes: object = {}) {
     profileId: wise.profileId,
     sourceCurrency: 'EUR',
     webhookKeys: [wise.webhookKey],
-    timeoutSeconds: 0.3,
     fundingSeconds: 0,
     ...changes,
   });
@@ -68,16 +67,44 @@ export type WiseRail = {
 
 let opened = 0;
 
+/**
+ * The clock of a time-out would be a race on a busy machine: where the simulator is silent, the request
+ * ends at once, as it would after `timeoutSeconds`.
+ */
+function createImpatience(): { fetch: typeof fetch; onSilence: (request: string) => void } {
+  const waiting = new Map<string, AbortController>();
+  return {
+    fetch: async (address, options) => {
+      const { pathname, search } = new URL(address instanceof Request ? address.url : address);
+      const request = `${options?.method ?? 'GET'} ${pathname}${search}`;
+      const controller = new AbortController();
+      waiting.set(request, controller);
+      const given = options?.signal ?? undefined;
+      const signals = [controller.signal, ...(given === undefined ? [] : [given])];
+      try {
+        return await fetch(address, { ...options, signal: AbortSignal.any(signals) });
+      } finally {
+        if (waiting.get(request) === controller) waiting.delete(request);
+      }
+    },
+    onSilence: (request) => {
+      waiting.get(request)?.abort(new DOMException('no answer in time', 'TimeoutError'));
+    },
+  };
+}
+
 /** Each with a store of its own on the ground. */
 export async function openWiseRail(
   ground: HostGround,
   options: { readonly wise?: WiseOptions; readonly host?: Partial<TestHostOptions> } = {},
 ): Promise<WiseRail> {
-  const wise = await openWise(options.wise);
+  const { onSilence, fetch } = createImpatience();
+  const wise = await openWise({ onSilence, ...options.wise });
   opened += 1;
   const named = {
     name: `wise_${opened}`,
     payers: [wisePayer, usPayer, germanPayer],
+    fetch,
     ...options.host,
   };
   const host = await openTestHost(named, ground);

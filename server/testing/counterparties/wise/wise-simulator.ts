@@ -58,6 +58,8 @@ export type WiseOptions = {
   /** Fundings need strong customer authentication by this public key, PEM. */
   readonly customerKey?: string;
   readonly onExchange?: (exchange: Exchange) => void;
+  /** A request, `METHOD /path`, that is carried out and never answered. */
+  readonly onSilence?: (request: string) => void;
   readonly onWebhook?: (body: string) => void;
 };
 
@@ -157,9 +159,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
   };
   if (options.callbackUrl !== undefined) subscribe(options.callbackUrl);
   const server = createServer((request, response) => {
-    serve(request, response, { simulation, state, onExchange: options.onExchange }).catch(() =>
-      response.destroy(),
-    );
+    serve(request, response, { simulation, state, ...options }).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -263,13 +263,12 @@ function repeat(act: () => Promise<void>, everyMs: number | undefined): () => Pr
 type Place = {
   readonly simulation: Simulation;
   readonly state: State;
-  readonly onExchange: WiseOptions['onExchange'];
-};
+} & Pick<WiseOptions, 'onExchange' | 'onSilence'>;
 
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  { simulation, state, onExchange }: Place,
+  { simulation, state, onExchange, onSilence }: Place,
 ): Promise<void> {
   const { method = '', url = '/', headers } = request;
   const body = await readText(request);
@@ -279,7 +278,7 @@ async function serve(
   const answer = early ?? handle({ method, url, headers, body }, { simulation, state });
   if (fault?.kind === 'reset_after') return void response.destroy();
   // The client's time-out ends the connection.
-  if (fault?.kind === 'silent_after') return;
+  if (fault?.kind === 'silent_after') return onSilence?.(`${method} ${url}`);
   if (fault?.kind === 'error_after') return void response.writeHead(500).end('Internal error');
   if (fault?.kind === 'garbage') return void response.writeHead(200).end('\u0000{]');
   const text = answer.body === undefined ? '' : JSON.stringify(answer.body);
@@ -323,7 +322,10 @@ type Request = {
 
 const funding = /^\/v3\/profiles\/[^/]+\/(?:transfers|batch-payments)\/[^/]+\/payments$/;
 
-function handle(request: Request, { simulation, state }: Omit<Place, 'onExchange'>): Answer {
+function handle(
+  request: Request,
+  { simulation, state }: Pick<Place, 'simulation' | 'state'>,
+): Answer {
   const { method, headers, body } = request;
   const { pathname, searchParams: query } = new URL(request.url, 'http://127.0.0.1');
   if (pathname === '/oauth/token') return grantToken(request, state);

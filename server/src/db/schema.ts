@@ -37,6 +37,7 @@ export const schemaSubjects = [
   'batch-commits',
   'batch-inputs',
   'rails',
+  'rail-requirements',
   'recovery',
   'screening',
   'velocity',

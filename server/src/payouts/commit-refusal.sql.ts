@@ -9,7 +9,7 @@ import { deliveryTypes } from '../rails/contract/declarations.ts';
 const factsQuery = defineQuery({
   name: 'find_commit_facts',
   text: `
-    select q.country, q.delivery_type, q.source_currency, q.source_amount, q.fee,
+    select q.rail, q.payer_key, q.country, q.delivery_type, q.source_currency, q.source_amount, q.fee,
       q.destination_currency, coalesce(w.balance, 0)::bigint as balance,
       q.needs_attributes and c.set_id is null as lacks_attributes,
       q.needs_verification and u.kyc_status <> 'approved' as lacks_verification,
@@ -27,6 +27,8 @@ const factsQuery = defineQuery({
       on v.account_id = q.account_id and v.set_id = s.set_id and v.version = s.version
     where q.account_id = $1 and q.user_id = $2 and q.id = $3`,
   columns: {
+    rail: column.text,
+    payer_key: column.text,
     country: column.text,
     delivery_type: column.oneOf(...deliveryTypes),
     source_currency: column.text,

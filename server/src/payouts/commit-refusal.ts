@@ -6,6 +6,7 @@ import { type Corridor, getProfile } from '../attributes/requirements.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { findIdentityState } from '../kyc/identity-state.ts';
+import type { Rail } from '../rails/contract/contract.ts';
 import type { CommitRow } from './commit.sql.ts';
 import { type CommitFacts, findCommitFacts, type PayoutId } from './commit-refusal.sql.ts';
 import {
@@ -15,11 +16,13 @@ import {
   describeUserStatus,
   type Obstacle,
 } from './obstacles.ts';
+import { describeCorridor } from './recipient-check.ts';
 
 /** What a refused commit tells the client. It is read after the decision, which it cannot change. */
 
 export type RefusalContext = {
   readonly keys: KeyRing;
+  readonly rails: readonly Rail[];
   /** YYYY-MM-DD. */
   readonly today: string;
   /** Where the recipient can be verified; "" if the client must not know. */
@@ -77,23 +80,22 @@ async function describeRequirements(
   const facts = await findCommitFacts(session, payout);
   if (facts === undefined) return describeMissingAttributes([]);
   const identity = facts.lacks_verification
-    ? await findMissingIdentity(context, session, { ...payout, ...corridorOf(facts) })
+    ? await findMissingIdentity(context, session, { ...payout, ...corridorOf(context, facts) })
     : undefined;
   if (!facts.lacks_attributes && identity !== undefined) return describeUnverified(identity);
   const missing = listMissingOf(context, payout, facts);
   return describeMissingAttributes(identity === undefined ? missing : [...missing, identity]);
 }
 
-function corridorOf(facts: CommitFacts): Corridor {
-  return {
-    countryCode: facts.country,
-    deliveryType: facts.delivery_type,
-    currency: facts.destination_currency,
-  };
+function corridorOf({ rails }: Pick<RefusalContext, 'rails'>, facts: CommitFacts): Corridor {
+  return describeCorridor(
+    rails.find(({ name }) => name === facts.rail),
+    facts,
+  );
 }
 
 function listMissingOf(
-  { keys, today }: RefusalContext,
+  { keys, rails, today }: RefusalContext,
   { accountId, userId }: PayoutId,
   facts: CommitFacts,
 ): MissingDetail[] {
@@ -105,7 +107,7 @@ function listMissingOf(
           ...owner,
           setId: facts.set_id,
         });
-  return listMissingValues(corridorOf(facts), values, today);
+  return listMissingValues(corridorOf({ rails }, facts), values, today);
 }
 
 /** The required attributes of a corridor that the values lack. */
@@ -122,7 +124,7 @@ export function listMissingValues(
 
 /** The identity verification of a user who is not approved. */
 export async function findMissingIdentity(
-  { keys, identityLink }: Omit<RefusalContext, 'today'>,
+  { keys, identityLink }: Omit<RefusalContext, 'today' | 'rails'>,
   session: Session,
   user: Corridor & { accountId: string; userId: string },
 ): Promise<MissingDetail> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AttributeValues, maskValues, openValues } from '../attributes/attribute-values.ts';
-import { getProfile } from '../attributes/requirements.ts';
+import { type AttributeType, describeUnlisted, getProfile } from '../attributes/requirements.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { formatSeconds, formatSecondsZ } from '../core/clock.ts';
 import { getCountry } from '../core/country.ts';
@@ -259,7 +259,9 @@ export function labelAttrs(
     deliveryType: row.delivery_type as DeliveryType,
     currency: row.destination_currency,
   });
-  return profile.requirements.flatMap(({ type, label }) => {
+  const known = new Set(profile.requirements.map(({ type }) => type));
+  const others = (Object.keys(attrs) as AttributeType[]).filter((type) => !known.has(type));
+  return [...profile.requirements, ...others.map(describeUnlisted)].flatMap(({ type, label }) => {
     const value = attrs[type];
     return value === undefined || value === '' ? [] : [{ label, value }];
   });

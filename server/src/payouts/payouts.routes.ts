@@ -253,7 +253,7 @@ export async function commitOrRefuse(
     return writeCommit(payoutToken, { ...result, pickupCode, isHeld });
   }
   const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
-  const describing = { keys: env.keys, today, identityLink };
+  const describing = { keys: env.keys, rails: env.rails, today, identityLink };
   const obstacle = await describeRefusal(describing, session, { ...result, payout });
   return writeCommit(payoutToken, result, obstacle);
 }

@@ -146,8 +146,22 @@ function checkStored(
     ...recipient,
   });
   if (faults.length === 0) return undefined;
+  return { faults, corridor: describeCorridor(rail, row) };
+}
+
+type PayoutCorridor = {
+  readonly country: string;
+  readonly delivery_type: Corridor['deliveryType'];
+  readonly destination_currency: string;
+  readonly payer_key: string;
+};
+
+/** With what the counterparty of the rail asks for; an unknown rail asks for nothing. */
+export function describeCorridor(rail: Rail | undefined, row: PayoutCorridor): Corridor {
   const { country: countryCode, delivery_type: deliveryType, destination_currency: currency } = row;
-  return { faults, corridor: { countryCode, deliveryType, currency } };
+  const requirements = rail?.findRequirements?.(row.payer_key, currency);
+  const corridor = { countryCode, deliveryType, currency };
+  return requirements === undefined ? corridor : { ...corridor, requirements };
 }
 
 /** The faults that a rail found, and the corridor whose attributes they may name. */

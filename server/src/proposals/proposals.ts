@@ -106,7 +106,7 @@ async function refuseCommit(
   }
   const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
   const { errors } = describeCommit(row);
-  const describing = { keys: env.keys, today, identityLink: '' };
+  const describing = { keys: env.keys, rails: env.rails, today, identityLink: '' };
   const { detail, code } = await describeRefusal(describing, session, { payout, row, errors });
   throw refuse(detail, code);
 }

@@ -40,6 +40,15 @@ export const germanPayer: PayerDeclaration = {
   currencies: ['EUR'],
 };
 
+/** Its form depends on the bank and on the kind of recipient. */
+export const philippinePayer: PayerDeclaration = {
+  ...wisePayer,
+  key: 'wise-ph',
+  countryCode: 'PHL',
+  currencies: ['PHP'],
+  options: { recipientType: 'philippines' },
+};
+
 export function configureWise(wise: WiseSimulator, changes: object = {}) {
   return railModule.configSchema.parse({
     baseUrl: wise.url,
@@ -60,7 +69,7 @@ export type WiseRail = {
   again(
     changes?: object,
     payer?: Partial<PayerDeclaration>,
-    parts?: Partial<Pick<TestHost, 'fetch' | 'realNowMs'>>,
+    parts?: Partial<Pick<TestHost, 'fetch' | 'nowMs' | 'realNowMs'>>,
   ): Promise<WiseRail['rail']>;
   close(): Promise<void>;
 };
@@ -167,6 +176,21 @@ export function toGermany(lastName = 'Byron'): Instruction {
     currency: 'EUR',
     attributes: { BankAccountNumber: 'DE89370400440532013000' },
     beneficiary: { ...base.beneficiary, lastName },
+  };
+}
+
+export function toPhilippines(
+  attributes: Instruction['attributes'],
+  beneficiary: Partial<Instruction['beneficiary']> = {},
+): Instruction {
+  const base = newInstruction();
+  return {
+    ...base,
+    payerKey: philippinePayer.key,
+    countryCode: 'PHL',
+    currency: 'PHP',
+    attributes,
+    beneficiary: { ...base.beneficiary, ...beneficiary },
   };
 }
 

@@ -4,8 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { parseJson, readText } from '../read-request.ts';
 import { type Approvals, openApprovals } from './approvals.ts';
 import { groupOperations } from './batch-groups.ts';
-import { type BatchGroup, openBooks, type Pricing, type Quote, type Transfer } from './books.ts';
-import { isBouncing } from './forms.ts';
+import {
+  type BatchGroup,
+  openBooks,
+  type Pricing,
+  type Quote,
+  type Recipient,
+  type Transfer,
+} from './books.ts';
+import { type Form, firstForms, isBouncing } from './forms.ts';
 import { type Answer, type Simulation } from './operation.ts';
 import { operations } from './operations.ts';
 import {
@@ -73,7 +80,7 @@ export type WiseSimulator = {
   readonly transfers: readonly Transfer[];
   readonly groups: readonly BatchGroup[];
   readonly quotes: readonly Quote[];
-  readonly recipientCount: number;
+  readonly recipients: readonly Recipient[];
   readonly pendingWebhooks: number;
   /** No transfer will change by itself. */
   readonly isSettled: boolean;
@@ -85,6 +92,8 @@ export type WiseSimulator = {
   setPricing(pricing: Partial<Pricing>): void;
   setLimitMinor(limitMinor: bigint): void;
   setPerSecondMax(count: number): void;
+  /** From now on recipient accounts in the currency have this form. */
+  setForm(currency: string, form: Form): void;
   /** Makes every OAuth token invalid. */
   revokeTokens(): void;
   move(reference: string, status: string): void;
@@ -115,6 +124,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
   const profileId = '30000001';
   const books = openBooks(options.balances ?? { EUR: '1000000', USD: '1000000' });
   const webhooks = openWebhooks(options.onWebhook ?? (() => undefined));
+  const forms = new Map(Object.entries(firstForms));
   const subscriptions = new Map<string, Subscription>();
   const state: State = {
     faults: [],
@@ -147,6 +157,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
   const simulation: Simulation = {
     books,
     profileId,
+    forms,
     subscriptions,
     pricing: () => state.pricing,
     limitMinor: () => state.limitMinor,
@@ -186,8 +197,8 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     get groups() {
       return [...books.groups.values()];
     },
-    get recipientCount() {
-      return books.recipients.size;
+    get recipients() {
+      return [...books.recipients.values()];
     },
     get isSettled() {
       return [...books.transfers.values()].every(
@@ -205,6 +216,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     setPricing: (pricing) => void (state.pricing = { ...state.pricing, ...pricing }),
     setLimitMinor: (limitMinor) => void (state.limitMinor = limitMinor),
     setPerSecondMax: (count) => void (state.perSecondMax = count),
+    setForm: (currency, form) => void forms.set(currency, form),
     revokeTokens: () => {
       state.tokens.clear();
       state.tokens.add(token);

@@ -65,7 +65,7 @@ const wantedQuery = defineQuery({
   name: 'list_wanted_requirements',
   text: `
     select payer_key, currency, given from rail_requirements
-    where rail = $1 and wanted_at > environment_now() - interval '90 days'
+    where rail = $1 and wanted_at > (select environment_now()) - interval '90 days'
     order by read_at nulls first, payer_key, currency, given
     limit 1000`,
   columns: keyColumns,

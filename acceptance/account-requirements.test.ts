@@ -264,6 +264,11 @@ test('what depends on a value is missing before the commit, and is sent as the f
   const incomplete = await quote(destination, first.attr_set_token).catch((error: Error) => error);
   assert.ok(incomplete instanceof Error, 'the quote is refused');
   assert.match(incomplete.message, /BankAccountBranchNumber/);
+  const partial = ok(await store(await createDestination(), values))['missing'] as Missing[];
+  assert.deepEqual(
+    partial.map(({ type, code }) => [type, code]),
+    [['BankAccountBranchNumber', 'value_missing']],
+  );
   const second = ok(await store(destination, { ...values, BankAccountBranchNumber: '002' }));
   assert.deepEqual(await listMissing(destination), []);
   assert.match(await readProfileVersion(second.attr_set_token), /^[0-9a-f]{16}@\d+$/);

@@ -158,6 +158,46 @@ test('a field of some forms is optional, and says when the payer requires it', (
   );
 });
 
+test('a field that depends on another attribute is missing beside its value', () => {
+  const bank: RequiredField = {
+    ...text,
+    key: 'bankCode',
+    attribute: 'BankRoutingNumber',
+    input: 'options',
+    choices: ['BDO', 'BPI'].map((value) => ({ value, label: value })),
+  };
+  const branch = { ...text, key: 'branchCode', attribute: 'BankAccountBranchNumber' };
+  const tax = { ...text, key: 'taxId', attribute: 'IdentificationNumber' };
+  const given = { bankCode: 'BPI', legalType: 'PRIVATE' };
+  const corridor = withForms(
+    philippines,
+    ask([bank, text]),
+    ask([bank, text, branch], { version: 2, given }),
+    ask([bank, text, tax], { version: 3, given: { legalType: 'BUSINESS' } }),
+  );
+  const values = { BankRoutingNumber: 'BPI', BankAccountNumber: '1234567890' };
+  assert.deepEqual(check(corridor, values).missing, ['BankAccountBranchNumber']);
+  assert.deepEqual(check(corridor, { ...values, BankAccountBranchNumber: '001' }).missing, []);
+  assert.deepEqual(check(corridor, { ...values, BankRoutingNumber: 'BDO' }).missing, []);
+  // Where another form for the same bank does not ask for it, the rail decides by the recipient.
+  const business = { bankCode: 'BPI', legalType: 'BUSINESS' };
+  const both = withForms(
+    philippines,
+    ask([bank, text, branch], { version: 2, given }),
+    ask([bank, text], { version: 4, given: business }),
+  );
+  assert.deepEqual(check(both, values).missing, []);
+});
+
+test('the bank comes before the account, and what is not asked for at the end', () => {
+  const bank = { ...text, key: 'bankCode', attribute: 'BankRoutingNumber' };
+  const gender = { ...text, key: 'gender', attribute: 'Gender' };
+  const { requirements } = getProfile(withForms(philippines, ask([text, bank, gender])));
+  const order = requirements.map(({ type }) => type);
+  assert.deepEqual(order.slice(0, 2), ['BankRoutingNumber', 'BankAccountNumber']);
+  assert.deepEqual(order.slice(-2), ['Gender', 'SWIFT']);
+});
+
 test('a form of a value that the counterparty no longer takes does not count', () => {
   const bank = (...codes: string[]): RequiredField => ({
     ...text,

@@ -1,4 +1,8 @@
-import type { PayerRequirements, RequiredField } from '../rails/contract/requirements.ts';
+import type {
+  PayerRequirements,
+  RequiredField,
+  StoredRequirements,
+} from '../rails/contract/requirements.ts';
 import { writePublicPattern } from '../rails/kit/patterns.ts';
 import { findChoice, fitsField, writeForField } from '../rails/kit/required-fields.ts';
 import {
@@ -18,9 +22,9 @@ import {
  * for of an account becomes optional, so that a payer that may take the payout over can still get it; what
  * the law of the country asks for stays.
  *
- * A form can depend on values, such as the country of the recipient. A field that is required in all of
- * the forms that are known is required; one of some forms is optional, and the rail says for a recipient
- * whether it is missing.
+ * A form can depend on values, such as the bank, or the country of the recipient. A field that is required
+ * in all of the forms that are known is required. One of some forms is optional; it is missing beside the
+ * attributes under which it is required, and the rail says it of what depends on the user.
  */
 export function addCounterpartyFields(
   base: readonly Field[],
@@ -28,14 +32,26 @@ export function addCounterpartyFields(
 ): readonly Field[] {
   const asked = collectFields(requirements);
   const known = new Set(base.map(({ requirement }) => requirement.type));
-  const narrowed = base.map((one) => {
-    const found = asked.get(one.requirement.type);
-    return found === undefined ? leaveOut(one) : narrowField(one, found);
-  });
   const added = [...asked].flatMap(([type, found]) =>
     known.has(type) ? [] : [makeField(type, found)],
   );
-  return [...narrowed, ...added];
+  const kept: Field[] = [];
+  const unasked: Field[] = [];
+  for (const one of base) {
+    const { type, alternatives } = one.requirement;
+    const found = asked.get(type);
+    if (found !== undefined) kept.push(narrowField(one, found));
+    else if (accountTypes.has(type) && alternatives.length === 0) unasked.push(optional(one));
+    else kept.push(one);
+  }
+  // The bank before the account, and what this counterparty has no use for at the end.
+  const isOfAccount = ({ requirement }: Field): boolean => accountTypes.has(requirement.type);
+  return [
+    ...added.filter(isOfAccount),
+    ...kept,
+    ...added.filter((one) => !isOfAccount(one)),
+    ...unasked,
+  ];
 }
 
 /** What says where an account is; everything else is about the person or the payment. */
@@ -48,17 +64,19 @@ const accountTypes: ReadonlySet<AttributeType> = new Set([
   'SWIFT',
 ] as const);
 
-function leaveOut(base: Field): Field {
-  const { type, alternatives } = base.requirement;
-  return accountTypes.has(type) && alternatives.length === 0 ? optional(base) : base;
-}
-
 /** The fields of an attribute, each from a form that has it. */
 type Asked = {
   readonly fields: readonly RequiredField[];
   readonly isRequired: boolean;
   /** Where not every form asks for it: under which values it is required. */
   readonly conditions: readonly string[];
+  readonly demands: readonly Demand[];
+};
+
+/** A form that is known, with the attributes on which it depends, and whether it requires the field. */
+type Demand = {
+  readonly pairs: readonly { type: AttributeType; field: RequiredField; value: string }[];
+  readonly isRequired: boolean;
 };
 
 const types = new Set<string>(attributeTypes);
@@ -84,10 +102,11 @@ function collectFields(requirements: PayerRequirements): Map<AttributeType, Aske
   for (const { given, forms } of variants) {
     for (const one of forms[0]?.fields ?? []) {
       if (!isAttributeType(one.attribute)) continue;
-      const before = asked.get(one.attribute) ?? { fields: [], isRequired: true, conditions: [] };
+      const before = asked.get(one.attribute) ?? noFields;
       const values = Object.entries(given).map(([key, value]) => `${key} is ${value}`);
       const conditions = one.isRequired && values.length > 0 ? [values.join(' and ')] : [];
       asked.set(one.attribute, {
+        ...before,
         fields: [...before.fields, one],
         isRequired: before.isRequired && one.isRequired,
         conditions: [...before.conditions, ...conditions],
@@ -98,16 +117,54 @@ function collectFields(requirements: PayerRequirements): Map<AttributeType, Aske
     const isEverywhere = variants.every(({ forms }) =>
       forms[0]?.fields.some(({ attribute }) => attribute === type),
     );
-    if (!isEverywhere) asked.set(type, { ...one, isRequired: false });
+    const demands = variants.map((variant) => describeDemand(variant, type));
+    asked.set(type, { ...one, isRequired: one.isRequired && isEverywhere, demands });
   }
   return asked;
+}
+
+const noFields: Asked = { fields: [], isRequired: true, conditions: [], demands: [] };
+
+function describeDemand({ given, forms }: StoredRequirements, attribute: AttributeType): Demand {
+  const fields = forms[0]?.fields ?? [];
+  const pairs = Object.entries(given).flatMap(([key, value]) => {
+    const found = fields.find((one) => one.key === key);
+    const type = found?.attribute;
+    return found !== undefined && isAttributeType(type) ? [{ type, field: found, value }] : [];
+  });
+  const isRequired = fields.some((one) => one.attribute === attribute && one.isRequired);
+  return { pairs, isRequired };
+}
+
+/** Of the forms that fit these attributes best: whether all require the field. */
+function isDemanded(
+  demands: readonly Demand[],
+  values: ReadonlyMap<AttributeType, string>,
+): boolean {
+  const fitting = demands.filter(({ pairs }) =>
+    pairs.every(({ type, field: one, value }) => {
+      return findChoice(one, writeForField(one, values.get(type) ?? '')) === value;
+    }),
+  );
+  const most = Math.max(0, ...fitting.map(({ pairs }) => pairs.length));
+  // What depends on the user alone is the rail's to say.
+  return most > 0 && fitting.every(({ pairs, isRequired }) => pairs.length < most || isRequired);
+}
+
+function demandBy({ demands }: Asked): Required<Pick<Field, 'isDemanded'>> {
+  return { isDemanded: (values) => isDemanded(demands, values) };
 }
 
 function narrowField(base: Field, asked: Asked): Field {
   const { requirement } = base;
   const isOptional = requirement.isOptional && !asked.isRequired;
   const check = checkBoth(base.check, checkAsked(requirement.label, asked));
-  const narrowed = { ...base, requirement: { ...requirement, isOptional }, check };
+  const narrowed = {
+    ...base,
+    ...demandBy(asked),
+    requirement: { ...requirement, isOptional },
+    check,
+  };
   const choices = listChoices(asked);
   if (choices === undefined || requirement.alternatives.length > 0) return narrowed;
   const shared = shareChoices(requirement.validation.split('|'), asked);
@@ -145,18 +202,21 @@ function makeField(type: AttributeType, asked: Asked): Field {
     const made = field({ ...shared, choices });
     const { expectedValue } = made.requirement;
     const sentence = hint === '' ? expectedValue : `${expectedValue}. ${hint}`;
-    return { ...made, requirement: { ...made.requirement, expectedValue: sentence } };
+    const shownRequirement = { ...made.requirement, expectedValue: sentence };
+    return { ...made, ...demandBy(asked), requirement: shownRequirement };
   }
   if (asked.fields.every(({ input }) => input === 'date')) {
-    return field({ ...shared, isDate: true, hint: join('A date: YYYY-MM-DD', hint) });
+    const made = field({ ...shared, isDate: true, hint: join('A date: YYYY-MM-DD', hint) });
+    return { ...made, ...demandBy(asked) };
   }
   const shown = asked.fields.length === 1 ? writePublicPattern(first?.pattern ?? '') : undefined;
   const lengthMax = Math.max(...asked.fields.map((one) => one.lengthMax ?? 255));
-  return field({
+  const made = field({
     ...shared,
     pattern: shown?.slice(1, -1) ?? freeText(Math.min(Math.max(lengthMax, 2), 255)),
     hint: join(describeLengths(asked) || name, hint),
   });
+  return { ...made, ...demandBy(asked) };
 }
 
 const join = (...sentences: readonly string[]) => sentences.filter((one) => one !== '').join('. ');

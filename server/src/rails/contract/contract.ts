@@ -172,6 +172,8 @@ export type Rail = RailCalls & {
   readonly payers: readonly PayerDeclaration[];
   /** What the counterparty asks for recipients, beyond what the service knows of a corridor. */
   readonly findRequirements?: RequirementsMemory['findAll'];
+  /** When the counterparty last said it for a payer and currency, the environment's milliseconds. */
+  readonly findRequirementsTime?: (payerKey: string, currency: string) => number | undefined;
   /** With `readPrices`; `defaultPriceRules` where absent. */
   readonly priceRules?: PriceRules;
   /** Whether another payer of this rail may use a reference that one payer refused. */

@@ -127,10 +127,21 @@ async function openRail(
     dailyLimits,
     companies,
     payers,
-    ...(host.requirements && { findRequirements: host.requirements.findAll }),
+    ...describeRequirements(host),
     ...(calls.readPrices && { priceRules: readPriceRules(config) }),
   };
   return { rail };
+}
+
+function describeRequirements({
+  requirements: memory,
+}: RailHost): Pick<Rail, 'findRequirements' | 'findRequirementsTime'> {
+  if (memory === undefined) return {};
+  return {
+    findRequirements: memory.findAll,
+    findRequirementsTime: (payerKey, currency) =>
+      memory.find({ payerKey, currency, given: {} })?.readAtMs,
+  };
 }
 
 function readPriceRules({ prices }: RailConfig): PriceRules {

@@ -37,6 +37,7 @@ import {
 } from './missing.ts';
 import {
   type AttributeType,
+  describeUnlisted,
   getProfile,
   identityVerification,
   makeCorridor,
@@ -208,15 +209,17 @@ export function describeMissingTypes(
   types: readonly AttributeType[],
 ): MissingDetail[] {
   const options = profile.requirements.flatMap(({ alternatives }) => alternatives);
-  return profile.requirements
+  const known = new Set(profile.requirements.map(({ type }) => type));
+  const others = types.filter((type) => !known.has(type)).map(describeUnlisted);
+  return [...profile.requirements, ...others]
     .filter(({ type }) => types.includes(type))
     .map((one) => {
       const own = new Set(one.alternatives.map(({ name }) => name));
       const groups = new Set(one.alternatives.map(({ group }) => group));
-      const others = options.filter(({ group, name }) => groups.has(group) && !own.has(name));
+      const elsewhere = options.filter(({ group, name }) => groups.has(group) && !own.has(name));
       return describeMissingValue(one, {
         token: formatAttributeToken(profile, one.type),
-        others: [...new Set(others.map(({ label }) => label))],
+        others: [...new Set(elsewhere.map(({ label }) => label))],
       });
     });
 }

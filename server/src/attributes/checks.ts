@@ -138,7 +138,10 @@ export function checkValues(
     const value = values.get(type);
     if (value === undefined || (value === '' && requirement.isOptional)) {
       const isRequired = !requirement.isOptional && !requirement.isReadOnly;
-      if (isRequired && isNeeded(requirement, list, values)) result.missing.push(type);
+      const isMissing = isRequired
+        ? isNeeded(requirement, list, values)
+        : field?.isDemanded?.(values) === true;
+      if (isMissing) result.missing.push(type);
       continue;
     }
     const problem = findProblem({ requirement, field, value }, context);

@@ -93,6 +93,8 @@ export type Field = {
   readonly belongs: Belonging | undefined;
   /** The canonical form of a value. */
   readonly normalize: ((value: string) => string) | undefined;
+  /** Whether an optional field is required beside these values. */
+  readonly isDemanded?: (values: ReadonlyMap<AttributeType, string>) => boolean;
   /** How sample values begin if their first characters are not free, such as an existing bank. */
   readonly sampleStart: string;
 };

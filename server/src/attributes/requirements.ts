@@ -7,8 +7,10 @@ import type {
   DeliveryType,
   PayerDeclaration,
 } from '../rails/contract/declarations.ts';
+import type { PayerRequirements } from '../rails/contract/requirements.ts';
 import { getBankFields } from './bank-formats.ts';
-import type { Field, Requirement } from './field.ts';
+import { addCounterpartyFields } from './counterparty-fields.ts';
+import type { AttributeType, Field, Requirement } from './field.ts';
 import {
   billFields,
   getCashFields,
@@ -30,24 +32,29 @@ export type Corridor = {
   readonly network?: string | undefined;
   /** Absent: what the delivery type usually asks for. */
   readonly accountForm?: AccountForm | undefined;
+  /** What the counterparty of the payer asks for; absent: nothing beyond the formats of the corridor. */
+  readonly requirements?: PayerRequirements | undefined;
 };
 
 type Deliverer = Pick<Corridor, 'deliveryType'> & {
   readonly country: { readonly code: string };
   readonly networks: Readonly<Record<string, string>>;
   readonly accountForm?: AccountForm | undefined;
+  readonly requirements?: Readonly<Record<string, PayerRequirements>> | undefined;
 };
 
 /** Of a payer in one of its currencies. */
 export function makeCorridor(payer: Deliverer, currency: string): Corridor {
   const { country, deliveryType, networks, accountForm } = payer;
   const network = networks[currency];
+  const requirements = payer.requirements?.[currency];
   return {
     countryCode: country.code,
     deliveryType,
     currency,
     ...(network !== undefined && { network }),
     ...(accountForm !== undefined && { accountForm }),
+    ...(requirements !== undefined && { requirements }),
   };
 }
 
@@ -57,7 +64,10 @@ export function makeDeclaredCorridor(payer: PayerDeclaration, currency: string):
   return { countryCode, deliveryType, currency, accountForm };
 }
 
-/** `id` is stable, `version` changes with the content. */
+/**
+ * `id` is stable, `version` changes with the content. Where a counterparty asks for more, the version ends
+ * with the number of its requirements (`rail_requirement_versions`), such as `3f2a9c0d1e5b7a46@7`.
+ */
 export type RequirementProfile = {
   readonly id: string;
   readonly version: string;
@@ -128,20 +138,31 @@ function makeFields(corridor: Corridor): readonly Field[] {
 type Entry = { readonly fields: readonly Field[]; readonly profile: RequirementProfile };
 const entries = new Map<string, Entry>();
 
+/** Of corridors with requirements of a counterparty, as long as these are in use. */
+const entriesOfPayers = new WeakMap<PayerRequirements, Entry>();
+
 function getEntry(corridor: Corridor): Entry {
   const id = nameProfile(corridor);
-  const found = entries.get(id);
+  const { requirements } = corridor;
+  const found = requirements === undefined ? entries.get(id) : entriesOfPayers.get(requirements);
   if (found !== undefined) return found;
+  const entry = makeEntry(id, corridor);
+  if (requirements === undefined) entries.set(id, entry);
+  else entriesOfPayers.set(requirements, entry);
+  return entry;
+}
+
+function makeEntry(id: string, corridor: Corridor): Entry {
   assert(findCurrency(corridor.currency) !== undefined, 'the currency of a corridor is known');
-  const fields = makeFields(corridor);
+  const asked = corridor.requirements;
+  const base = makeFields(corridor);
+  const fields = asked === undefined ? base : addCounterpartyFields(base, asked);
   const requirements = fields.map((one) => one.requirement);
   const types = new Set(requirements.map((one) => one.type));
   assert(types.size === requirements.length, `each attribute type occurs once in ${id}`);
   const hash = createHash('sha256').update(JSON.stringify(requirements)).digest('hex');
-  const profile = { id, version: hash.slice(0, 16), requirements };
-  const entry = { fields, profile };
-  entries.set(id, entry);
-  return entry;
+  const suffix = asked === undefined ? '' : `@${asked.version}`;
+  return { fields, profile: { id, version: `${hash.slice(0, 16)}${suffix}`, requirements } };
 }
 
 /** What a corridor requires: the same object for the same id. */
@@ -152,4 +173,19 @@ export function getProfile(corridor: Corridor): RequirementProfile {
 /** The fields of a corridor's profile, with their checks. */
 export function getFields(corridor: Corridor): readonly Field[] {
   return getEntry(corridor).fields;
+}
+
+/** An attribute that a counterparty asked for beyond the formats of a corridor, where its form is not at hand. */
+export function describeUnlisted(type: AttributeType): Requirement {
+  const words = type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ');
+  return {
+    type,
+    label: words.charAt(0) + words.slice(1).toLowerCase(),
+    validation: '',
+    isOptional: false,
+    expectedValue: 'The attributes of the destination say in which form',
+    inputType: 'text',
+    isReadOnly: false,
+    alternatives: [],
+  };
 }

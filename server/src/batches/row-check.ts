@@ -23,7 +23,7 @@ import {
 import { sealRowMetadata } from './row-metadata.ts';
 import type { RowTerms } from './row-terms.ts';
 import { isText, readUsers, type UserIndex } from './row-users.ts';
-import { describeUnverified } from './unverified.ts';
+import { describeUnverified, writeCorridor } from './unverified.ts';
 
 /** Checks whether rows can become payouts, and at which price. Their form is checked before. */
 
@@ -349,5 +349,5 @@ function describeLack(
   const missing = listMissingValues(corridor, values, today);
   const { detail } = describeMissingAttributes(missing);
   const attributes = missing.flatMap(({ type }) => (type === '' ? [] : [type]));
-  return { code: 'addtl_attr_req', detail, lacks: { ...corridor, attributes } };
+  return { code: 'addtl_attr_req', detail, lacks: { ...writeCorridor(corridor), attributes } };
 }

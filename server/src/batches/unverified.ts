@@ -2,6 +2,11 @@ import { readIdentityCode } from '../attributes/missing.ts';
 import type { Corridor } from '../attributes/requirements.ts';
 import type { RowFault } from './file/file-row.ts';
 
+/** What is kept with a fault: a row says what it lacks without the whole form of the payer. */
+export function writeCorridor({ requirements: _asked, ...corridor }: Corridor): Corridor {
+  return corridor;
+}
+
 /** The fault of a row whose recipient is not approved. */
 export function describeUnverified(
   sessionStatus: string | null,
@@ -10,6 +15,10 @@ export function describeUnverified(
   return {
     code: 'addtl_attr_req',
     detail: "the user's identity must be verified before this payout",
-    lacks: { ...corridor, attributes: [], identity: readIdentityCode(sessionStatus ?? undefined) },
+    lacks: {
+      ...writeCorridor(corridor),
+      attributes: [],
+      identity: readIdentityCode(sessionStatus ?? undefined),
+    },
   };
 }

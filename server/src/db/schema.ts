@@ -40,6 +40,7 @@ export const schemaSubjects = [
   'batch-commits',
   'batch-inputs',
   'rails',
+  'rail-requirements',
   'recovery',
   'screening',
   'velocity',

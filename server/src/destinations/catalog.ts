@@ -12,7 +12,9 @@ import type {
   PayerDeclaration,
   Tariff,
 } from '../rails/contract/declarations.ts';
+import type { PayerRequirements } from '../rails/contract/requirements.ts';
 import type { StoredPrice } from '../rails/host/prices.ts';
+import { nameDestination, type RequirementsSnapshot } from '../rails/host/requirements.ts';
 import { checkPayer, checkRail } from './declaration-checks.ts';
 import { type Pricing, readFeeSteps, readUsdMinor } from './pricing.ts';
 import { compileOffers, findNextExpiry, type ProviderOffer } from './provider-pricing.ts';
@@ -56,6 +58,8 @@ export type Payer = {
   readonly arrival: AvailabilityRule;
   /** Where its provider quotes prices: those, and how they may be used. */
   readonly offer: ProviderOffer | undefined;
+  /** What its counterparty asks for recipients, by currency; none where it was not asked. */
+  readonly requirements: Readonly<Record<string, PayerRequirements>>;
   readonly numberOfLocations: number;
   readonly additionalDescription: string;
   readonly isDynamicToken: boolean;
@@ -165,6 +169,24 @@ function arriveIn(seconds: number): AvailabilityRule {
   return { timeZone: 'UTC', calendar: null, weekend: [], cutOff: null, delay: { minutes } };
 }
 
+/** The payers with what their counterparties ask for; the others stay the same objects. */
+function addRequirements(
+  { payers, untilMs }: CompiledPayers,
+  snapshot: RequirementsSnapshot,
+): CompiledPayers {
+  if (snapshot.size === 0) return { payers, untilMs };
+  const added = payers.map((payer): Payer => {
+    const known = snapshot.get(payer.railName);
+    if (known === undefined) return payer;
+    const found = payer.currencies.flatMap((currency) => {
+      const requirements = known.get(nameDestination(payer.key, currency));
+      return requirements === undefined ? [] : [[currency, requirements] as const];
+    });
+    return found.length === 0 ? payer : { ...payer, requirements: Object.fromEntries(found) };
+  });
+  return { payers: added, untilMs };
+}
+
 function indexPayers({ payers, untilMs }: CompiledPayers): Catalog {
   const payersByToken = new Map<string, Payer>();
   const payersByCountry = new Map<string, Payer[]>();
@@ -232,35 +254,47 @@ function findTariff(
   return { tariff, untilMs: begins === null ? Number.POSITIVE_INFINITY : Date.parse(begins) };
 }
 
+export type CatalogSources = {
+  listPrices(): readonly StoredPrice[];
+  listRequirements?(): RequirementsSnapshot;
+};
+
+const noPrices: readonly StoredPrice[] = [];
+const noRequirements: RequirementsSnapshot = new Map();
+
 /**
  * A catalog that is compiled again when the next tariff takes effect, and indexed again when a price
- * changes or becomes too old. `listPrices` answers another object after each change.
+ * changes or becomes too old, and when a counterparty asks for other details. Each of the sources
+ * answers another object after each change.
  */
 export function createCurrentCatalog(
   rails: readonly Rail[],
   clock: { nowMs(): number },
-  listPrices: () => readonly StoredPrice[] = () => noPrices,
+  { listPrices, listRequirements = () => noRequirements }: CatalogSources = {
+    listPrices: () => noPrices,
+  },
 ): () => Catalog {
   const index = (compiled: CompiledPayers, nowMs: number) => {
     const prices = listPrices();
-    return {
-      prices,
-      compiled,
-      catalog: indexPayers(addOffers(compiled, { rails, prices, nowMs })),
-    };
+    const requirements = listRequirements();
+    const priced = addOffers(compiled, { rails, prices, nowMs });
+    const catalog = indexPayers(addRequirements(priced, requirements));
+    return { prices, requirements, compiled, catalog };
   };
   let current = index(compilePayers(rails, clock.nowMs()), clock.nowMs());
   return () => {
     const nowMs = clock.nowMs();
     if (nowMs >= current.compiled.untilMs) current = index(compilePayers(rails, nowMs), nowMs);
-    else if (nowMs >= current.catalog.untilMs || listPrices() !== current.prices) {
+    else if (
+      nowMs >= current.catalog.untilMs ||
+      listPrices() !== current.prices ||
+      listRequirements() !== current.requirements
+    ) {
       current = index(current.compiled, nowMs);
     }
     return current.catalog;
   };
 }
-
-const noPrices: readonly StoredPrice[] = [];
 
 type Share = (tariff: Tariff) => Pricing;
 
@@ -320,6 +354,7 @@ function compilePayer(
     availability: declaration.availability,
     arrival: declaration.availability,
     offer: undefined,
+    requirements: {},
     numberOfLocations: declaration.numberOfLocations,
     additionalDescription: declaration.additionalDescription,
     isDynamicToken: declaration.isDynamicToken,

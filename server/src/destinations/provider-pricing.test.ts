@@ -167,7 +167,7 @@ test('the cheapest look-up compares provider and tariff, and leaves a stale pric
   const catalog = createCurrentCatalog(
     [tariff, createProvider({ fee: [{ upTo: null, fixed: '0', basisPoints: 0 }] })],
     { nowMs: () => nowMs },
-    () => prices,
+    { listPrices: () => prices },
   );
   const look = (cheapestOnly: boolean) => {
     const found = lookUpCountry({

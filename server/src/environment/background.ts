@@ -85,21 +85,24 @@ const partitionsIdleMs = 10 * 60_000;
 const reviewIdleMs = 60_000;
 /** How old the numbers of the overview are at most, but for the time of counting. */
 const countingIdleMs = 60_000;
-/** How soon a reading of prices that is due begins, and other processes use it. */
+/** How soon a reading of prices that is due begins, and other processes use it; of requirements too. */
 const pricesIdleMs = 5_000;
 const recoveryStateIdleMs = 1_000;
 const recoveryIdleMs = 5_000;
 
 type Repeat = (name: string, idleMs: number, run: () => Promise<unknown>) => void;
 
-/** Keeps rates, prices, limits and measurements up to date. Every process needs it, `serve` included. */
+/** Keeps rates, prices, requirements, limits and measurements up to date. Every process needs it, `serve` included. */
 export function startRefreshLoops(loops: Loops, parts: BackgroundParts): void {
   const { rates, recovery, payments } = parts;
-  const { limits, measurements, prices } = payments;
+  const { configured, limits, measurements, prices, requirements } = payments;
   loops.start('refresh rates', { idleMs: refreshIdleMs, run: () => rates.refresh() });
   loops.start('refresh limits', { idleMs: refreshIdleMs, run: async () => limits.refresh() });
   if (prices.railNames.length > 0) {
     loops.start('refresh prices', { idleMs: pricesIdleMs, run: prices.refresh });
+  }
+  if (configured.rails.length > 0) {
+    loops.start('refresh requirements', { idleMs: pricesIdleMs, run: requirements.refresh });
   }
   loops.start('refresh recovery', {
     idleMs: recoveryStateIdleMs,

@@ -16,6 +16,7 @@ import { createFundsReadings } from '../rails/host/funds.ts';
 import { openConfiguredRails } from '../rails/host/open.ts';
 import { openQuotedPrices } from '../rails/host/prices.ts';
 import { describeRailFaults } from '../rails/host/rail-config.ts';
+import { createRequirements, type Requirements } from '../rails/host/requirements.ts';
 import { createSandboxRail } from '../rails/sandbox/rail.ts';
 import { createPreview } from '../rules/preview.ts';
 import { createRecipientRescreening } from '../rules/recipient-rescreening.ts';
@@ -47,7 +48,10 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
   const { config, name, db, keys, clock, log } = base;
   const { rates, onError, toleratesFaults } = options;
   await using parts = new AsyncDisposableStack();
-  const configured = parts.adopt(await openRails(base, options), (opened) => opened.close());
+  const requirements = await openRequirements(base);
+  const configured = parts.adopt(await openRails(base, options, requirements), (opened) =>
+    opened.close(),
+  );
   const travelRules = openTravelRules(base, { rates, onError });
   const guardPayees = (rail: Rail): Rail =>
     config.OUTLAY_PAYEE_CHECK === 'refuse' ? refusePayees(rail) : rail;
@@ -59,7 +63,10 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     rails: configured.rails,
     log: (level, message, fields) => log[level](fields, message),
   });
-  const catalog = createCurrentCatalog(rails, clock, prices.list);
+  const catalog = createCurrentCatalog(rails, clock, {
+    listPrices: prices.list,
+    listRequirements: requirements.list,
+  });
   const measurements = createMeasurements(db.system);
   parts.defer(() => measurements.exchange().catch(onError));
   const limits = openLimitsFile({ config, toleratesFaults }, log);
@@ -98,6 +105,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     opinions,
     funds,
     prices,
+    requirements,
     preview,
     recovery: { db, rails: configured.rails, marker, onError },
     rescreen,
@@ -130,6 +138,16 @@ function describeRules(
   };
 }
 
+async function openRequirements({ db, realNowMs, log }: Foundation): Promise<Requirements> {
+  const requirements = createRequirements({
+    db,
+    realNowMs,
+    log: (level, message, fields) => log[level](fields, message),
+  });
+  await requirements.refresh();
+  return requirements;
+}
+
 function openSendMarker({ config, name, db, clock }: Foundation) {
   return createSendMarker({
     db,
@@ -143,12 +161,14 @@ function openSendMarker({ config, name, db, clock }: Foundation) {
 async function openRails(
   { config, name, fetch, realNowMs, db, keys, clock, log }: Foundation,
   { toleratesFaults, wakeRail, wakeNotifications }: PaymentOptions,
+  requirements: Requirements,
 ) {
   const path = name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS;
   const opened = await openConfiguredRails({
     path,
     readVariable: config.readVariable,
     listAttributes,
+    requirements,
     collectAttributes: (payer, currency) =>
       collectAttributes(makeDeclaredCorridor(payer, currency)),
     db,

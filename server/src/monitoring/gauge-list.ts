@@ -12,7 +12,11 @@ export function createAll(registry: Registry) {
       labelNames: ['environment', ...labelNames],
       registers: [registry],
     });
-  return { ...createPayoutGauges(gauge), ...createServiceGauges(gauge) };
+  return {
+    ...createPayoutGauges(gauge),
+    ...createProviderGauges(gauge),
+    ...createServiceGauges(gauge),
+  };
 }
 
 function createPayoutGauges(gauge: NewGauge) {
@@ -61,6 +65,22 @@ function createPayoutGauges(gauge: NewGauge) {
       'rail',
       'currency',
     ),
+    fundsLeft: gauge(
+      'rail_funds_left',
+      'Of outlay_rail_funds, what is left after the payouts that are committed or scheduled for a day',
+      'rail',
+      'currency',
+    ),
+    unsigned: gauge(
+      'ledger_unsigned_seconds',
+      'How long the oldest change that no signed checkpoint covers has waited',
+    ),
+  };
+}
+
+/** What providers of rails say of prices and recipients. */
+function createProviderGauges(gauge: NewGauge) {
+  return {
     priceAge: gauge(
       'rail_price_age_seconds',
       'Age of the newest price that the provider of a rail quoted',
@@ -71,15 +91,10 @@ function createPayoutGauges(gauge: NewGauge) {
       "Payers and currencies that are not offered, because their provider's price is too old",
       'rail',
     ),
-    fundsLeft: gauge(
-      'rail_funds_left',
-      'Of outlay_rail_funds, what is left after the payouts that are committed or scheduled for a day',
+    requirementsAge: gauge(
+      'rail_requirements_age_seconds',
+      'Age of what the provider of a rail asks for its recipients, of the payer that is read least',
       'rail',
-      'currency',
-    ),
-    unsigned: gauge(
-      'ledger_unsigned_seconds',
-      'How long the oldest change that no signed checkpoint covers has waited',
     ),
   };
 }

@@ -24,6 +24,7 @@ import { getLeftMinor, listPrefunding } from './prefunding.ts';
 import { measurePrices } from './price-ages.ts';
 import { listRailNeeds, type RailNeedRow } from './rail-states.sql.ts';
 import { listPairs, type ReadinessParts } from './readiness.ts';
+import { measureRequirements } from './requirement-ages.ts';
 
 /**
  * The gauges for operators. Values of the database are read by a scrape, at most every few seconds;
@@ -33,7 +34,10 @@ import { listPairs, type ReadinessParts } from './readiness.ts';
 
 export type MeasuredEnvironment = ReadinessParts & {
   readonly railNames: readonly string[];
-  readonly rails: readonly Pick<Rail, 'name' | 'payers' | 'findNextCutOff'>[];
+  readonly rails: readonly Pick<
+    Rail,
+    'name' | 'payers' | 'findNextCutOff' | 'findRequirementsTime'
+  >[];
   healthOf(rail: string): Health;
   railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
   /** When background work last succeeded, by loop and the steady clock. */
@@ -177,6 +181,9 @@ function showProcess(
     const labels = { environment: name, rail };
     if (ageMs !== undefined) gauges.priceAge.set(labels, ageMs / 1000);
     gauges.unpriced.set(labels, unpriced);
+  }
+  for (const { rail, ageMs } of measureRequirements(environment.rails, clock.nowMs())) {
+    gauges.requirementsAge.set({ environment: name, rail }, ageMs / 1000);
   }
   const book = environment.rates();
   const unusable = listPairs(catalog).filter(({ code }) => !book.find('USD', code).ok);

@@ -27,14 +27,14 @@ const factsQuery = defineQuery({
       on v.account_id = q.account_id and v.set_id = s.set_id and v.version = s.version
     where q.account_id = $1 and q.user_id = $2 and q.id = $3`,
   columns: {
+    rail: column.text,
+    payer_key: column.text,
     country: column.text,
     delivery_type: column.oneOf(...deliveryTypes),
     source_currency: column.text,
     source_amount: column.bigint,
     fee: column.bigint,
     destination_currency: column.text,
-    rail: column.text,
-    payer_key: column.text,
     balance: column.bigint,
     lacks_attributes: column.boolean,
     lacks_verification: column.boolean,

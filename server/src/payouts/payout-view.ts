@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { type AttributeValues, maskValues, openValues } from '../attributes/attribute-values.ts';
-import { type Corridor, getProfile } from '../attributes/requirements.ts';
+import {
+  type AttributeType,
+  type Corridor,
+  describeUnlisted,
+  getProfile,
+} from '../attributes/requirements.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { formatSeconds, formatSecondsZ } from '../core/clock.ts';
 import { getCountry } from '../core/country.ts';
@@ -256,7 +261,10 @@ export function labelAttrs(
   corridor: Corridor,
   attrs: AttributeValues,
 ): { label: string; value: string }[] {
-  return getProfile(corridor).requirements.flatMap(({ type, label }) => {
+  const { requirements } = getProfile(corridor);
+  const known = new Set(requirements.map(({ type }) => type));
+  const others = (Object.keys(attrs) as AttributeType[]).filter((type) => !known.has(type));
+  return [...requirements, ...others.map(describeUnlisted)].flatMap(({ type, label }) => {
     const value = attrs[type];
     return value === undefined || value === '' ? [] : [{ label, value }];
   });

@@ -21,8 +21,16 @@ export function findStoredCorridor(rails: readonly Rail[], route: StoredRoute): 
   const payer = rail?.payers.find(({ key }) => key === route.payer_key);
   const deliveryType = route.delivery_type as DeliveryType;
   const networks = deliveryType === 'CRYPTOCURRENCY' ? (rail?.networks ?? {}) : {};
+  const currency = route.destination_currency;
+  const asked = rail?.findRequirements?.(route.payer_key, currency);
   return makeCorridor(
-    { country: getCountry(route.country), deliveryType, networks, accountForm: payer?.accountForm },
-    route.destination_currency,
+    {
+      country: getCountry(route.country),
+      deliveryType,
+      networks,
+      accountForm: payer?.accountForm,
+      requirements: asked === undefined ? undefined : { [currency]: asked },
+    },
+    currency,
   );
 }

@@ -1,5 +1,5 @@
 import { corridorOf, type Destination, formatAttributeToken } from '../attributes/attributes.ts';
-import { checkValues } from '../attributes/checks.ts';
+import { checkValues, matchesPattern } from '../attributes/checks.ts';
 import type { AttributeType, Field } from '../attributes/field.ts';
 import { getFields, getProfile } from '../attributes/requirements.ts';
 import { makeSampleSet } from '../attributes/sample-values.ts';
@@ -37,7 +37,9 @@ export function describeForm(destination: Destination): FormField[] {
   const corridor = corridorOf(destination);
   const profile = getProfile(corridor);
   const fields = getFields(corridor);
-  const examples = makeSampleSet(fields, {
+  // Of the formats alone: nobody can make up a value for every pattern of a counterparty.
+  const { requirements: _asked, ...formats } = corridor;
+  const examples = makeSampleSet(getFields(formats), {
     seed: '',
     countryCode: corridor.countryCode,
     today: exampleDay,
@@ -57,7 +59,7 @@ export function describeForm(destination: Destination): FormField[] {
         example:
           corridor.deliveryType === 'CRYPTOCURRENCY' || isWords(field)
             ? ''
-            : showForm(examples.get(type) ?? ''),
+            : showExample(field, examples.get(type) ?? ''),
         input_mode: chooseInputMode(type, digits),
         autocomplete: autocompletes[type] ?? 'off',
         choices: inputType === 'options' ? listChoices(field) : [],
@@ -70,9 +72,15 @@ function listChoices({ requirement }: Field): FormChoice[] {
   const { validation, expectedValue } = requirement;
   return validation.split('|').map((value) => {
     const { text, isCode } = nameChoice(value);
-    const meaning = new RegExp(`\\b${value} \\(([^)]*)\\)`).exec(expectedValue)?.[1] ?? '';
+    const meaning =
+      new RegExp(`(?:^| )${RegExp.escape(value)} \\(([^)]*)\\)`).exec(expectedValue)?.[1] ?? '';
     return { value, text, shows_value: isCode || text === '', meaning };
   });
+}
+
+/** None where a counterparty wants another form. */
+function showExample({ requirement }: Field, example: string): string {
+  return example !== '' && matchesPattern(requirement, example) ? showForm(example) : '';
 }
 
 /** Without the digits, so that no real account or document number is shown or copied. */

@@ -11,6 +11,7 @@ import type {
 } from '../../src/rails/contract/contract.ts';
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import { createHost } from '../../src/rails/host/host.ts';
+import { createRequirements, type Requirements } from '../../src/rails/host/requirements.ts';
 import { createTestDatabase } from './database.ts';
 import { readRows } from './read-rows.ts';
 
@@ -24,6 +25,8 @@ export type TestHost = RailHost & {
   readonly problems: InboundProblem[];
   readonly lines: { level: string; message: string; fields: LogFields }[];
   readonly wakes: { count: number };
+  /** What the memory of the host is a part of, so that a test can refresh it. */
+  readonly allRequirements: Requirements;
   readonly db: Database;
   readonly keys: KeyRing;
   /** What an operator does about inbound problems: closes all exceptions. */
@@ -165,10 +168,16 @@ function assemble(options: TestHostOptions, base: HostGround): TestHost {
   const problems: InboundProblem[] = [];
   const lines: TestHost['lines'] = [];
   const wakes = { count: 0 };
+  const requirements = createRequirements({
+    db: base.db,
+    realNowMs: options.realNowMs ?? Date.now,
+    log: (level, message, fields) => lines.push({ level, message, fields }),
+  });
   const host = createHost({
     name,
     payers,
     listAttributes: options.listAttributes,
+    requirements: requirements.memoryOf(name),
     db: base.db,
     keys: base.keys,
     nowMs: options.nowMs ?? Date.now,
@@ -183,6 +192,7 @@ function assemble(options: TestHostOptions, base: HostGround): TestHost {
   });
   return {
     ...host,
+    allRequirements: requirements,
     receive: async (message) => {
       const answer = await host.receive(message);
       if (answer === 'new') {

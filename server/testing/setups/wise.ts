@@ -40,6 +40,15 @@ export const germanPayer: PayerDeclaration = {
   currencies: ['EUR'],
 };
 
+/** Its form depends on the bank and on the kind of recipient. */
+export const philippinePayer: PayerDeclaration = {
+  ...wisePayer,
+  key: 'wise-ph',
+  countryCode: 'PHL',
+  currencies: ['PHP'],
+  options: { recipientType: 'philippines' },
+};
+
 export function configureWise(wise: WiseSimulator, changes: object = {}) {
   return railModule.configSchema.parse({
     baseUrl: wise.url,
@@ -47,7 +56,6 @@ export function configureWise(wise: WiseSimulator, changes: object = {}) {
     profileId: wise.profileId,
     sourceCurrency: 'EUR',
     webhookKeys: [wise.webhookKey],
-    timeoutSeconds: 0.3,
     fundingSeconds: 0,
     ...changes,
   });
@@ -61,23 +69,51 @@ export type WiseRail = {
   again(
     changes?: object,
     payer?: Partial<PayerDeclaration>,
-    parts?: Partial<Pick<TestHost, 'fetch' | 'realNowMs'>>,
+    parts?: Partial<Pick<TestHost, 'fetch' | 'nowMs' | 'realNowMs'>>,
   ): Promise<WiseRail['rail']>;
   close(): Promise<void>;
 };
 
 let opened = 0;
 
+/**
+ * The clock of a time-out would be a race on a busy machine: where the simulator is silent, the request
+ * ends at once, as it would after `timeoutSeconds`.
+ */
+function createImpatience(): { fetch: typeof fetch; onSilence: (request: string) => void } {
+  const waiting = new Map<string, AbortController>();
+  return {
+    fetch: async (address, options) => {
+      const { pathname, search } = new URL(address instanceof Request ? address.url : address);
+      const request = `${options?.method ?? 'GET'} ${pathname}${search}`;
+      const controller = new AbortController();
+      waiting.set(request, controller);
+      const given = options?.signal ?? undefined;
+      const signals = [controller.signal, ...(given === undefined ? [] : [given])];
+      try {
+        return await fetch(address, { ...options, signal: AbortSignal.any(signals) });
+      } finally {
+        if (waiting.get(request) === controller) waiting.delete(request);
+      }
+    },
+    onSilence: (request) => {
+      waiting.get(request)?.abort(new DOMException('no answer in time', 'TimeoutError'));
+    },
+  };
+}
+
 /** Each with a store of its own on the ground. */
 export async function openWiseRail(
   ground: HostGround,
   options: { readonly wise?: WiseOptions; readonly host?: Partial<TestHostOptions> } = {},
 ): Promise<WiseRail> {
-  const wise = await openWise(options.wise);
+  const { onSilence, fetch } = createImpatience();
+  const wise = await openWise({ onSilence, ...options.wise });
   opened += 1;
   const named = {
     name: `wise_${opened}`,
     payers: [wisePayer, usPayer, germanPayer],
+    fetch,
     ...options.host,
   };
   const host = await openTestHost(named, ground);
@@ -140,6 +176,21 @@ export function toGermany(lastName = 'Byron'): Instruction {
     currency: 'EUR',
     attributes: { BankAccountNumber: 'DE89370400440532013000' },
     beneficiary: { ...base.beneficiary, lastName },
+  };
+}
+
+export function toPhilippines(
+  attributes: Instruction['attributes'],
+  beneficiary: Partial<Instruction['beneficiary']> = {},
+): Instruction {
+  const base = newInstruction();
+  return {
+    ...base,
+    payerKey: philippinePayer.key,
+    countryCode: 'PHL',
+    currency: 'PHP',
+    attributes,
+    beneficiary: { ...base.beneficiary, ...beneficiary },
   };
 }
 

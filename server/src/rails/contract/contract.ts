@@ -11,11 +11,13 @@ import type {
 } from './instruction.ts';
 import type { RailAnswer, RecoveredPayment } from './outcomes.ts';
 import type { PriceRules } from './price-rules.ts';
+import type { RequirementsMemory } from './requirements.ts';
 
 export type * from './host.ts';
 export type * from './inbound.ts';
 export type * from './instruction.ts';
 export type * from './outcomes.ts';
+export type * from './requirements.ts';
 
 /**
  * What a rail is: a way to pay, with the calls that move money. A kind of rail is a folder beside this
@@ -86,8 +88,8 @@ export type RailCalls = {
   send(instruction: Instruction, context: CallContext): Promise<RailAnswer>;
   /**
    * Every fault that keeps the rail from paying this recipient; called at the quote and at the commit,
-   * and decided from the draft and the configuration alone. What `send` would refuse for its content
-   * is refused here first.
+   * and decided from the draft, the configuration and `RailHost.requirements` alone. What `send` would
+   * refuse for its content is refused here first.
    */
   checkRecipient?(draft: RecipientDraft): readonly RecipientFault[];
   /**
@@ -168,6 +170,10 @@ export type Rail = RailCalls & {
   readonly dailyLimits: Readonly<Record<string, bigint>>;
   readonly companies: readonly CompanyDeclaration[];
   readonly payers: readonly PayerDeclaration[];
+  /** What the counterparty asks for recipients, beyond what the service knows of a corridor. */
+  readonly findRequirements?: RequirementsMemory['findAll'];
+  /** When the counterparty last said it for a payer and currency, the environment's milliseconds. */
+  readonly findRequirementsTime?: (payerKey: string, currency: string) => number | undefined;
   /** With `readPrices`; `defaultPriceRules` where absent. */
   readonly priceRules?: PriceRules;
   /** Whether another payer of this rail may use a reference that one payer refused. */

@@ -1,5 +1,6 @@
 import type { PayerDeclaration } from './declarations.ts';
 import type { InboundMessage } from './inbound.ts';
+import type { RequirementsMemory } from './requirements.ts';
 
 /** What a rail has of the service. It knows neither the database nor the HTTP server. */
 export type RailHost = {
@@ -13,6 +14,8 @@ export type RailHost = {
   /** Real time, for what counterparties compare with their clocks. */
   realNowMs(): number;
   readonly store: RailStore;
+  /** What the counterparty asks for recipients. Absent: nothing is kept, as in a check of the setup. */
+  readonly requirements?: RequirementsMemory;
   readonly fetch: typeof fetch;
   /** Where the counterparty sends callbacks: this rail's base address, without a final slash. */
   readonly callbackUrl: string;

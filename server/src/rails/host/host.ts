@@ -35,6 +35,7 @@ export type HostOptions = {
   name: string;
   payers: readonly PayerDeclaration[];
   listAttributes?: RailHost['listAttributes'];
+  requirements?: RailHost['requirements'];
   db: Database;
   keys: KeyRing;
   nowMs: () => number;
@@ -53,6 +54,7 @@ export function createHost(options: HostOptions): RailHost {
     name,
     payers,
     ...(options.listAttributes && { listAttributes: options.listAttributes }),
+    ...(options.requirements && { requirements: options.requirements }),
     nowMs: options.nowMs,
     realNowMs: options.realNowMs,
     fetch: traceFetch(options.fetch, db.tracing),

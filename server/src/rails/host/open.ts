@@ -11,6 +11,7 @@ import {
 } from './rail-config.ts';
 import { countRefusedCallback } from './rail-memory.sql.ts';
 import { openRails, type RailServices } from './registry.ts';
+import type { Requirements } from './requirements.ts';
 
 /** Opens the rails that an operator configured for an environment, each with its host. */
 
@@ -19,6 +20,7 @@ export type OpenRailsOptions = {
   path: string | undefined;
   readVariable: SecretSources['readVariable'];
   listAttributes?: RailHost['listAttributes'];
+  requirements?: Requirements;
   db: Database;
   keys: KeyRing;
   nowMs: () => number;
@@ -62,6 +64,7 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
       name,
       payers,
       listAttributes: options.listAttributes,
+      requirements: options.requirements?.memoryOf(name),
       db,
       keys,
       nowMs,

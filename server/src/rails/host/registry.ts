@@ -103,9 +103,10 @@ async function openRail(
   const module = modules.get(kind);
   assert(module !== undefined, 'every kind was loaded');
   chooseEncoding(name, module.reference);
+  const host = createHost(name, payers);
   let calls: RailCalls;
   try {
-    calls = await module.create(module.configSchema.parse(config.config), createHost(name, payers));
+    calls = await module.create(module.configSchema.parse(config.config), host);
   } catch (error) {
     const message = error instanceof Error ? error.message : 'it cannot be opened';
     return { fault: `rail ${name}: ${message}` };
@@ -126,9 +127,21 @@ async function openRail(
     dailyLimits,
     companies,
     payers,
+    ...describeRequirements(host),
     ...(calls.readPrices && { priceRules: readPriceRules(config) }),
   };
   return { rail };
+}
+
+function describeRequirements({
+  requirements: memory,
+}: RailHost): Pick<Rail, 'findRequirements' | 'findRequirementsTime'> {
+  if (memory === undefined) return {};
+  return {
+    findRequirements: memory.findAll,
+    findRequirementsTime: (payerKey, currency) =>
+      memory.find({ payerKey, currency, given: {} })?.readAtMs,
+  };
 }
 
 function readPriceRules({ prices }: RailConfig): PriceRules {

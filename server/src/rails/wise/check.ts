@@ -11,7 +11,7 @@ import {
 } from './protocol.ts';
 import { requestQuote } from './quotes.ts';
 import { isKnownKey } from './recipient-fields.ts';
-import { listFields, minorVersion } from './requirements.ts';
+import { minorVersion } from './requirements.ts';
 import type { Setup } from './setup.ts';
 
 /** What a look at the account shows: funds, and faults of the setup. */
@@ -96,11 +96,15 @@ async function checkRequirements(
   if (usable.length === 0) return ['Wise has no such type of recipient account here'];
   const lacks = usable.map((form) => listUnknownKeys(form, payer));
   const [least = []] = lacks.toSorted((a, b) => a.length - b.length);
-  return least.map((key) => `Wise requires ${key}: set options["field.${key}"], or another type`);
+  return least.map(
+    (key) =>
+      `Wise requires ${key}: set options["attribute.${key}"] or options["field.${key}"], or another type`,
+  );
 }
 
 function listUnknownKeys(form: RequirementForm, payer: PayerDeclaration): readonly string[] {
-  return listFields(form)
+  return form.fields
+    .flatMap(({ group }) => group)
     .filter(({ key, required }) => required && !isKnownKey(key, payer))
     .map(({ key }) => key);
 }

@@ -8,11 +8,16 @@ import { openDescription } from '../../../testing/setups/openapi-description.ts'
 import { openHostGround } from '../../../testing/setups/rail.ts';
 import {
   context,
+  germanPayer,
   newInstruction,
   openWiseRail,
+  philippinePayer,
   toAmerica,
   toGermany,
+  toPhilippines,
+  usPayer,
   type WiseRail,
+  wisePayer,
 } from '../../../testing/setups/wise.ts';
 
 /**
@@ -38,6 +43,7 @@ test('everything that is exchanged is as the description says', { skip }, async 
       onExchange: (exchange) => exchanges.push(exchange),
       onWebhook: (body) => webhooks.push(body),
     },
+    host: { payers: [wisePayer, usPayer, germanPayer, philippinePayer] },
   });
   const restored = await openWiseRail(ground);
   try {
@@ -153,6 +159,7 @@ async function walk(subject: WiseRail): Promise<void> {
   await bounce(subject);
   // Refresh of the requirements, refusals, cancels, too little money and a top-up.
   assert.equal((await rail.send(toAmerica(), context)).outcome, 'accepted');
+  await refresh(subject);
   const attributes = { BankRoutingNumber: '231470', BankAccountNumber: `2882${refusedEnd}` };
   assert.equal((await rail.send(newInstruction({ attributes }), context)).outcome, 'rejected');
   const early = newInstruction();
@@ -182,6 +189,26 @@ async function walk(subject: WiseRail): Promise<void> {
   await rail.recover?.(Date.now() - 60_000, context);
   await rail.findUnknownPayments?.(context);
   await useOAuth(subject);
+}
+
+/** A form with banks, branches and a date, in passes and for two kinds of recipients. */
+async function refresh({ rail }: WiseRail): Promise<void> {
+  const attributes = {
+    BankRoutingNumber: 'BPI',
+    BankAccountBranchNumber: '001',
+    BankAccountNumber: '1234567890',
+    IdentificationNumber: '123456789',
+  };
+  const person = toPhilippines(attributes, { dateOfBirth: '1985-12-10' });
+  const business = toPhilippines(attributes, { businessName: 'Byron Ltd' });
+  for (const instruction of [person, business]) {
+    for (let pass = 0; pass < 2; pass += 1) {
+      rail.checkRecipient?.(instruction);
+      await rail.work?.(context);
+    }
+    assert.deepEqual(rail.checkRecipient?.(instruction), []);
+    assert.equal((await rail.send(instruction, context)).outcome, 'accepted');
+  }
 }
 
 async function bounce({ rail, wise }: WiseRail): Promise<void> {

@@ -12,8 +12,8 @@ import {
 } from './protocol.ts';
 import { type Cost, isDearer, readCost, requestQuote } from './quotes.ts';
 import { createRecipient, verifyRecipient } from './recipient-account.ts';
-import { findUnfilledTransferField } from './requirements.ts';
 import { done, readRecipient, readStop, refuse, type Setup, type Step } from './setup.ts';
+import { findUnfilledTransferField } from './transfer-details.ts';
 
 /**
  * What comes before the money moves: a quote, the recipient account and the transfer. None of them pays

@@ -92,20 +92,29 @@ const optionalCount = orAbsent(numberText.transform(Number).pipe(z.int().min(0))
 
 const requirementFieldSchema = z.object({
   key: z.string().min(1).max(100),
+  name: optionalText,
   type: code.default('text'),
   refreshRequirementsOnChange: z.boolean().default(false),
   required: z.boolean(),
   minLength: optionalCount,
   maxLength: optionalCount,
   validationRegexp: optionalText,
-  valuesAllowed: orAbsent(z.array(z.object({ key: z.string().max(300) })).max(2000)),
+  valuesAllowed: orAbsent(
+    z.array(z.object({ key: z.string().max(300), name: optionalText })).max(2000),
+  ),
 });
 export type RequirementField = z.output<typeof requirementFieldSchema>;
+
+const formFieldsMax = 60;
 
 /** A form: of a type of recipient account, or of a transfer. */
 const requirementFormSchema = z.object({
   type: code,
-  fields: z.array(z.object({ group: z.array(requirementFieldSchema).max(50) })).max(100),
+  // More fields than a person would fill in are no form.
+  fields: z
+    .array(z.object({ group: z.array(requirementFieldSchema).max(50) }))
+    .max(100)
+    .refine((fields) => fields.reduce((sum, { group }) => sum + group.length, 0) <= formFieldsMax),
 });
 export type RequirementForm = z.output<typeof requirementFormSchema>;
 export const requirementFormsSchema = z.array(requirementFormSchema).max(50);

@@ -8,6 +8,7 @@ import type {
 } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { guardCall } from '../kit/guarded-calls.ts';
+import { chooseForm, listFormFaults } from './account-forms.ts';
 import { createApi } from './api.ts';
 import { workGroups } from './batches.ts';
 import { readCallback } from './callbacks.ts';
@@ -19,10 +20,14 @@ import { openPayments } from './payments.ts';
 import { readPrices } from './prices.ts';
 import {
   accountKeys,
+  assignableTypes,
+  assignmentPrefix,
   emptyBeneficiary,
+  listNameFaults,
   listRecipientFaults,
   readField,
 } from './recipient-fields.ts';
+import { refreshRequirements } from './requirement-passes.ts';
 import { createRequirements } from './requirements.ts';
 import { readRecipient, type Setup } from './setup.ts';
 import { findUnknownTransfers, pollRefunds, recoverTransfers } from './transfer-list.ts';
@@ -61,6 +66,7 @@ function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
     work: async (context) => {
       // Payments that wait, and groups, are continued even where batchGroups was taken out meanwhile.
       const nextAtMs = await workGroups(setup, context);
+      await refreshRequirements(setup, context);
       // Batch groups need passes more often than the list needs to be read.
       if (config.batchGroups === undefined || host.realNowMs() >= nextPollMs) {
         nextPollMs = host.realNowMs() + config.pollSeconds * 1000;
@@ -78,19 +84,37 @@ function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
 }
 
 function checkRecipient(
-  { config, host }: Setup,
+  { config, host, requirements }: Setup,
   { attributes, ...draft }: RecipientDraft,
 ): readonly RecipientFault[] {
   const recipient = readRecipient(host, { ...draft, attributes: attributes ?? {} });
-  return listRecipientFaults(recipient, {
-    sourceCurrency: config.sourceCurrency,
-    hasAttributes: attributes !== undefined,
-  });
+  const { sourceCurrency } = config;
+  const hasAttributes = attributes !== undefined;
+  const forms = requirements.findStored(recipient);
+  if (forms === undefined) return listRecipientFaults(recipient, { sourceCurrency, hasAttributes });
+  const names = listNameFaults(recipient);
+  const form = chooseForm(forms, recipient);
+  // What the client stores later is not missing yet.
+  if (!hasAttributes || form === undefined) return names;
+  const named = new Set(names.map(({ field }) => field));
+  return [...names, ...listFormFaults(form, recipient).filter(({ field }) => !named.has(field))];
 }
 
 /** Refuses a payer whose accounts our attributes cannot describe to Wise. */
 function checkPayer(payer: PayerDeclaration, collected: CollectedAttributes): readonly string[] {
-  const { currency, sample } = collected;
+  return [...listAssignmentFaults(payer), ...listAccountFaults(payer, collected)];
+}
+
+function listAssignmentFaults({ options }: PayerDeclaration): readonly string[] {
+  return Object.entries(options)
+    .filter(([key, type]) => key.startsWith(assignmentPrefix) && !assignableTypes.has(type))
+    .map(([key]) => `options["${key}"] must be one of ${[...assignableTypes].join(', ')}`);
+}
+
+function listAccountFaults(
+  payer: PayerDeclaration,
+  { currency, sample }: CollectedAttributes,
+): readonly string[] {
   const keys = accountKeys[currency];
   if (keys === undefined) {
     return payer.options['recipientType'] === undefined

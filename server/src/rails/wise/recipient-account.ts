@@ -12,10 +12,10 @@ export async function createRecipient(
   { instruction, quoteId }: { readonly instruction: Instruction; readonly quoteId: string },
   context: CallContext,
 ): Promise<Step<string>> {
-  const { sourceCurrency, profileId } = config;
+  const { profileId } = config;
   const { currency } = instruction;
   const recipient = readRecipient(host, instruction);
-  const filled = await requirements.fillIn({ quoteId, sourceCurrency }, recipient, context);
+  const filled = await requirements.fillIn(quoteId, recipient, context);
   if (filled.kind === 'failed') return readStop(filled.result, 'payer_unavailable');
   if (filled.kind === 'unfit') return refuse('invalid_details', `requirement:${filled.field}`);
   const profile = new JsonNumber(profileId);

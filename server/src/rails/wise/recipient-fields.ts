@@ -46,19 +46,60 @@ const plainKeys: Readonly<Record<string, string>> = {
   accountType: 'BankAccountType',
 };
 
+/** Attribute types that `attribute.KEY` may name: those that mean the same to every counterparty. */
+export const assignableTypes: ReadonlySet<string> = new Set([
+  'BankAccountBranchNumber',
+  'BankAccountNumber',
+  'BankAccountType',
+  'BankCity',
+  'BankName',
+  'BankRoutingNumber',
+  'BankState',
+  'BillReferenceNumber',
+  'BirthCountry',
+  'Country',
+  'EmploymentAddress',
+  'EmploymentName',
+  'EmploymentOccupation',
+  'Gender',
+  'IdentificationExpiration',
+  'IdentificationNumber',
+  'IdentificationType',
+  'MaidenName',
+  'PhoneNumber',
+  'Relationship',
+  'RemittanceReason',
+  'SecondLastName',
+  'SocialSecurity',
+  'SourceOfFunds',
+  'SWIFT',
+]);
+
+export const assignmentPrefix = 'attribute.';
+
+export type AttributeSource = { readonly type: string; readonly isCompact: boolean };
+
+/** The attribute that fills a key; undefined: something else does, or nothing. */
+export function findAttribute(key: string, payer: PayerDeclaration): AttributeSource | undefined {
+  if (payer.options[`field.${key}`] !== undefined) return undefined;
+  const assigned = payer.options[`${assignmentPrefix}${key}`];
+  if (assigned !== undefined) return { type: assigned, isCompact: false };
+  const compact = attributeKeys[key];
+  if (compact !== undefined) return { type: compact, isCompact: true };
+  const plain = plainKeys[key];
+  return plain === undefined ? undefined : { type: plain, isCompact: false };
+}
+
 /** Undefined for a key that the rail knows no source of; "" where the source is empty. */
 export function readField(key: string, recipient: Recipient): FieldSource | undefined {
   const { payer, attributes } = recipient;
   const fixed = payer.options[`field.${key}`];
   if (fixed !== undefined) return { field: key, value: fixed };
-  const attribute = attributeKeys[key];
-  if (attribute !== undefined) {
-    const value = (attributes[attribute] ?? '').replaceAll(/[\s-]/g, '');
-    return { field: attribute, value };
-  }
-  const plain = plainKeys[key];
-  if (plain !== undefined) return { field: plain, value: attributes[plain] ?? '' };
-  return readPerson(key, recipient);
+  const attribute = findAttribute(key, payer);
+  if (attribute === undefined) return readPerson(key, recipient);
+  const value = attributes[attribute.type] ?? '';
+  const written = attribute.isCompact ? value.replaceAll(/[\s-]/g, '') : value;
+  return { field: attribute.type, value: written };
 }
 
 /** Whether the rail has a source for the key, regardless of its value. */
@@ -214,16 +255,19 @@ function findNameFault(
     : fault('invalid', 'first and last name are required, each with more than one character');
 }
 
-/** Every fault that the configuration and the draft show, before any call. */
+/** Faults of the name, which the description of POST /v1/accounts names for every form. */
+export function listNameFaults(recipient: Recipient): readonly RecipientFault[] {
+  const holder = readField('accountHolderName', recipient) ?? nameHolder(recipient);
+  const fault = findNameFault(holder, recipient.beneficiary.businessName !== '');
+  return fault === undefined ? [] : [fault];
+}
+
+/** Every fault that the configuration and the draft show where no form of the payer was read yet. */
 export function listRecipientFaults(
   recipient: Recipient,
   options: { readonly sourceCurrency: string; readonly hasAttributes: boolean },
 ): readonly RecipientFault[] {
-  const { beneficiary } = recipient;
-  const holder = readField('accountHolderName', recipient) ?? nameHolder(recipient);
-  const isBusiness = beneficiary.businessName !== '';
-  const nameFault = findNameFault(holder, isBusiness);
-  const faults = nameFault === undefined ? [] : [nameFault];
+  const faults = [...listNameFaults(recipient)];
   if (!options.hasAttributes) return faults;
   for (const key of listKeys(recipient, options.sourceCurrency)) {
     const source = readField(key, recipient);

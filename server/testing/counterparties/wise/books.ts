@@ -103,6 +103,7 @@ const dollars: Readonly<Record<string, bigint>> = {
   MXN: 55_000n,
   INR: 12_000n,
   JPY: 6_700n,
+  PHP: 17_000n,
 };
 
 export function isServed(code: string): boolean {

@@ -1,27 +1,43 @@
-/** Account requirements of the simulated Wise, and the validation of recipients by them. */
+/**
+ * Account requirements of the simulated Wise, and the validation of recipients by them. They are the
+ * state of a simulator: a test changes a form, as Wise may at any time.
+ */
 
-type Field = {
+export type FormField = {
   readonly key: string;
+  readonly name?: string;
+  /** Of one without `values`: text when absent. With them it is a select, or a radio. */
+  readonly input?: 'text' | 'date' | 'radio';
   readonly isOptional?: boolean;
   readonly regexp?: string;
-  readonly values?: readonly string[];
+  /** Values, each with its name where it has one. */
+  readonly values?: readonly (string | readonly [key: string, name: string])[];
   readonly refreshes?: boolean;
   readonly lengths?: readonly [number, number];
+  /** Only asked for when another field has one of these values. */
+  readonly when?: readonly [key: string, values: readonly string[]];
 };
 
-const holder: Field = { key: 'accountHolderName', lengths: [2, 140] };
-const legalType: Field = { key: 'legalType', values: ['PRIVATE', 'BUSINESS'] };
-const email: Field = { key: 'email', isOptional: true, regexp: '^[^\\s]+@[^\\s]+\\.[^\\s]{2,}$' };
+export type Form = { readonly type: string; readonly fields: readonly FormField[] };
 
-const address: readonly Field[] = [
-  { key: 'address.country', values: ['US', 'MX', 'GB', 'DE', 'CA'], refreshes: true },
+const holder: FormField = { key: 'accountHolderName', name: 'Full Name', lengths: [2, 140] };
+const legalType: FormField = { key: 'legalType', values: ['PRIVATE', 'BUSINESS'] };
+const email: FormField = {
+  key: 'email',
+  isOptional: true,
+  regexp: '^[^\\s]+@[^\\s]+\\.[^\\s]{2,}$',
+};
+
+const address: readonly FormField[] = [
+  { key: 'address.country', values: ['US', 'MX', 'GB', 'DE', 'CA', 'PH'], refreshes: true },
   { key: 'address.city', lengths: [1, 255] },
   { key: 'address.postCode', lengths: [1, 32] },
   { key: 'address.firstLine', lengths: [1, 255] },
+  { key: 'address.state', lengths: [1, 30], when: ['address.country', ['US', 'CA']] },
 ];
-const state: Field = { key: 'address.state', lengths: [1, 30] };
 
-const accounts: Readonly<Record<string, { type: string; fields: readonly Field[] }>> = {
+/** Of each currency the form of its accounts, without the fields that all of them have. */
+export const firstForms: Readonly<Record<string, Form>> = {
   EUR: { type: 'iban', fields: [{ key: 'IBAN', regexp: '^[A-Z]{2}[0-9]{2}[0-9A-Z]{8,30}$' }] },
   GBP: {
     type: 'sort_code',
@@ -38,6 +54,46 @@ const accounts: Readonly<Record<string, { type: string; fields: readonly Field[]
       { key: 'accountNumber', lengths: [5, 20] },
     ],
   },
+  // Banks by codes of Wise's own, branches of one of them, and a number that businesses have.
+  PHP: {
+    type: 'philippines',
+    fields: [
+      { key: 'legalType', input: 'radio', values: ['PRIVATE', 'BUSINESS'], refreshes: true },
+      {
+        key: 'bankCode',
+        name: 'Bank name',
+        values: [
+          ['BDO', 'Banco de Oro (BDO)'],
+          ['BPI', 'Bank of the Philippine Islands'],
+        ],
+        refreshes: true,
+      },
+      {
+        key: 'branchCode',
+        name: 'Branch',
+        values: [
+          ['001', 'Makati'],
+          ['002', 'Cebu'],
+        ],
+        when: ['bankCode', ['BPI']],
+      },
+      { key: 'accountNumber', name: 'Account number', regexp: '^\\d{6,16}$', lengths: [6, 16] },
+      {
+        key: 'taxId',
+        name: 'Tax identification number',
+        regexp: '^\\d{9}$',
+        when: ['legalType', ['BUSINESS']],
+      },
+      {
+        key: 'dateOfBirth',
+        name: 'Date of birth',
+        input: 'date',
+        isOptional: true,
+        regexp: '^\\d{4}-\\d{2}-\\d{2}$',
+        when: ['legalType', ['PRIVATE']],
+      },
+    ],
+  },
   USD: {
     type: 'aba',
     fields: [
@@ -49,28 +105,31 @@ const accounts: Readonly<Record<string, { type: string; fields: readonly Field[]
   },
 };
 
-/** The fields of a currency's account, given what the client has filled so far. */
-function listFields(currency: string, values: ReadonlyMap<string, unknown>): readonly Field[] {
-  const account = accounts[currency];
-  if (account === undefined) return [];
-  const country = values.get('address.country');
-  const more = country === 'US' || country === 'CA' ? [state] : [];
-  return [email, legalType, holder, ...account.fields, ...more];
+/** The fields that are asked for, given what the client has filled so far. */
+function listFields(form: Form, values: ReadonlyMap<string, unknown>): readonly FormField[] {
+  const common = [email, legalType, holder].filter(
+    ({ key }) => !form.fields.some((own) => own.key === key),
+  );
+  return [...common, ...form.fields].filter(({ when }) => {
+    if (when === undefined) return true;
+    const value = values.get(when[0]);
+    return typeof value === 'string' && when[1].includes(value);
+  });
 }
 
-export function describeForms(
-  currency: string,
-  body: Readonly<Record<string, unknown>> = {},
-): readonly object[] {
-  const account = accounts[currency];
-  if (account === undefined) return [];
-  const fields = listFields(currency, flatten(body)).map((field) => ({
-    name: field.key,
+const keyOf = (value: string | readonly [string, string]): string =>
+  typeof value === 'string' ? value : value[0];
+const nameOf = (value: string | readonly [string, string]): string =>
+  typeof value === 'string' ? value : value[1];
+
+export function describeForm(form: Form, body: Readonly<Record<string, unknown>> = {}): object {
+  const fields = listFields(form, flatten(body)).map((field) => ({
+    name: field.name ?? field.key,
     group: [
       {
         key: field.key,
-        name: field.key,
-        type: field.values === undefined ? 'text' : 'select',
+        name: field.name ?? field.key,
+        type: field.input ?? (field.values === undefined ? 'text' : 'select'),
         refreshRequirementsOnChange: field.refreshes === true,
         required: field.isOptional !== true,
         example: '',
@@ -78,11 +137,12 @@ export function describeForms(
           ? {}
           : { minLength: field.lengths[0], maxLength: field.lengths[1] }),
         ...(field.regexp === undefined ? {} : { validationRegexp: field.regexp }),
-        valuesAllowed: field.values?.map((key) => ({ key, name: key })) ?? null,
+        valuesAllowed:
+          field.values?.map((value) => ({ key: keyOf(value), name: nameOf(value) })) ?? null,
       },
     ],
   }));
-  return [{ type: account.type, title: account.type, fields }];
+  return { type: form.type, title: form.type, fields };
 }
 
 function flatten(body: Readonly<Record<string, unknown>>): Map<string, unknown> {
@@ -106,15 +166,15 @@ export const bouncingEnd = '0505';
 export type FieldFault = { readonly code: string; readonly path: string; readonly message: string };
 
 export function listFieldFaults(
-  currency: string,
+  form: Form | undefined,
   body: Readonly<Record<string, unknown>>,
 ): readonly FieldFault[] {
+  if (form === undefined || body['type'] !== form.type) {
+    return [{ code: 'NOT_VALID', path: 'type', message: 'Unknown type of recipient' }];
+  }
   const values = flatten(body);
   const faults: FieldFault[] = [];
-  if (body['type'] !== accounts[currency]?.type) {
-    faults.push({ code: 'NOT_VALID', path: 'type', message: 'Unknown type of recipient' });
-  }
-  for (const field of listFields(currency, values)) {
+  for (const field of listFields(form, values)) {
     const value = values.get(field.key);
     const text = typeof value === 'string' ? value : '';
     if (text === '' && field.isOptional === true) continue;
@@ -123,7 +183,7 @@ export function listFieldFaults(
       text.length >= least &&
       text.length <= most &&
       (field.regexp === undefined || new RegExp(field.regexp).test(text)) &&
-      (field.values === undefined || field.values.includes(text)) &&
+      (field.values === undefined || field.values.some((one) => keyOf(one) === text)) &&
       !(isAccount(field.key) && text.endsWith(refusedEnd));
     if (!isValid) faults.push({ code: 'NOT_VALID', path: field.key, message: 'Not valid' });
   }

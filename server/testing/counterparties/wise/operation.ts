@@ -1,4 +1,5 @@
 import { type Books, type Pricing, type Transfer } from './books.ts';
+import { type Form } from './forms.ts';
 import { type Subscription } from './webhooks.ts';
 
 /** What the operations of the simulated Wise share. */
@@ -12,6 +13,8 @@ export type Answer = {
 export type Simulation = {
   readonly books: Books;
   readonly profileId: string;
+  /** Of recipient accounts, by currency. */
+  readonly forms: ReadonlyMap<string, Form>;
   readonly subscriptions: Map<string, Subscription>;
   pricing(): Pricing;
   limitMinor(): bigint;

@@ -13,7 +13,7 @@ import {
   toMinor,
   toNumber,
 } from './books.ts';
-import { describeForms, listFieldFaults, transferForm } from './forms.ts';
+import { describeForm, listFieldFaults, transferForm } from './forms.ts';
 import { type Answer, type Handler, missing, ok, refuse, type Simulation } from './operation.ts';
 import type { Subscription } from './webhooks.ts';
 
@@ -78,7 +78,8 @@ const readForms: Handler = ({ simulation, params, body }) => {
   const quote = simulation.books.quotes.get(params[0] ?? '');
   if (quote === undefined) return missing;
   const filled = z.record(z.string(), z.unknown()).safeParse(body);
-  return ok(describeForms(quote.targetCurrency, filled.data ?? {}));
+  const form = simulation.forms.get(quote.targetCurrency);
+  return ok(form === undefined ? [] : [describeForm(form, filled.data ?? {})]);
 };
 
 const createRecipient: Handler = ({ simulation, body }) => {
@@ -86,7 +87,7 @@ const createRecipient: Handler = ({ simulation, body }) => {
   const asked = z.looseObject({ currency: z.string(), type: z.string() }).safeParse(body);
   if (!asked.success) return refuse(400, 'NOT_VALID', 'currency');
   const { currency, type } = asked.data;
-  const faults = listFieldFaults(currency, asked.data);
+  const faults = listFieldFaults(simulation.forms.get(currency), asked.data);
   if (faults.length > 0) {
     const errors = faults.map((fault) => ({ ...fault, arguments: [fault.path] }));
     return { status: 400, body: { timestamp: new Date().toISOString(), errors } };

@@ -4,8 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { parseJson, readText } from '../read-request.ts';
 import { type Approvals, openApprovals } from './approvals.ts';
 import { groupOperations } from './batch-groups.ts';
-import { type BatchGroup, openBooks, type Pricing, type Quote, type Transfer } from './books.ts';
-import { isBouncing } from './forms.ts';
+import {
+  type BatchGroup,
+  openBooks,
+  type Pricing,
+  type Quote,
+  type Recipient,
+  type Transfer,
+} from './books.ts';
+import { type Form, firstForms, isBouncing } from './forms.ts';
 import { type Answer, type Simulation } from './operation.ts';
 import { operations } from './operations.ts';
 import {
@@ -58,6 +65,8 @@ export type WiseOptions = {
   /** Fundings need strong customer authentication by this public key, PEM. */
   readonly customerKey?: string;
   readonly onExchange?: (exchange: Exchange) => void;
+  /** A request, `METHOD /path`, that is carried out and never answered. */
+  readonly onSilence?: (request: string) => void;
   readonly onWebhook?: (body: string) => void;
 };
 
@@ -71,7 +80,7 @@ export type WiseSimulator = {
   readonly transfers: readonly Transfer[];
   readonly groups: readonly BatchGroup[];
   readonly quotes: readonly Quote[];
-  readonly recipientCount: number;
+  readonly recipients: readonly Recipient[];
   readonly pendingWebhooks: number;
   /** No transfer will change by itself. */
   readonly isSettled: boolean;
@@ -83,6 +92,8 @@ export type WiseSimulator = {
   setPricing(pricing: Partial<Pricing>): void;
   setLimitMinor(limitMinor: bigint): void;
   setPerSecondMax(count: number): void;
+  /** From now on recipient accounts in the currency have this form. */
+  setForm(currency: string, form: Form): void;
   /** Makes every OAuth token invalid. */
   revokeTokens(): void;
   move(reference: string, status: string): void;
@@ -113,6 +124,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
   const profileId = '30000001';
   const books = openBooks(options.balances ?? { EUR: '1000000', USD: '1000000' });
   const webhooks = openWebhooks(options.onWebhook ?? (() => undefined));
+  const forms = new Map(Object.entries(firstForms));
   const subscriptions = new Map<string, Subscription>();
   const state: State = {
     faults: [],
@@ -145,6 +157,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
   const simulation: Simulation = {
     books,
     profileId,
+    forms,
     subscriptions,
     pricing: () => state.pricing,
     limitMinor: () => state.limitMinor,
@@ -157,9 +170,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
   };
   if (options.callbackUrl !== undefined) subscribe(options.callbackUrl);
   const server = createServer((request, response) => {
-    serve(request, response, { simulation, state, onExchange: options.onExchange }).catch(() =>
-      response.destroy(),
-    );
+    serve(request, response, { simulation, state, ...options }).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -186,8 +197,8 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     get groups() {
       return [...books.groups.values()];
     },
-    get recipientCount() {
-      return books.recipients.size;
+    get recipients() {
+      return [...books.recipients.values()];
     },
     get isSettled() {
       return [...books.transfers.values()].every(
@@ -205,6 +216,7 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     setPricing: (pricing) => void (state.pricing = { ...state.pricing, ...pricing }),
     setLimitMinor: (limitMinor) => void (state.limitMinor = limitMinor),
     setPerSecondMax: (count) => void (state.perSecondMax = count),
+    setForm: (currency, form) => void forms.set(currency, form),
     revokeTokens: () => {
       state.tokens.clear();
       state.tokens.add(token);
@@ -263,13 +275,12 @@ function repeat(act: () => Promise<void>, everyMs: number | undefined): () => Pr
 type Place = {
   readonly simulation: Simulation;
   readonly state: State;
-  readonly onExchange: WiseOptions['onExchange'];
-};
+} & Pick<WiseOptions, 'onExchange' | 'onSilence'>;
 
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  { simulation, state, onExchange }: Place,
+  { simulation, state, onExchange, onSilence }: Place,
 ): Promise<void> {
   const { method = '', url = '/', headers } = request;
   const body = await readText(request);
@@ -279,7 +290,7 @@ async function serve(
   const answer = early ?? handle({ method, url, headers, body }, { simulation, state });
   if (fault?.kind === 'reset_after') return void response.destroy();
   // The client's time-out ends the connection.
-  if (fault?.kind === 'silent_after') return;
+  if (fault?.kind === 'silent_after') return onSilence?.(`${method} ${url}`);
   if (fault?.kind === 'error_after') return void response.writeHead(500).end('Internal error');
   if (fault?.kind === 'garbage') return void response.writeHead(200).end('\u0000{]');
   const text = answer.body === undefined ? '' : JSON.stringify(answer.body);
@@ -323,7 +334,10 @@ type Request = {
 
 const funding = /^\/v3\/profiles\/[^/]+\/(?:transfers|batch-payments)\/[^/]+\/payments$/;
 
-function handle(request: Request, { simulation, state }: Omit<Place, 'onExchange'>): Answer {
+function handle(
+  request: Request,
+  { simulation, state }: Pick<Place, 'simulation' | 'state'>,
+): Answer {
   const { method, headers, body } = request;
   const { pathname, searchParams: query } = new URL(request.url, 'http://127.0.0.1');
   if (pathname === '/oauth/token') return grantToken(request, state);

@@ -10,7 +10,9 @@ export function listChoices({
   const plain = validation.replace(/^\^?\(?(?:\?:)?/, '').replace(/\)?\$?$/, '');
   return plain.split('|').map((value) => {
     const note = new RegExp(`\\b${value.replace(/\W/g, '\\$&')} \\(([^)]+)\\)`).exec(hint)?.[1];
-    const words = /^[A-Z_]+$/.test(value) ? value.replaceAll('_', ' ').toLowerCase() : value;
+    // With a meaning it is a code, such as that of a bank, and stays as it is.
+    const isWords = note === undefined && /^[A-Z_]+$/.test(value);
+    const words = isWords ? value.replaceAll('_', ' ').toLowerCase() : value;
     const label = words.charAt(0).toUpperCase() + words.slice(1);
     return { value, label: note === undefined ? label : `${label}: ${note}` };
   });

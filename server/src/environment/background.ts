@@ -70,7 +70,8 @@ const measuringIdleMs = 10_000;
  * seconds, which leaves room for a retry.
  */
 const refreshIdleMs = 5_000;
-const clockIdleMs = 5_000;
+const resumeIdleMs = 5_000;
+const clockErrorWaitMs = 500;
 const ratesIdleMs = 5 * 60_000;
 /** Lists change every few days; a list that has not changed costs one request. */
 const listsIdleMs = 3_600_000;
@@ -94,8 +95,15 @@ type Repeat = (name: string, idleMs: number, run: () => Promise<unknown>) => voi
 
 /** Keeps rates, prices, limits and measurements up to date. Every process needs it, `serve` included. */
 export function startRefreshLoops(loops: Loops, parts: BackgroundParts): void {
-  const { rates, recovery, payments } = parts;
+  const { base, rates, recovery, payments } = parts;
   const { limits, measurements, prices } = payments;
+  // Half of it, so that nothing is older than `cacheMs` when the answer to the refresh arrives.
+  const clockIdleMs = base.clock.cacheMs / 2;
+  loops.start('refresh clock', {
+    idleMs: clockIdleMs,
+    errorWaitMaxMs: clockErrorWaitMs,
+    run: () => base.clock.refresh(base.db.system),
+  });
   loops.start('refresh rates', { idleMs: refreshIdleMs, run: () => rates.refresh() });
   loops.start('refresh limits', { idleMs: refreshIdleMs, run: async () => limits.refresh() });
   if (prices.railNames.length > 0) {
@@ -111,7 +119,7 @@ export function startRefreshLoops(loops: Loops, parts: BackgroundParts): void {
   });
   loops.start('refresh stops', {
     idleMs: recoveryStateIdleMs,
-    run: () => parts.stops.refresh(parts.base.db.system),
+    run: () => parts.stops.refresh(base.db.system),
   });
   loops.start('exchange measurements', {
     idleMs: measuringIdleMs,
@@ -223,7 +231,7 @@ function startChores(
   if (listSources(config).length > 0) {
     repeat('import lists', listsIdleMs, () => importSanctionsLists(base));
   }
-  if (name === 'staging') repeat('clock', clockIdleMs, resumeClock);
+  if (name === 'staging') repeat('clock', resumeIdleMs, resumeClock);
 }
 
 /** Answers true when there may be more to apply at once. */

@@ -95,6 +95,21 @@ describe('two persons', () => {
 });
 
 describe('an operator', () => {
+  it('whatever the role, replaces the own key, which is in the audit log', async () => {
+    const viewer = await createCommander(context, { name: 'ren', role: 'viewer' });
+    const renewed = (await viewer('operator renew-key')) as { key: string };
+    const known = await authenticateOperator(services(), renewed.key);
+    assert.equal(known?.name, 'ren');
+    const entries = (await as(ada)('audit list', { limit: '2' })) as Entry[];
+    assert.deepEqual(
+      entries.map(({ action, outcome, actor }) => [action, outcome, actor]),
+      [
+        ['operator renew-key', 'done', 'ren'],
+        ['operator renew-key', 'requested', 'ren'],
+      ],
+    );
+  });
+
   it('does what the role permits', async () => {
     const viewer = await createCommander(context, { name: 'vic', role: 'viewer' });
     assert.equal(((await viewer('account list')) as unknown[]).length, 1);

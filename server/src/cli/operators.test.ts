@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock, test } from 'node:test';
 import { createCommander } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup } from '../../testing/setups/live.ts';
 import { ConfigError, RefusedCommand } from '../config.ts';
@@ -12,6 +14,7 @@ import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
 import { authenticateOperator, createOperator } from '../operators/operators.ts';
 import { getPolicy } from '../operators/policies.ts';
 import { type CommandContext, openContext } from './context.ts';
+import { describeOrigin } from './operator-key.ts';
 import { readCommand } from './program.ts';
 
 type Entry = { action: string; outcome: string; actor: string; reason: string; address: string };
@@ -176,6 +179,20 @@ describe('an operator', () => {
       await staging.close();
     }
   });
+});
+
+test('a command of a user without an entry in /etc/passwd, as in a container, says its number', () => {
+  const error = Object.assign(new Error('no such user'), { code: 'ERR_SYSTEM_ERROR' });
+  const lookUp = mock.method(os, 'userInfo', () => {
+    throw error;
+  });
+  syncBuiltinESMExports();
+  try {
+    assert.equal(describeOrigin({}), `uid ${process.getuid?.()}@${os.hostname()}`);
+  } finally {
+    lookUp.mock.restore();
+    syncBuiltinESMExports();
+  }
 });
 
 describe('the audit log', () => {

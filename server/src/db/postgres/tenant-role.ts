@@ -188,6 +188,15 @@ async function createRoles(client: pg.ClientBase, task: Task): Promise<void> {
     // Another process may have created them at the same time.
     const { exists, isMember } = await inspectTenantRole(client, task);
     if (exists && isMember) return;
+    // To widen a narrow login on purpose would be bad advice.
+    const narrow = found.rows.find((row) => row.isMember && row.name !== tenantRole);
+    if (narrow !== undefined) {
+      throw new TenantRoleError(
+        `the login ${name} may act as ${narrow.name} only: use one that may act as ` +
+          `${rolesOfTask[task].join(' or ')}, and as ${tenantRole}`,
+        { cause },
+      );
+    }
     throw new TenantRoleError(
       `roles of the service are missing, or cannot be used by ${name}: run as an ` +
         `administrator: ${statements.join(' ')}`,

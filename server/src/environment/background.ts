@@ -2,7 +2,6 @@ import { deleteExpiredTokens } from '../accounts/accounts.ts';
 import { warnOfExpiries } from '../accounts/expiry-warnings.ts';
 import { expireApprovals } from '../approvals/approvals.ts';
 import { removeAbandoned, runCommits } from '../batches/committer.ts';
-import { isRailStopped } from '../controls/freezes.ts';
 import type { StopsInForce } from '../controls/stops-in-force.ts';
 import { keepPartitions } from '../db/partitions.ts';
 import { applyNotifications } from '../dispatch/notifications.ts';
@@ -153,8 +152,6 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   for (const rail of payments.rails.filter(({ work }) => work !== undefined)) {
     const { name, workIdleMs: idleMs = passIdleMs } = rail;
     repeatUnlessRecovering(`rail ${name}`, idleMs, async () => {
-      // A pass may deliver files or sign transactions.
-      if (await isRailStopped(db, name)) return false;
       const waitMs = await runPass(db, rail, { nowMs: base.clock.nowMs, signal: loops.signal });
       if (waitMs === undefined || waitMs >= idleMs) return false;
       if (waitMs > 0) setTimeout(() => loops.wake(`rail ${name}`), waitMs).unref();

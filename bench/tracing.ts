@@ -119,7 +119,7 @@ async function report(place: OpenPlace, found: readonly Measured[]): Promise<str
       const cpuUs = median(own.map((one) => one.cpuUs)).toFixed(1);
       const ratios = own.map((one, index) => one.cpuUs / (off[index]?.cpuUs ?? Number.NaN));
       const [low, high] = resampleMedian(ratios);
-      const ratio = share === undefined ? '1' : `${formatRatio(median(ratios))}`;
+      const ratio = share === undefined ? '1' : formatRatio(median(ratios));
       const interval = share === undefined ? '' : `${formatRatio(low)} to ${formatRatio(high)}`;
       return `| ${work} | ${recorded} | ${perSecond} | ${cpuUs} | ${ratio} | ${interval} |`;
     });

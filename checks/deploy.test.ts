@@ -175,3 +175,12 @@ test('the units of systemd run the commands of the service, confined', () => {
     }
   }
 });
+
+test('workflows name actions by commit, which nobody can move', () => {
+  const files = globSync('.github/workflows/*.yml', { cwd: root });
+  const uses = files.flatMap((file) => [
+    ...readFileSync(join(root, file), 'utf8').matchAll(/^\s*(?:- )?uses: (.*)$/gm),
+  ]);
+  assert.ok(uses.length > 0);
+  for (const [, name = ''] of uses) assert.match(name, /^[\w./-]+@[0-9a-f]{40} # v\d/);
+});

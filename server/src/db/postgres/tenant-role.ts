@@ -188,9 +188,9 @@ async function createRoles(client: pg.ClientBase, task: Task): Promise<void> {
     // Another process may have created them at the same time.
     const { exists, isMember } = await inspectTenantRole(client, task);
     if (exists && isMember) return;
-    // To widen a narrow login on purpose would be bad advice.
-    const narrow = found.rows.find((row) => row.isMember && row.name !== tenantRole);
-    if (narrow !== undefined) {
+    // To widen a login that is narrow on purpose would be bad advice.
+    const narrow = exists && found.rows.find((row) => row.isMember && row.name !== tenantRole);
+    if (narrow !== false && narrow !== undefined) {
       throw new TenantRoleError(
         `the login ${name} may act as ${narrow.name} only: use one that may act as ` +
           `${rolesOfTask[task].join(' or ')}, and as ${tenantRole}`,

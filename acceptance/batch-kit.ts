@@ -102,7 +102,7 @@ export async function uploadRows(api: Api, rows: readonly Line[]): Promise<Batch
   return ok(await upload(api, writeCsv(rows)));
 }
 
-export function pathOf({ batch_token: token }: Batch): string {
+export function pathOf({ batch_token: token }: Pick<Batch, 'batch_token'>): string {
   return `/batches/${token}`;
 }
 
@@ -118,7 +118,10 @@ export async function readRows(api: Api, batch: Batch, query = ''): Promise<Row[
   return (await readPages<Row>(api, `${pathOf(batch)}/rows?number_of_records=2${query}`)).flat();
 }
 
-export async function waitUntilCommitted(api: Api, batch: Batch): Promise<Batch> {
+export async function waitUntilCommitted(
+  api: Api,
+  batch: Pick<Batch, 'batch_token'>,
+): Promise<Batch> {
   for (let tries = 0; tries < 600; tries += 1) {
     const read = ok(await api.get<Batch>(pathOf(batch)));
     if (read.status === 'COMMITTED') return read;

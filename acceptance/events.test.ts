@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { waitUntilCommitted } from './batch-kit.ts';
 import { readValues } from './documented-values.ts';
 import type { ExactNumber } from './exact.ts';
 import {
@@ -222,6 +223,7 @@ test('every change of a batch is an event with the batch after it', async () => 
   );
   ok(await api.post(`/batches/${token}/quote`, {}));
   ok(await api.put(`/batches/${token}`, { mode: 'all' }));
+  await waitUntilCommitted(api, { batch_token: token });
   await advance(api, 60);
   const events = await readEvents(api);
   assert.deepEqual(listOf(events, token), [

@@ -198,12 +198,13 @@ test('an event that is refused for 14 days is abandoned, with an event, and a re
   const abandoned = (): Received | undefined =>
     receiver.accepted().find(({ body }) => body.type === 'webhook.delivery_abandoned');
   await receiver.until(() => abandoned() !== undefined, 'the notice');
-  const { delivery_token: token, ...data } = abandoned()?.body.data ?? {};
+  // The clock stops on its way wherever a payout is due, also of other tests; a retry may be due then.
+  const { delivery_token: token, tries, ...data } = abandoned()?.body.data ?? {};
+  assert.ok(Number(tries) >= 2, `${String(tries)} tries`);
   assert.deepEqual(data, {
     webhook_token: endpoint.webhook_token,
     sequence: refused,
     event_type: 'user.created',
-    tries: 2,
     status_code: 500,
     error: 'status 500',
   });

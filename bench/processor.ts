@@ -24,20 +24,34 @@ export function createMeter(processes: { service: number | undefined; database: 
     start: () => {
       const before = { service: readProcess(service), database: readServer(database) };
       return () => {
-        const databaseUs = subtract(readServer(database), before.database);
+        const databaseTicks = subtract(readServer(database), before.database);
         const serviceUs = subtract(readProcess(service), before.service);
-        return databaseUs === undefined ? undefined : { serviceUs, databaseUs };
+        if (databaseTicks === undefined) return undefined;
+        return { serviceUs, databaseUs: databaseTicks * tickUs };
       };
     },
   };
 }
 
 function subtract(after: number | undefined, before: number | undefined): number | undefined {
-  return after === undefined || before === undefined ? undefined : (after - before) * tickUs;
+  return after === undefined || before === undefined ? undefined : after - before;
 }
 
+/** By the scheduler's count of each thread, because ticks of 10 ms are too coarse for short rounds. */
 function readProcess(id: number | undefined): number | undefined {
-  return id === undefined ? undefined : readStat(id)?.ticks;
+  if (id === undefined) return undefined;
+  try {
+    const threads = readdirSync(`/proc/${id}/task`);
+    const runNs = threads.map((thread) => readRunNs(`/proc/${id}/task/${thread}/schedstat`));
+    return runNs.reduce((sum, ns) => sum + ns, 0) / 1000;
+  } catch (error) {
+    return returnUndefinedIfGone(error);
+  }
+}
+
+function readRunNs(file: string): number {
+  const [runNs = ''] = readFileSync(file, 'utf8').split(' ');
+  return Number(runNs);
 }
 
 /** Those of the server's processes that have ended count too. */
@@ -67,8 +81,12 @@ function readStat(id: number): Stat | undefined {
     const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11);
     return { parent, ticks: user + system, endedTicks: endedUser + endedSystem };
   } catch (error) {
-    // The process has ended, or there is no /proc.
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
+    return returnUndefinedIfGone(error);
   }
+}
+
+/** The process has ended, or there is no /proc. */
+function returnUndefinedIfGone(error: unknown): undefined {
+  if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+  throw error;
 }

@@ -12,20 +12,21 @@ import { type Service, startService, version } from './subjects/service.ts';
 /**
  * npm run bench -- --tracing: what traces cost. Commits and balance reads over HTTP by services with
  * and without them, alternately in one run; the receiver of the traces runs in this process and reads
- * what it gets. Compared is the processor time of the service for each request; what else runs on
- * the machine only adds to it, so the lowest of many short rounds says most.
+ * what it gets. Compared is the processor time of the service for each request, within each round: what
+ * else runs on the machine is much the same for services that are measured within two seconds. The
+ * median of the rounds' ratios has an interval by resampling, without which a small ratio says little.
  */
 
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 20);
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 1);
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 60);
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 0.4);
 const connections = 64;
-const reserved = Number(process.env['BENCH_PAYOUTS'] ?? 15_000) * seconds;
+const reserved = Number(process.env['BENCH_PAYOUTS'] ?? 6_000) * seconds;
 const shares = [undefined, 0.01, 0.1, 1] as const;
 
 type Share = (typeof shares)[number];
 type Subject = { share: Share; service: Service };
 type Work = 'commit' | 'balance';
-type Measured = { share: Share; work: Work; perSecond: number; cpuUs: number };
+type Measured = { share: Share; work: Work; round: number; perSecond: number; cpuUs: number };
 
 export async function runTracing(): Promise<void> {
   const place = await openPlace();
@@ -46,7 +47,7 @@ export async function runTracing(): Promise<void> {
           if (subject === undefined) continue;
           const measured = await measure(subject, place, work);
           // The first round compiles code and fills caches.
-          if (round > 0) found.push(measured);
+          if (round > 0) found.push({ ...measured, round });
         }
       }
       process.stderr.write(`tracing: ${round}/${rounds}\n`);
@@ -75,7 +76,11 @@ async function startSubject(place: OpenPlace, share: Share, port: number): Promi
   return { share, service: await startService(place, { name, settings }) };
 }
 
-async function measure(subject: Subject, place: OpenPlace, work: Work): Promise<Measured> {
+async function measure(
+  subject: Subject,
+  place: OpenPlace,
+  work: Work,
+): Promise<Omit<Measured, 'round'>> {
   const { service, share } = subject;
   const { fixture, port, processId } = service;
   const token = fixture.hot.apiKey;
@@ -105,28 +110,43 @@ async function measure(subject: Subject, place: OpenPlace, work: Work): Promise<
 async function report(place: OpenPlace, found: readonly Measured[]): Promise<string> {
   const rows = (['commit', 'balance'] as const).flatMap((work) => {
     const of = (share: Share) =>
-      found.filter((one) => one.work === work && one.share === share).map(({ cpuUs }) => cpuUs);
-    const lowest = (share: Share): number => Math.min(...of(share));
+      found.filter((one) => one.work === work && one.share === share).toSorted(byRound);
+    const off = of(undefined);
     return shares.map((share) => {
+      const own = of(share);
       const recorded = share === undefined ? 'off' : `${share * 100} %`;
-      const speeds = found.filter((one) => one.work === work && one.share === share);
-      const perSecond = median(speeds.map((one) => one.perSecond)).toFixed(0);
-      const ratios = [lowest(share) / lowest(undefined), median(of(share)) / median(of(undefined))];
-      const [ofLowest, ofMedians] = ratios.map((ratio) => ratio.toFixed(2));
-      const times = `${median(of(share)).toFixed(0)} | ${lowest(share).toFixed(1)}`;
-      return `| ${work} | ${recorded} | ${perSecond} | ${times} | ${ofLowest} | ${ofMedians} |`;
+      const perSecond = median(own.map((one) => one.perSecond)).toFixed(0);
+      const cpuUs = median(own.map((one) => one.cpuUs)).toFixed(1);
+      const ratios = own.map((one, index) => one.cpuUs / (off[index]?.cpuUs ?? Number.NaN));
+      const [low, high] = resampleMedian(ratios);
+      const ratio = share === undefined ? '1' : formatRatio(median(ratios));
+      const interval = share === undefined ? '' : `${formatRatio(low)} to ${formatRatio(high)}`;
+      return `| ${work} | ${recorded} | ${perSecond} | ${cpuUs} | ${ratio} | ${interval} |`;
     });
   });
   return `## Traces
 
-${rounds} rounds of ${seconds} s each with ${connections} connections; the services alternate in one run, and the order turns.
-Processor time is the service's, in microseconds for each request. Ratios are to the service without traces: of the
-lowest rounds, which other load on the machine disturbs least, and of the medians.
+${rounds} rounds of ${seconds} s for each service with ${connections} connections; the services alternate in one run, and
+the order turns. Processor time is the service's, in microseconds for each request. The ratio is the median of the
+rounds' ratios to the service without traces; the interval has it with 95 %, by resampling the rounds.
 
 ${await place.describe()}. ${describeMachine()}.
 
-| request | recorded | per second | median | lowest | ratio of lowest | of medians |
-|---|---|---|---|---|---|---|
+| request | recorded | per second | µs | ratio | 95 % |
+|---|---|---|---|---|---|
 ${rows.join('\n')}
 `;
+}
+
+const byRound = (one: Measured, other: Measured): number => one.round - other.round;
+const formatRatio = (ratio: number): string => ratio.toFixed(3);
+
+const resamples = 2_000;
+
+/** The 2.5th and 97.5th percentile of the medians of samples with replacement. */
+function resampleMedian(values: readonly number[]): readonly [number, number] {
+  const medians = Array.from({ length: resamples }, () =>
+    median(values.map(() => values[Math.floor(Math.random() * values.length)] ?? Number.NaN)),
+  ).toSorted((a, b) => a - b);
+  return [medians[resamples * 0.025] ?? Number.NaN, medians[resamples * 0.975] ?? Number.NaN];
 }

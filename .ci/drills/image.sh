@@ -78,7 +78,7 @@ build_image() {
   printf "%s MB, base included\n" "$(du -sm "$rootfs" | cut -f1)"
 }
 
-# The role as docs/operations.md wants it: no superuser.
+# The logins are those of Compose, made by its own script.
 start_postgresql() {
   printf 'drill' >"$work/password"
   chmod 0644 "$work/password"
@@ -86,20 +86,20 @@ start_postgresql() {
     -E UTF8 --locale=C.UTF-8 --no-sync >"$work/initdb.log"
   as_postgres "$bin/pg_ctl" -D "$work/postgres" -w -s -l "$work/postgres/log" \
     -o "-c listen_addresses='' -c unix_socket_directories='$work/socket'" start
-  PGPASSWORD=drill psql -q -h "$work/socket" -U postgres postgres <<'SQL'
-create role outlay login createrole password 'drill';
-create database outlay_staging owner outlay;
-SQL
+  local task
+  for task in MIGRATE SERVE WORK COMMAND READ; do export "DATABASE_${task}_PASSWORD=drill"; done
+  PGHOST=$work/socket PGPASSWORD=drill POSTGRES_USER=postgres "$root/deploy/postgres/10-outlay.sh"
 }
 
-# Parameters: a name, then the words that the container runs; `exec` before a program of its own.
+# Parameters: a name, the login at the database, then the words that the container runs; `exec` before a
+# program of its own.
 run_container() {
-  local name=$1
-  shift
+  local name=$1 login=$2
+  shift 2
   mkdir -p "$work/bundle/$name"
   node "$root/.ci/drills/bundle.mjs" "$work/bundle/$name" "$rootfs" "$work/image.json" "$work/socket" \
     "$work/data" HOST=127.0.0.1 "PORT=$port" "OUTLAY_WORK_PORT=$work_port" \
-    'DATABASE_URL=postgresql://outlay:drill@localhost/outlay_staging?host=/run/postgresql' -- "$@"
+    "DATABASE_URL=postgresql://$login:drill@localhost/outlay_staging?host=/run/postgresql" -- "$@"
   runc run --bundle "$work/bundle/$name" "$name"
 }
 
@@ -122,7 +122,7 @@ find_free_port() {
 
 check_confinement() {
   say 'Not root, nothing writable but its folder and /tmp, no npm, no compiler'
-  run_container look exec /bin/sh -c '
+  run_container look outlay_reading exec /bin/sh -c '
     [ "$(id -u)" != 0 ] || { echo "the user is root"; exit 1; }
     for folder in / /opt/outlay /opt/outlay/server /etc /usr/local/bin /home; do
       ! touch "$folder/written" 2>/dev/null || { echo "$folder is writable"; exit 1; }
@@ -147,6 +147,24 @@ pay_once() {
   node "$root/.ci/drills/pay.mjs" "$work/staging.json" || fail 'the payout'
 }
 
+check_logins() {
+  say 'Each task with its own login, which lacks nothing'
+  run_container status outlay_commanding status | tee "$work/status.txt"
+  grep -q 'sending: yes' "$work/status.txt" || fail 'status as the login of commands'
+  # Its operator's key is in the folder of the service.
+  run_container verify outlay_reading ledger verify >"$work/verify.json" || fail 'ledger verify as the reader'
+  grep -q '"isSound": true' "$work/verify.json" || fail 'the ledger is not sound'
+  run_container month outlay_reading report month --month "$(date -u +%Y-%m)" >"$work/month.json" ||
+    fail 'the report of the month as the reader'
+  local logins
+  logins=$(PGPASSWORD=drill psql -qAt -h "$work/socket" -U postgres outlay_staging -c \
+    "select string_agg(distinct usename, ' ' order by usename) from pg_stat_activity where application_name = 'outlay'")
+  [ "$logins" = 'outlay_serving outlay_working' ] || fail "the logins are $logins"
+  # Insufficient privilege.
+  grep '"code":"42501"' "$work/api.log" "$work/worker.log" && fail 'a login lacks a grant'
+  return 0
+}
+
 check_stop() {
   say 'SIGTERM ends both; then the health check fails'
   local name
@@ -158,7 +176,7 @@ check_stop() {
     done
     runc state "$name" 2>/dev/null | grep -q '"running"' && fail "$name did not stop"
   done
-  if run_container health exec "${health[@]}"; then fail 'the health check answers 0 without a service'; fi
+  if run_container health outlay_reading exec "${health[@]}"; then fail 'the health check answers 0 without a service'; fi
 }
 
 make_bases
@@ -171,11 +189,12 @@ chown -R 10001:10001 "$work/data"
 start_postgresql
 check_confinement
 say 'The migration job, the API and the worker'
-run_container migrate migrate || fail 'the migration job'
-run_container api serve >"$work/api.log" 2>&1 &
-run_container worker work >"$work/worker.log" 2>&1 &
+run_container migrate outlay_migrating migrate || fail 'the migration job'
+run_container api outlay_serving serve >"$work/api.log" 2>&1 &
+run_container worker outlay_working work >"$work/worker.log" 2>&1 &
 wait_until_healthy api
 wait_until_healthy worker
 pay_once
+check_logins
 check_stop
 say 'The image holds'

@@ -1,22 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { explainViolations } from '../rails-trial/books.ts';
-import { openClock } from '../rails-trial/clock.ts';
-import { checkBooks, gatherEvidence } from '../rails-trial/evidence.ts';
-import { judge } from '../rails-trial/judge.ts';
-import { settleMinutes } from '../rails-trial/settle.ts';
-import { openBooks } from '../reliability-kit.ts';
 import { type DrillLoad, startLoad } from './load.ts';
 import { makeDrillFolder, say } from './machine.ts';
+import { assertPaidOnce } from './paid-once.ts';
 import { type Cluster, openCluster, timing } from './patroni.ts';
-import {
-  type DrilledService,
-  type Funded,
-  fundedUsd,
-  openClient,
-  operateDrilled,
-  prepareService,
-} from './service.ts';
+import { openClient, operateDrilled, prepareService } from './service.ts';
 
 /**
  * The primary of a Patroni cluster is killed ten times while clients pay. Nothing that was acknowledged
@@ -54,33 +42,6 @@ async function killPrimaries(cluster: Cluster, load: DrillLoad): Promise<number[
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-type Scene = { service: DrilledService; client: Funded; load: DrillLoad; url: string };
-
-/** @throws unless the partner's books, the client's journal and the ledger agree. */
-async function assertPaidOnce({ service, client, load, url }: Scene): Promise<void> {
-  const { partner, clockFile } = service;
-  const { api, credentials } = client.account;
-  const books = openBooks(url);
-  const clock = await openClock(clockFile, () => api);
-  const accountId = credentials.account;
-  await settleMinutes({ books, accountId, clock, counterparts: [partner], say });
-  const evidence = await gatherEvidence({
-    accountId,
-    entries: load.journal.entries,
-    counterparts: [partner],
-    books,
-    funded: fundedUsd,
-  });
-  const { scores, violations } = judge(evidence);
-  const all = [...violations, ...(await checkBooks({ books, evidence, api }))];
-  process.stdout.write(await explainViolations(books, all));
-  await books.close();
-  for (const { committed, paid, held } of scores) {
-    say(`${committed} committed, ${paid} paid by the partner's books, ${held} held`);
-  }
-  assert.deepEqual(all, []);
-}
-
 async function main(): Promise<void> {
   const folder = makeDrillFolder();
   const cluster = await openCluster(folder);
@@ -96,7 +57,9 @@ async function main(): Promise<void> {
   await load.stop();
   const { acknowledged, broken, failed, failure } = load.counts;
   say(`${acknowledged} acknowledged; settling`);
-  await assertPaidOnce({ service, client, load, url: cluster.url });
+  const { api, credentials } = client.account;
+  const accountId = credentials.account;
+  await assertPaidOnce({ service, accountId, api, load, url: cluster.url });
   const verified = await operateDrilled(service, ['ledger', 'verify']);
   assert.equal(verified.exitCode, 0, verified.printed + verified.complaint);
   for (const slot of [serve, work]) {

@@ -64,6 +64,26 @@ test('a process that stops is not ready at once, and serves until its delay is o
   await assert.rejects(ask('/health/live'));
 });
 
+test('what is stopped is known before the first request', async () => {
+  const freeze = `'{"id":"00000000-0000-7000-8000-00000000000f","scope":"sending","reason":"a test","frozen_by":"ada"}'`;
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    OUTLAY_DATA: dataDirectory,
+    OUTLAY_LOG_LEVEL: 'silent',
+    PORT: '0',
+  });
+  await run(`select create_freeze(${freeze})`);
+  const app = await createApp(config, { role: 'serve', realNowMs: Date.now });
+  try {
+    const stops = app.environments.staging?.stops.list('00000000-0000-7000-8000-0000000000aa');
+    const facts = { country: 'MEX', deliveryType: 'BANK_DEPOSIT', currency: 'MXN', rails: [] };
+    assert.equal(stops?.find(facts), 'sending_stopped');
+  } finally {
+    await app.close();
+    await run(`select lift_freeze('00000000-0000-7000-8000-00000000000f', 'bob', 'over')`);
+  }
+});
+
 test('a process whose database a newer release has migrated takes no more work', async () => {
   const { app, ask } = await start('all');
   assert.equal((await ask('/health/ready')).status, 200);

@@ -81,7 +81,7 @@ export const telemetrySettings = {
     `Which traces are recorded: ${samplers.join(', ')}`,
     'parentbased_traceidratio',
   ),
-  OTEL_TRACES_SAMPLER_ARG: setting(ratio, 'Share of traces for samplers with a ratio', '0.1'),
+  OTEL_TRACES_SAMPLER_ARG: setting(ratio, 'Share of traces for samplers with a ratio', '0.01'),
   OTEL_SERVICE_NAME: setting(
     text.transform((value) => value ?? 'outlay'),
     'Name of the service in traces',

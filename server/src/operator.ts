@@ -87,7 +87,8 @@ export async function runCommand(
   const result = await readCommand(words)?.run({
     variables,
     realNowMs: Date.now,
-    openContext: (name) => openContext(readConfig(variables), { name, realNowMs: Date.now }),
+    openContext: (name, options) =>
+      openContext(readConfig(variables), { name, realNowMs: Date.now, ...options }),
     serve,
   });
   return result === undefined ? '' : formatResult(result);

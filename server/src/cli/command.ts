@@ -23,6 +23,8 @@ export type Command = {
   readonly permission?: Permission;
   /** The option that may be given as a word, without its flag. */
   readonly argument?: string;
+  /** Acts as a role that can change nothing. */
+  readonly isReading?: boolean;
   /** @throws ConfigError that names every fault of the options, before anything is opened. */
   read(given: Given): (host: Host) => Promise<unknown>;
   /** Undefined where it is not a command of an operator on an environment. */
@@ -67,11 +69,15 @@ type OperatorCommand<Shape extends Options> = Definition<Shape, OperatorContext>
     Act<OperatorContext, ValuesOf<Shape>>,
     'permission' | 'approval' | 'snapshot' | 'resultNames'
   > &
-  Pick<CommandAct<ValuesOf<Shape>>, 'bootstrap'>;
+  Pick<CommandAct<ValuesOf<Shape>>, 'bootstrap'> & {
+    /** Of a permission to read: it counts payouts, or asks rails, which may store answers. */
+    isStoring?: true;
+  };
 
 /** A command of an operator on one environment, which `--environment` selects. */
 export function defineCommand<Shape extends Options>(definition: OperatorCommand<Shape>): Command {
-  const { permission, options } = definition;
+  const { permission, options, isStoring = false } = definition;
+  const isReading = permission === 'read' && !isStoring;
   const selection = {
     environment: environmentName.optional(),
     // Whatever changes something may say why.
@@ -81,6 +87,7 @@ export function defineCommand<Shape extends Options>(definition: OperatorCommand
   const readValues = createReader(definition);
   return {
     ...definition,
+    isReading,
     options: { ...options, ...selection },
     read: (given) => {
       const faults: OptionFault[] = [];
@@ -88,7 +95,7 @@ export function defineCommand<Shape extends Options>(definition: OperatorCommand
       const values = readValues(given, faults);
       if (selected === undefined || values === undefined) throw describeFaults(faults);
       return async (host) => {
-        await using context = await host.openContext(selected.environment);
+        await using context = await host.openContext(selected.environment, { isReading });
         const { environment: _environment, ...parameters } = given;
         const asked = { ...definition, values, given: parameters, reason: readReason(given) };
         return await run(() => actByKey(host, context, asked));

@@ -12,7 +12,11 @@ import type { Operator } from '../operators/operators.ts';
 export type Host = {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly realNowMs: () => number;
-  openContext(name: EnvironmentName | undefined): Promise<CommandContext>;
+  /** `isReading`: for a command that changes nothing, as a role that cannot. */
+  openContext(
+    name: EnvironmentName | undefined,
+    options?: { isReading: boolean },
+  ): Promise<CommandContext>;
   /** Runs the service until it is stopped. */
   serve(role: Role, options: { recovers: boolean }): Promise<void>;
 };
@@ -35,9 +39,13 @@ export type OperatorContext = CommandContext & { readonly operator: Operator };
 /** Uses the embedded database of a running service, where there is one. */
 export async function openContext(
   config: Config,
-  options: { name: EnvironmentName | undefined; realNowMs: () => number },
+  options: {
+    name: EnvironmentName | undefined;
+    realNowMs: () => number;
+    isReading?: boolean | undefined;
+  },
 ): Promise<CommandContext> {
-  const { name = config.OUTLAY_DEFAULT_ENVIRONMENT, realNowMs } = options;
+  const { name = config.OUTLAY_DEFAULT_ENVIRONMENT, realNowMs, isReading = false } = options;
   if (!listEnvironments(config).includes(name)) {
     throw new ConfigError(`the environment ${name} is not configured`);
   }
@@ -48,6 +56,7 @@ export async function openContext(
     config,
     name,
     url,
+    task: isReading ? 'read' : 'all',
     log: pino({ level: 'silent' }),
     steadyMs: () => performance.now(),
     realNowMs,

@@ -39,7 +39,7 @@ export const ledgerCommands = [
         if (chain.findings.length > 0) process.exitCode = 1;
         return { isSound: chain.findings.length === 0, chain };
       }
-      await using context = await host.openContext(environment);
+      await using context = await host.openContext(environment, { isReading: true });
       return await verifyLive(context, outside);
     },
   }),

@@ -86,9 +86,21 @@ function keepKey(context: Keyed, key: string): void {
   }
 }
 
+/** In a container the user is a number without an entry in /etc/passwd. */
+function nameUser(): string {
+  try {
+    return userInfo().username;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SYSTEM_ERROR')) {
+      throw error;
+    }
+    return `uid ${process.getuid?.()}`;
+  }
+}
+
 /** Where a command comes from: user and host, and the address of the SSH connection, if any. */
 export function describeOrigin(variables: Readonly<Record<string, string | undefined>>): string {
   const [client] = (variables['SSH_CONNECTION'] ?? '').split(' ');
-  const local = `${userInfo().username}@${hostname()}`;
+  const local = `${nameUser()}@${hostname()}`;
   return client === undefined || client === '' ? local : `${local} from ${client}`;
 }

@@ -90,7 +90,7 @@ const operatorCommandList = [
   }),
   defineCommand({
     name: 'operator renew-key',
-    permission: 'read',
+    permission: 'own',
     about: 'replace your own key; the old one ends at once, the new one is shown only once',
     options: {},
     run: ({ db, keys, operator }) =>

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock, test } from 'node:test';
 import { createCommander } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup } from '../../testing/setups/live.ts';
 import { ConfigError, RefusedCommand } from '../config.ts';
@@ -12,6 +14,7 @@ import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
 import { authenticateOperator, createOperator } from '../operators/operators.ts';
 import { getPolicy } from '../operators/policies.ts';
 import { type CommandContext, openContext } from './context.ts';
+import { describeOrigin } from './operator-key.ts';
 import { readCommand } from './program.ts';
 
 type Entry = { action: string; outcome: string; actor: string; reason: string; address: string };
@@ -95,6 +98,21 @@ describe('two people', () => {
 });
 
 describe('an operator', () => {
+  it('whatever the role, replaces the own key, which is in the audit log', async () => {
+    const viewer = await createCommander(context, { name: 'ren', role: 'viewer' });
+    const renewed = (await viewer('operator renew-key')) as { key: string };
+    const known = await authenticateOperator(services(), renewed.key);
+    assert.equal(known?.name, 'ren');
+    const entries = (await as(ada)('audit list', { limit: '2' })) as Entry[];
+    assert.deepEqual(
+      entries.map(({ action, outcome, actor }) => [action, outcome, actor]),
+      [
+        ['operator renew-key', 'done', 'ren'],
+        ['operator renew-key', 'requested', 'ren'],
+      ],
+    );
+  });
+
   it('does what the role permits', async () => {
     const viewer = await createCommander(context, { name: 'vic', role: 'viewer' });
     assert.equal(((await viewer('account list')) as unknown[]).length, 1);
@@ -161,6 +179,20 @@ describe('an operator', () => {
       await staging.close();
     }
   });
+});
+
+test('a command of a user without an entry in /etc/passwd, as in a container, says its number', () => {
+  const error = Object.assign(new Error('no such user'), { code: 'ERR_SYSTEM_ERROR' });
+  const lookUp = mock.method(os, 'userInfo', () => {
+    throw error;
+  });
+  syncBuiltinESMExports();
+  try {
+    assert.equal(describeOrigin({}), `uid ${process.getuid?.()}@${os.hostname()}`);
+  } finally {
+    lookUp.mock.restore();
+    syncBuiltinESMExports();
+  }
 });
 
 describe('the audit log', () => {

@@ -22,6 +22,7 @@ export const railCommands = [
   defineCommand({
     name: 'rail list',
     permission: 'read',
+    isStoring: true,
     about: 'show payouts in flight, prefunding, contacts, cut-off and results of each rail',
     options: { json: flag('as JSON') },
     run: async (context, { json }) => {
@@ -44,6 +45,7 @@ export const railCommands = [
   defineCommand({
     name: 'rail check',
     permission: 'read',
+    isStoring: true,
     about: 'check the rails file and query every counterparty; exit code 1 with faults',
     options: {},
     run: async (context) => {

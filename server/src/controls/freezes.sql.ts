@@ -130,13 +130,25 @@ const sendingState = defineQuery({
 });
 
 const stopped = defineQuery({
-  name: 'is_rail_stopped',
+  name: 'list_stopped_payouts',
   text: `
-    select exists (
-      select from freezes
-      where lifted_at is null and (scope = 'sending' or scope = 'rail' and rail = $1)
-    ) as is_stopped`,
-  columns: { is_stopped: column.boolean },
+    select p.payout_id
+    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[])
+      p (account_id, payout_id, user_id, country, delivery_type, currency, rail)
+    where exists (
+      select from freezes f
+      where f.lifted_at is null and freeze_applies(f, p.account_id, p.user_id, p.country,
+        p.delivery_type, p.currency, p.rail))`,
+  columns: { payout_id: column.uuid },
+});
+
+/** A process that died holds its pass until the lease ends. */
+const passes = defineQuery({
+  name: 'count_passes_under_way',
+  text: `
+    select count(*)::integer as count from rail_passes
+    where lease_until > clock_timestamp() and is_rail_stopped(rail)`,
+  columns: { count: column.integer },
 });
 
 const uncommitted = defineQuery({
@@ -214,8 +226,35 @@ export async function countSending(
   return many(session, sendingState, [freezeId ?? null]);
 }
 
-export async function isRailStoppedRow(session: Session, rail: string): Promise<boolean> {
-  return (await one(session, stopped, [rail])).is_stopped;
+export type Stoppable = {
+  readonly account_id: string;
+  readonly payout_id: string;
+  readonly user_id: string;
+  readonly country: string;
+  readonly delivery_type: string;
+  readonly destination_currency: string;
+  readonly rail: string;
+};
+
+export async function listStoppedPayouts(
+  session: Session,
+  payouts: readonly Stoppable[],
+): Promise<string[]> {
+  const rows = await many(session, stopped, [
+    payouts.map((payout) => payout.account_id),
+    payouts.map((payout) => payout.payout_id),
+    payouts.map((payout) => payout.user_id),
+    payouts.map((payout) => payout.country),
+    payouts.map((payout) => payout.delivery_type),
+    payouts.map((payout) => payout.destination_currency),
+    payouts.map((payout) => payout.rail),
+  ]);
+  return rows.map(({ payout_id: id }) => id);
+}
+
+/** Of rails that are stopped. */
+export async function countStoppedPasses(session: Session): Promise<number> {
+  return (await one(session, passes)).count;
 }
 
 /** Batches that are still being committed, and payouts that no rail has confirmed. */

@@ -1,19 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
   countSending,
+  countStoppedPasses,
   countUndrained,
   createFreezeRow,
   type EffectiveFreeze,
   type FreezeObject,
   type FreezeRow,
   findFreezeRow,
-  isRailStoppedRow,
   liftFreezeRow,
   listEffective,
   listFreezeRows,
+  listStoppedPayouts,
   type RailSending,
+  type Stoppable,
 } from './freezes.sql.ts';
 
 export {
@@ -40,7 +43,7 @@ export type Stopped = {
 };
 
 export async function stop(db: Database, object: FreezeObject, by: Deciding): Promise<Stopped> {
-  return db.systemTransaction(async (session) => {
+  const stopped = await db.systemTransaction(async (session) => {
     const named = { id: newId(), frozen_by: by.by, reason: by.reason };
     const { id, is_new: isNew } = await createFreezeRow(session, { ...object, ...named });
     return {
@@ -49,6 +52,19 @@ export async function stop(db: Database, object: FreezeObject, by: Deciding): Pr
       rails: await countSending(session, id),
     };
   });
+  if (object.scope === 'sending' || object.scope === 'rail') await waitForPasses(db.system);
+  return stopped;
+}
+
+/** A pass that is under way notices the stop within a second, and ends with its present call. */
+const passMsMax = 10_000;
+const pollMs = 50;
+
+async function waitForPasses(session: Session): Promise<void> {
+  for (let waitedMs = 0; waitedMs < passMsMax; waitedMs += pollMs) {
+    if ((await countStoppedPasses(session)) === 0) return;
+    await sleep(pollMs);
+  }
 }
 
 /** `released`: payouts that waited for the end of the freeze. */
@@ -91,9 +107,12 @@ export async function describeSending(session: Session): Promise<RailSending[]> 
   return countSending(session, undefined);
 }
 
-/** Whether a rail's passes may pay. Read right before each pass. */
-export async function isRailStopped(db: Database, rail: string): Promise<boolean> {
-  return isRailStoppedRow(db.system, rail);
+/** Which of these payouts a stop is for: a query of them must not repeat an order. */
+export async function findStopped(
+  session: Session,
+  payouts: readonly Stoppable[],
+): Promise<ReadonlySet<string>> {
+  return new Set(payouts.length === 0 ? [] : await listStoppedPayouts(session, payouts));
 }
 
 export type Drained = { batches: number; unsent: number };

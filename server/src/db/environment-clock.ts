@@ -6,12 +6,12 @@ import { column, defineQuery, one } from './rows.ts';
 /**
  * The environment's clock in a process: the database's time (in staging plus the offset of the
  * sandbox), carried forward by this machine's steady clock and corrected by every row that contains the
- * database's time. Decisions about money use the database's time directly.
+ * database's time, and by a loop that asks for it. Decisions about money use the database's time directly.
  */
 export type EnvironmentClock = Clock & {
   /** Milliseconds of a clock that never jumps. */
   steadyMs(): number;
-  /** How long values read from the database may be cached. */
+  /** How long values read from the database, this clock among them, may be cached. */
   readonly cacheMs: number;
   observe(databaseNow: Date): void;
   refresh(session: Session): Promise<void>;

@@ -91,6 +91,8 @@ export type Parts = DispatchServices & {
   record: (observation: Observation) => Promise<boolean>;
   /** Cancel instead of sending or querying. */
   isCancelling: boolean;
+  /** Ids of claimed payouts that a stop is for; what a rail may have of them is still queried. */
+  stopped: ReadonlySet<string>;
   holdFor?: CheckHit | undefined;
   /** When the lease ends, by the steady clock. */
   endMs: number;

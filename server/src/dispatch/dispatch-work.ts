@@ -199,6 +199,7 @@ async function callThrough(
     rail: runtime?.rail,
     encoding: runtime?.encoding ?? 'digits',
     isCancelling,
+    isStopped: parts.stopped.has(row.payout_id),
   } as const;
   const { callMsMax } = parts.times;
   let answer: RailAnswer = { outcome: 'unknown', reason: 'payer_error' };

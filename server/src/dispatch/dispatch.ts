@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findStopped } from '../controls/freezes.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import { claimDispatches, countDue } from './dispatch.sql.ts';
@@ -61,6 +62,8 @@ export type Dispatcher = {
 const inProgressMax = 1000;
 const claimedMax = 500;
 
+const noneStopped: ReadonlySet<string> = new Set();
+
 export function createDispatcher(services: DispatchServices): Dispatcher {
   const { db, clock, rules } = services;
   const { leaseMs } = services.times;
@@ -72,6 +75,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     fullRouter,
     record: createRecorder(db),
     isCancelling: false,
+    stopped: noneStopped,
   };
   const inProgress = new Set<Promise<void>>();
   const follow = (running: Promise<void>): Promise<void> => {
@@ -113,7 +117,8 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
         only: { accountId, payoutId },
       });
       if (row === undefined) return false;
-      await follow(work({ ...parts, endMs, isCancelling: true, holdFor }, row));
+      const stopped = await findStopped(db.system, [row]);
+      await follow(work({ ...parts, endMs, isCancelling: true, holdFor, stopped }, row));
       return true;
     },
     drain: async () => {
@@ -151,7 +156,8 @@ async function startClaims(
   const { check = [], ready = [] } = Object.groupBy(rows, ({ mode }) =>
     mode === 'check' ? mode : 'ready',
   );
-  const claimed = { ...parts, endMs };
+  const queried = ready.filter(({ mode }) => mode === 'query');
+  const claimed = { ...parts, endMs, stopped: await findStopped(db.system, queried) };
   const places = await findDispatchPlaces(db, rows);
   const started = ready.map((row) =>
     traceDispatch(db, { row, place: places.get(row) }, () => work(claimed, row)),

@@ -10,7 +10,6 @@ import {
 import type { FreezeObject } from '../controls/freezes.sql.ts';
 import {
   findGlobalFreeze,
-  isRailStopped,
   listFreezes,
   readUndrained,
   resume,
@@ -18,6 +17,7 @@ import {
   stop,
 } from '../controls/freezes.ts';
 import { AppError } from '../core/errors.ts';
+import type { Rail } from '../rails/contract/contract.ts';
 import { claimDispatches } from './dispatch.sql.ts';
 
 let money: MoneyTest;
@@ -58,7 +58,6 @@ test('a stop says what is being sent, what the rail has and what waits; resuming
   assert.equal(stopped.isNew, true);
   assert.deepEqual(stopped.rails, [{ rail: 'fake', being_sent: 1, handed_over: 1, waiting: 1 }]);
   assert.equal((await freeze({ scope: 'sending' })).isNew, false);
-  assert.equal(await isRailStopped(money.db, 'fake'), true);
 
   const rail = paying();
   const dispatcher = money.createDispatcher(rail);
@@ -87,6 +86,44 @@ test('a stop says what is being sent, what the rail has and what waits; resuming
   await dispatcher.runDue();
   assert.equal(await statusOf(claimed), 'COMPLETED');
   assert.equal(rail.sends(), 2, 'the one whose process died was queried');
+});
+
+test('what a rail may have is queried during a stop, without leave to order it again', async () => {
+  const other = await money.createOwner({ USD: 1_000_000n });
+  const unclear = await money.quoteAndCommit(other);
+  const asked: unknown[] = [];
+  const fake = createFakeRail(() => ({ outcome: 'unknown', reason: 'no_answer' }));
+  const rail: Rail = {
+    ...fake,
+    query: async (instruction, context) => {
+      asked.push(context.isStopped);
+      return fake.query(instruction);
+    },
+  };
+  const dispatcher = money.createDispatcher(rail);
+  const again = async (): Promise<void> => {
+    await money.rows(`update payout_dispatches set due_at = now() where payout_id = $1`, [
+      unclear.payoutId,
+    ]);
+    await dispatcher.runDue();
+  };
+  await dispatcher.runDue();
+  await again();
+  const scopes: readonly FreezeObject[] = [
+    { scope: 'sending' },
+    { scope: 'rail', rail: 'fake' },
+    { scope: 'account', account_id: other.accountId },
+    { scope: 'recipient', account_id: other.accountId, user_id: other.userId },
+    { scope: 'corridor', country: 'MEX', currency: 'MXN' },
+    { scope: 'corridor', country: 'PHL' },
+  ];
+  for (const scope of scopes) {
+    const { freeze: row } = await freeze(scope);
+    await again();
+    await lift(row.id);
+  }
+  assert.deepEqual(asked, [undefined, true, true, true, true, true, undefined]);
+  assert.equal(fake.sends(), 1);
 });
 
 test('a stop amid sending: no instruction begins after its answer, and each payout is sent once', async () => {

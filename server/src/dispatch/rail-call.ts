@@ -68,7 +68,12 @@ function normalizeOutcome(answer: RailAnswer, row: DispatchRow): RailAnswer {
 
 export async function callRail(
   services: RailCallServices,
-  target: { rail: Rail | undefined; encoding: ReferenceEncoding; isCancelling: boolean },
+  target: {
+    rail: Rail | undefined;
+    encoding: ReferenceEncoding;
+    isCancelling: boolean;
+    isStopped: boolean;
+  },
   row: DispatchRow,
 ): Promise<RailAnswer> {
   const { rail } = target;
@@ -96,7 +101,8 @@ export async function callRail(
   }
   const abort = new AbortController();
   try {
-    const context = { signal: abort.signal };
+    const { isStopped } = target;
+    const context = { signal: abort.signal, ...(isStopped && { isStopped }) };
     const query = target.isCancelling && rail.cancel !== undefined ? rail.cancel : rail.query;
     const call = row.mode === 'send' ? rail.send : query;
     const answer = normalizeOutcome(

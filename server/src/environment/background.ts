@@ -2,7 +2,6 @@ import { deleteExpiredTokens } from '../accounts/accounts.ts';
 import { warnOfExpiries } from '../accounts/expiry-warnings.ts';
 import { expireApprovals } from '../approvals/approvals.ts';
 import { removeAbandoned, runCommits } from '../batches/committer.ts';
-import { isRailStopped } from '../controls/freezes.ts';
 import type { StopsInForce } from '../controls/stops-in-force.ts';
 import { keepPartitions } from '../db/partitions.ts';
 import { applyNotifications } from '../dispatch/notifications.ts';
@@ -70,7 +69,8 @@ const measuringIdleMs = 10_000;
  * seconds, which leaves room for a retry.
  */
 const refreshIdleMs = 5_000;
-const clockIdleMs = 5_000;
+const resumeIdleMs = 5_000;
+const clockErrorWaitMs = 500;
 const ratesIdleMs = 5 * 60_000;
 /** Lists change every few days; a list that has not changed costs one request. */
 const listsIdleMs = 3_600_000;
@@ -94,8 +94,15 @@ type Repeat = (name: string, idleMs: number, run: () => Promise<unknown>) => voi
 
 /** Keeps rates, prices, requirements, limits and measurements up to date. Every process needs it, `serve` included. */
 export function startRefreshLoops(loops: Loops, parts: BackgroundParts): void {
-  const { rates, recovery, payments } = parts;
+  const { base, rates, recovery, payments } = parts;
   const { configured, limits, measurements, prices, requirements } = payments;
+  // Half of it, so that nothing is older than `cacheMs` when the answer to the refresh arrives.
+  const clockIdleMs = base.clock.cacheMs / 2;
+  loops.start('refresh clock', {
+    idleMs: clockIdleMs,
+    errorWaitMaxMs: clockErrorWaitMs,
+    run: () => base.clock.refresh(base.db.system),
+  });
   loops.start('refresh rates', { idleMs: refreshIdleMs, run: () => rates.refresh() });
   loops.start('refresh limits', { idleMs: refreshIdleMs, run: async () => limits.refresh() });
   if (prices.railNames.length > 0) {
@@ -114,7 +121,7 @@ export function startRefreshLoops(loops: Loops, parts: BackgroundParts): void {
   });
   loops.start('refresh stops', {
     idleMs: recoveryStateIdleMs,
-    run: () => parts.stops.refresh(parts.base.db.system),
+    run: () => parts.stops.refresh(base.db.system),
   });
   loops.start('exchange measurements', {
     idleMs: measuringIdleMs,
@@ -148,8 +155,6 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   for (const rail of payments.rails.filter(({ work }) => work !== undefined)) {
     const { name, workIdleMs: idleMs = passIdleMs } = rail;
     repeatUnlessRecovering(`rail ${name}`, idleMs, async () => {
-      // A pass may deliver files or sign transactions.
-      if (await isRailStopped(db, name)) return false;
       const waitMs = await runPass(db, rail, { nowMs: base.clock.nowMs, signal: loops.signal });
       if (waitMs === undefined || waitMs >= idleMs) return false;
       if (waitMs > 0) setTimeout(() => loops.wake(`rail ${name}`), waitMs).unref();
@@ -226,7 +231,7 @@ function startChores(
   if (listSources(config).length > 0) {
     repeat('import lists', listsIdleMs, () => importSanctionsLists(base));
   }
-  if (name === 'staging') repeat('clock', clockIdleMs, resumeClock);
+  if (name === 'staging') repeat('clock', resumeIdleMs, resumeClock);
 }
 
 /** Answers true when there may be more to apply at once. */

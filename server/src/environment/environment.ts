@@ -74,6 +74,8 @@ async function openParts(given: EnvironmentOptions) {
   const rates = await openRates(base);
   const recovery = createRecoveryState(db);
   const stops = createStopsInForce();
+  // Before the first request: look-ups show what is stopped.
+  await stops.refresh(db.system);
   const payments = parts.use(
     await openPayments(base, {
       rates,

@@ -4,9 +4,10 @@ import type { EnvironmentName } from '../core/access.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import { createEnvironmentClock, type EnvironmentClock } from '../db/environment-clock.ts';
+import { findEnvironment } from '../db/environment-record.ts';
 import { migrate } from '../db/migrate.ts';
 import { openMonths } from '../db/partitions.ts';
-import { connectDatabase, type Database } from '../db/postgres/pool.ts';
+import { connectDatabase, type Database, type Session } from '../db/postgres/pool.ts';
 import { inspectServer } from '../db/postgres/server-check.ts';
 import type { Pooling } from '../db/postgres/session-settings.ts';
 import {
@@ -16,6 +17,7 @@ import {
   TenantRoleError,
 } from '../db/postgres/tenant-role.ts';
 import { describeError, nameError } from '../http/error-log.ts';
+import { countOperators } from '../operators/operators.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { openKeyRing } from './key.ts';
 
@@ -46,7 +48,7 @@ export type Foundation = FoundationOptions &
 
 /** @throws ConfigError where the database belongs to another environment or key. */
 export async function openFoundation(options: FoundationOptions): Promise<Foundation> {
-  const { config, name, url, steadyMs } = options;
+  const { config, name, url, steadyMs, task } = options;
   const log = options.log.child({ environment: name });
   await using parts = new AsyncDisposableStack();
   const repeated = parts.adopt(createRepeatedLines(), (lines) => lines.close());
@@ -62,12 +64,21 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     onConnectionLost: createErrorLog({ log, repeated, level: 'warn' }, 'connection lost'),
   });
   const db = parts.adopt(connected, (database) => database.close());
+  // The first command of an environment stores its key and its first operator, whatever it is.
+  if (task === 'read' && !(await isInUse(db.system))) {
+    await parts.disposeAsync();
+    return await openFoundation({ ...options, task: 'all' });
+  }
   const keys = await openKeyRing(db, { config, name });
   const clock = await createEnvironmentClock(db.system, { environmentName: name, steadyMs });
-  await openMonths(db.system);
+  if (task !== 'read') await openMonths(db.system);
   const opened = parts.move();
   const dispose = (): Promise<void> => opened.disposeAsync();
   return { ...options, log, db, keys, clock, repeated, [Symbol.asyncDispose]: dispose };
+}
+
+async function isInUse(session: Session): Promise<boolean> {
+  return (await findEnvironment(session)) !== undefined && (await countOperators(session)) > 0;
 }
 
 /** @throws ConfigError where the server would mix up sessions or, in live, lose acknowledged data. */

@@ -3,12 +3,14 @@ import type { TraceHeaders, Tracing } from '../tracing/tracing.ts';
 import { nameRoute } from './addresses.ts';
 import { isExempt } from './load-shedding.ts';
 
-/** A span for each request, which continues the trace that its `traceparent` names. */
-
+/**
+ * A span for each request that is recorded or names a trace, which it continues. Other requests have none.
+ */
 export function addTracing(app: FastifyInstance, tracing: Tracing): void {
   app.decorateRequest('span', undefined);
   app.addHook('onRequest', (request, _reply, done) => {
-    if (isExempt(request.url)) {
+    const parent = readTraceHeaders(request);
+    if ((parent === undefined && !tracing.sample()) || isExempt(request.url)) {
       done();
       return;
     }
@@ -16,13 +18,14 @@ export function addTracing(app: FastifyInstance, tracing: Tracing): void {
     const span = tracing.begin({
       name: `${request.method} ${route}`,
       kind: 'server',
-      parent: readTraceHeaders(request),
+      ...(parent === undefined ? { isSampled: true } : { parent }),
       attributes: {
         'http.request.method': request.method,
         'http.route': route,
         'outlay.environment': request.environmentName,
       },
     });
+    // Log lines name the trace of a caller who does not record it.
     request.span = span;
     if (span.isRecorded) tracing.within(span, done);
     else done();
@@ -32,8 +35,7 @@ export function addTracing(app: FastifyInstance, tracing: Tracing): void {
     if (request.span?.isRecorded === true) tracing.within(request.span, done);
     else done();
   });
-  app.addHook('onResponse', (request, reply, done) => {
-    const { span } = request;
+  app.addHook('onResponse', ({ span }, reply, done) => {
     if (span?.isRecorded === true) {
       span.set({ 'http.response.status_code': reply.statusCode });
       if (reply.statusCode >= 500) span.fail(String(reply.statusCode));
@@ -43,10 +45,8 @@ export function addTracing(app: FastifyInstance, tracing: Tracing): void {
   });
 }
 
-function readTraceHeaders({ headers }: FastifyRequest): TraceHeaders {
+function readTraceHeaders({ headers }: FastifyRequest): TraceHeaders | undefined {
   const { traceparent, tracestate } = headers;
-  return {
-    ...(typeof traceparent === 'string' && { traceparent }),
-    ...(typeof tracestate === 'string' && { tracestate }),
-  };
+  if (typeof traceparent !== 'string') return undefined;
+  return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) };
 }

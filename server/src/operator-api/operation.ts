@@ -113,7 +113,7 @@ function readInput(given: { query: unknown; body: unknown }, method: string): ob
 }
 
 function describeOperation({ description }: Operation, command: Command): string {
-  const same = `As the command \`outlay admin ${command.name}\`; needs the permission \`${command.permission}\`.`;
+  const same = `As the command \`outlay admin ${command.name}\`; ${describePermission(command.permission)}.`;
   return description === undefined ? same : `${description}\n\n${same}`;
 }
 
@@ -141,6 +141,9 @@ function describeField(option: z.ZodType, { isQuery }: { isQuery: boolean }): z.
   const help = value === undefined ? about : describeValue(about);
   return isOptional ? field.optional().describe(help) : field.describe(help);
 }
+
+const describePermission = (permission: string | undefined): string =>
+  permission === 'own' ? 'every role may do it' : `needs the permission \`${permission}\``;
 
 /** The help of the command line, as a sentence. */
 function describeValue(about: string): string {

@@ -9,9 +9,11 @@ export type OperatorRole = (typeof operatorRoles)[number];
  * - `decide`: payouts that wait for a person, recoveries
  * - `comply`: identities, sanctions hits, erasure
  * - `administer`: operators, and what needs two people
+ *
+ * Every role may change what is its operator's `own`, such as the key.
  */
 export const permissions = ['read', 'operate', 'decide', 'comply', 'administer'] as const;
-export type Permission = (typeof permissions)[number];
+export type Permission = (typeof permissions)[number] | 'own';
 
 const granted: Readonly<Record<OperatorRole, readonly Permission[]>> = {
   owner: permissions,
@@ -22,7 +24,7 @@ const granted: Readonly<Record<OperatorRole, readonly Permission[]>> = {
 };
 
 export function isPermitted(role: OperatorRole, permission: Permission): boolean {
-  return granted[role].includes(permission);
+  return permission === 'own' || granted[role].includes(permission);
 }
 
 /** Roles that have the permission, for messages. */

@@ -143,11 +143,10 @@ export function openTracing(options: TracingOptions): Tracing {
   const tracer = provider.getTracer('outlay');
   const storage = new AsyncLocalStorage<RecordedSpan | undefined>();
   const rootShare = findRootShare(options);
+  const sample = (): boolean => rootShare >= 1 || Math.random() < rootShare;
   const begin = (start: SpanStart): Span => {
     const known = findContext(start.parent) ?? storage.getStore()?.context;
-    if (known === undefined && rootShare < 1 && Math.random() >= rootShare) {
-      return new UnrecordedSpan();
-    }
+    if (known === undefined && start.isSampled !== true && !sample()) return new UnrecordedSpan();
     const parent = known ?? ROOT_CONTEXT;
     const span = tracer.startSpan(
       start.name,
@@ -161,6 +160,7 @@ export function openTracing(options: TracingOptions): Tracing {
     return new RecordedSpan(span, parent);
   };
   return {
+    sample,
     active: () => storage.getStore(),
     begin,
     within: (span, work) => {

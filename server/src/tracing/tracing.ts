@@ -29,6 +29,8 @@ export type SpanStart = {
   readonly name: string;
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
+  /** `sample` has decided. */
+  readonly isSampled?: true;
   /** What it is part of; the active span if absent. */
   readonly parent?: Span | TraceHeaders;
   /** Further spans that led to it. */
@@ -36,6 +38,12 @@ export type SpanStart = {
 };
 
 export type Tracing = {
+  /**
+   * Whether a trace that begins here is recorded. Asked before anything of a first span is made, so that
+   * the requests that are not recorded, which are most, pay for a random number. The answer then goes to
+   * `begin` as `isSampled`.
+   */
+  sample(): boolean;
   /** The span that the present asynchronous call belongs to. */
   active(): Span | undefined;
   /** Begins a span, which does not become active. */

@@ -28,6 +28,7 @@ const found: Record<Exclude<PlantedDefect, 'none'>, string> = {
   says_own_words: form,
   books_first: 'killed after each step, a successor completes the payment',
   never_asks: 'queries make up for lost callbacks',
+  orders_while_stopped: 'a query of a stopped payment orders nothing',
 };
 
 describe('a rail with a defect does not pass', { concurrency: 4 }, () => {

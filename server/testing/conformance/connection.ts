@@ -92,6 +92,11 @@ export const connectionCases: readonly Case[] = [
     needs: ['connection', 'books'],
     run: (stage) => stage.runInTestRun((testRun) => deliverLate(stage, testRun)),
   },
+  {
+    name: 'a query of a stopped payment orders nothing',
+    needs: ['connection'],
+    run: (stage) => stage.runInTestRun((testRun) => queryStopped(stage, testRun)),
+  },
 ];
 
 async function goThroughExchanges(
@@ -152,6 +157,44 @@ function injectOnce(actor: Actor, target: number | RegExp, faults: readonly Faul
     return fault;
   });
   return () => injected;
+}
+
+const stoppedQueries = 3;
+
+/** The order is lost on its way, and a stop comes before a query would repeat it. */
+async function queryStopped(stage: TestStage, testRun: TestRun): Promise<number> {
+  const targets: readonly (number | RegExp)[] =
+    stage.booking === undefined
+      ? Array.from({ length: stage.exchangesMax }, (_, index) => index + 1)
+      : [stage.booking];
+  let runs = 0;
+  for (const target of targets) {
+    const actor = await start(testRun);
+    const lost = injectOnce(actor, target, [{ kind: 'drop_request' }]);
+    const payment = await testRun.instruct();
+    const { instruction } = payment;
+    // Until the order is lost; rails that order in passes never get there, because these rest.
+    await testRun.driver.callNext(payment, actor);
+    const before = await testRun.counterparty.payments(instruction);
+    for (let query = 0; query < stoppedQueries; query += 1) {
+      testRun.passTime();
+      const answer = await testRun.driver.call('query while stopped', payment, actor);
+      assert.notEqual(answer, 'thrown');
+      await testRun.counterparty.advance?.(testRun.nowMs());
+    }
+    assert.deepEqual(
+      await testRun.counterparty.payments(instruction),
+      before,
+      `ordered while stopped: ${payment.history.join(', ')}`,
+    );
+    await testRun.drive(actor, [payment]);
+    await testRun.runExtraRounds(actor);
+    await assertPayments(testRun, [payment], { mayBeRefused: true });
+    await actor.close();
+    runs += 1;
+    if (lost() === 0) break;
+  }
+  return runs;
 }
 
 const queriesMax = 200;

@@ -68,7 +68,7 @@ export type Driver = {
   apply(payment: Payment, answer: RailAnswer): Promise<void>;
 };
 
-export type RailCallKind = 'send' | 'query' | 'cancel';
+export type RailCallKind = 'send' | 'query' | 'query while stopped' | 'cancel';
 
 const ranks = { under_way: 0, ready_for_pickup: 1, paid: 2, rejected: 3, returned: 3 } as const;
 
@@ -176,6 +176,10 @@ function callRail(
 ): Promise<RailAnswer> {
   if (kind === 'send') return rail.send(...call);
   if (kind === 'query') return rail.query(...call);
+  const [instruction, context] = call;
+  if (kind === 'query while stopped') {
+    return rail.query(instruction, { ...context, isStopped: true });
+  }
   if (rail.cancel === undefined) throw new Error('the rail has no cancel');
   return rail.cancel(...call);
 }

@@ -47,6 +47,8 @@ export const plantedDefects = [
   'books_first',
   /** A query never calls the bank. */
   'never_asks',
+  /** A query orders again although an operator has stopped the payment. */
+  'orders_while_stopped',
 ] as const;
 export type PlantedDefect = (typeof plantedDefects)[number] | 'none';
 
@@ -82,11 +84,11 @@ type Mini = { readonly url: string; readonly host: RailHost; readonly defect: Pl
 function createMiniRail(mini: Mini): RailCalls {
   const { host, defect } = mini;
   const guard =
-    (act: (instruction: Instruction, signal: AbortSignal) => Promise<RailAnswer>) =>
-    async (instruction: Instruction, { signal }: CallContext): Promise<RailAnswer> => {
+    (act: (instruction: Instruction, context: CallContext) => Promise<RailAnswer>) =>
+    async (instruction: Instruction, context: CallContext): Promise<RailAnswer> => {
       if (defect === 'logs_names') host.log('info', 'called', { name: nameOf(instruction) });
       try {
-        return await act(instruction, signal);
+        return await act(instruction, context);
       } catch (error) {
         if (defect === 'throws') throw error;
         if (defect === 'silence_is_refusal') return { outcome: 'rejected', reason: 'no_answer' };
@@ -94,10 +96,10 @@ function createMiniRail(mini: Mini): RailCalls {
         return unclear;
       }
     };
-  const query = guard((instruction, signal) => queryBank(mini, instruction, signal));
+  const query = guard((instruction, context) => queryBank(mini, instruction, context));
   return {
     query,
-    send: guard((instruction, signal) => sendToBank(mini, instruction, signal)),
+    send: guard((instruction, context) => sendToBank(mini, instruction, context)),
     readCallback: async ({ body, headers }) => {
       const text = Buffer.from(body).toString();
       const isSigned = headers['x-signature'] === signAsBank(text);
@@ -126,22 +128,22 @@ function nameOf({ beneficiary }: Instruction): string {
 async function sendToBank(
   mini: Mini,
   instruction: Instruction,
-  signal: AbortSignal,
+  context: CallContext,
 ): Promise<RailAnswer> {
   const { defect } = mini;
   const key = keyOf(mini, instruction);
   const record = await mini.host.store.get('payments', key);
   const isForgotten = defect === 'forgets_what_was_sent' || defect === 'resends_refused';
-  if (record !== undefined && !isForgotten) return queryBank(mini, instruction, signal);
+  if (record !== undefined && !isForgotten) return queryBank(mini, instruction, context);
   const change = { collection: 'payments', key, revision: record?.revision ?? 0 };
   const write = (): Promise<boolean> =>
     mini.host.store.write([{ ...change, next: { state: 'sent', value: {} } }]);
   if (defect !== 'books_first') {
     const isMine = (await write()) || defect === 'ignores_revisions';
-    if (!isMine) return queryBank(mini, instruction, signal);
+    if (!isMine) return queryBank(mini, instruction, context);
   }
   const isAgain = record !== undefined && defect === 'resends_refused';
-  const answer = await book(mini, instruction, { signal, isAgain });
+  const answer = await book(mini, instruction, { signal: context.signal, isAgain });
   if (defect === 'books_first') await write();
   return answer;
 }
@@ -171,12 +173,13 @@ const unclear: RailAnswer = { outcome: 'unknown', reason: 'no_answer' };
 async function queryBank(
   mini: Mini,
   instruction: Instruction,
-  signal: AbortSignal,
+  { signal, isStopped = false }: CallContext,
 ): Promise<RailAnswer> {
   if (mini.defect === 'never_asks') return unclear;
   const record = await mini.host.store.get('payments', keyOf(mini, instruction));
   if (record === undefined) return { outcome: 'retry', reason: 'unreachable' };
   const answer = await callBank(mini, signal, { path: `/payments/${instruction.reference}` });
+  if (answer === undefined && isStopped && mini.defect !== 'orders_while_stopped') return unclear;
   // An earlier order may still arrive, under the same key.
   return answer ?? book(mini, instruction, { signal, isAgain: false });
 }

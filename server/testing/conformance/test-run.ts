@@ -49,6 +49,8 @@ export type TestRun = {
   readonly operator: { isPresent: boolean };
   readonly interleaving: Interleaving;
   nowMs(): number;
+  /** Moves the suite's clock on, past every pause between queries; without effect on a `real` one. */
+  passTime(): void;
   /** Adds a payment, without sending it. */
   instruct(expectedOutcome?: ExpectedOutcome): Promise<Payment>;
   /** A new instance on the same store; undefined where it was killed while starting. */
@@ -92,6 +94,9 @@ export async function openTestRun<Config>(options: TestRunOptions<Config>): Prom
     operator,
     interleaving: world.interleaving,
     nowMs,
+    passTime: () => {
+      if (subject.clock === 'steered') world.runContext.time.aheadMs += 10 * minuteMs;
+    },
     open,
     openActor: async () => {
       const actor = await open();

@@ -31,6 +31,8 @@ function findWorking(paths: readonly string[]): string | undefined {
 export type Bouncer = AsyncDisposable & {
   /** Of the same database, through the pooler. */
   readonly url: string;
+  /** Ends it, so that all of its connections break, and starts it again at the same address. */
+  restart(signal: NodeJS.Signals): Promise<void>;
 };
 
 export type BouncerOptions = {
@@ -62,17 +64,29 @@ export async function startBouncer(
   );
   // It does not run as root.
   const asUser = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  const child = spawn(program, ['-q', ...asUser, file], { stdio: 'ignore' });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  await waitForPort(listenPort, child);
+  const start = async (): Promise<ChildProcess> => {
+    const started = spawn(program, ['-q', ...asUser, file], { stdio: 'ignore' });
+    await waitForPort(listenPort, started);
+    return started;
+  };
+  let child = await start();
   return {
     url: `postgresql://${url.username}@127.0.0.1:${listenPort}${url.pathname}`,
+    restart: async (signal) => {
+      await end(child, signal);
+      child = await start();
+    },
     [Symbol.asyncDispose]: async () => {
-      child.kill('SIGKILL');
-      await ended;
+      await end(child, 'SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await ended;
 }
 
 async function findFreePort(): Promise<number> {

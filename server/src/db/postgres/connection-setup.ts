@@ -70,7 +70,9 @@ async function setUpSession(client: pg.Client, options: SetupOptions): Promise<S
   const [row] = sessionAnswer.parse(last).rows;
   if (row.is_read_only && options.mustBeWritable) throw new ReadOnlyServer();
   if (options.role !== undefined) await client.query(`set role ${options.role}`);
-  if (options.role === tenantRole) await client.query({ ...bindAccount, values: [''] });
+  if (options.role === tenantRole || options.role === 'outlay_reader') {
+    await client.query({ ...bindAccount, values: [''] });
+  }
   const backend = { processId: row.process_id, startedAt: row.started_at ?? '' };
   return { backend, settings: undefined };
 }

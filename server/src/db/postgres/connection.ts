@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { findRecorded, runInSpan, type Tracing } from '../../tracing/tracing.ts';
-import { bindAccount, queryBound } from './bound-query.ts';
+import { bindAccount, queryBound, tenantRole } from './bound-query.ts';
 import { type Setup, type SetupOptions, setUp } from './connection-setup.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import {
@@ -104,7 +104,7 @@ export type Opener = {
 export type OpenerOptions = {
   readonly tracing?: Tracing | undefined;
   readonly pooling?: Pooling;
-  /** As whom connections work that are opened for `outlay_service`. */
+  /** As whom connections work that are opened for `outlay_service`; a reader's, for tenants too. */
   readonly serviceRole?: string;
 };
 
@@ -117,8 +117,11 @@ export function createOpener(
   let preferred = 0;
   return {
     open: async (given, withinMs = openMsMax) => {
-      const isNarrowed = given.role === 'outlay_service' && serviceRole !== undefined;
-      const options = isNarrowed ? { ...given, role: serviceRole } : given;
+      const isNarrowed =
+        given.role === 'outlay_service' ||
+        (given.role === tenantRole && serviceRole === 'outlay_reader');
+      const options =
+        isNarrowed && serviceRole !== undefined ? { ...given, role: serviceRole } : given;
       const endMs = performance.now() + withinMs;
       const first = preferred;
       let failure: unknown;

@@ -11,8 +11,8 @@ import { createOpener } from './connection.ts';
  * the one; `protect_tables` makes those of the others.
  */
 
-/** What a process does. A command, or a process that serves and works, does everything. */
-export type Task = 'serve' | 'work' | 'all';
+/** What a process does. A process that serves and works, or a command that changes something, does everything. */
+export type Task = 'serve' | 'work' | 'read' | 'all';
 
 export type ServiceRole = 'outlay_service' | 'outlay_api' | 'outlay_worker' | 'outlay_reader';
 
@@ -20,6 +20,7 @@ export type ServiceRole = 'outlay_service' | 'outlay_api' | 'outlay_worker' | 'o
 const rolesOfTask: Readonly<Record<Task, readonly ServiceRole[]>> = {
   serve: ['outlay_api', 'outlay_service'],
   work: ['outlay_worker', 'outlay_service'],
+  read: ['outlay_reader', 'outlay_service'],
   all: ['outlay_service'],
 };
 const serviceRoles: readonly ServiceRole[] = ['outlay_service', 'outlay_api', 'outlay_worker'];
@@ -105,7 +106,8 @@ export async function inspectTenantRole(
   const role = {
     exists: missing.length === 0,
     statements: missing.map((name) => `create role ${name} nologin;`),
-    isMember: mayBe(tenantRole) && serviceRole !== undefined,
+    // Reading needs no tenant: its statements for one account run as the reader too.
+    isMember: serviceRole === 'outlay_reader' || (mayBe(tenantRole) && serviceRole !== undefined),
     serviceRole,
   };
   if (!role.exists) return { ...role, missingGrants: [] };
@@ -186,6 +188,15 @@ async function createRoles(client: pg.ClientBase, task: Task): Promise<void> {
     // Another process may have created them at the same time.
     const { exists, isMember } = await inspectTenantRole(client, task);
     if (exists && isMember) return;
+    // To widen a login that is narrow on purpose would be bad advice.
+    const narrow = exists && found.rows.find((row) => row.isMember && row.name !== tenantRole);
+    if (narrow !== false && narrow !== undefined) {
+      throw new TenantRoleError(
+        `the login ${name} may act as ${narrow.name} only: use one that may act as ` +
+          `${rolesOfTask[task].join(' or ')}, and as ${tenantRole}`,
+        { cause },
+      );
+    }
     throw new TenantRoleError(
       `roles of the service are missing, or cannot be used by ${name}: run as an ` +
         `administrator: ${statements.join(' ')}`,

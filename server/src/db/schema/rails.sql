@@ -242,6 +242,30 @@ create table rail_passes (
 );
 alter table rail_passes enable row level security;
 
+-- Whether a rail's passes must rest.
+create function is_rail_stopped(p_rail text) returns boolean
+  language sql stable as $$
+  select exists (
+    select from freezes
+    where lifted_at is null and (scope = 'sending' or scope = 'rail' and rail = p_rail));
+$$;
+
+-- Succeeds where no lease on the rail's pass is valid and the rail is not stopped. A stop that another
+-- transaction is making is waited for, and then applies.
+create function claim_rail_pass(p_rail text, p_holder uuid, p_lease_ms integer) returns boolean
+  language plpgsql as $$
+begin
+  perform share_freezes();
+  if is_rail_stopped(p_rail) then return false; end if;
+  insert into rail_passes (rail, holder, lease_until)
+  values (p_rail, p_holder, clock_timestamp() + p_lease_ms * interval '1 millisecond')
+  on conflict (rail) do update
+    set holder = excluded.holder, lease_until = excluded.lease_until
+    where rail_passes.lease_until is null or rail_passes.lease_until < clock_timestamp();
+  return found;
+end
+$$;
+
 -- The reading of a rail's prices: which process reads them, under a lease by real time, and when they
 -- were last read. Each reading raises the revision, so that a process learns from these rows whether its
 -- prices are current.

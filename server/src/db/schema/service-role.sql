@@ -2,7 +2,8 @@
 -- accounts, but owns nothing: it can neither change the schema nor switch a trigger off, and what is
 -- append-only it can only append to. A process that only serves requests needs no more than outlay_api,
 -- and one that only does background work no more than outlay_worker. A login needs nothing but
--- membership of one of the three and of outlay_tenant; outlay_reader reads.
+-- membership of one of the three and of outlay_tenant; outlay_reader reads, for commands that only
+-- read, and for reports.
 do $$
 declare
   v_role text;
@@ -25,6 +26,7 @@ $$;
 -- credentials or operators, makes no decision of a person and funds no balance. (Policies it stores, where it is the first
 -- process of a new environment; what makes them count is their code.) The API makes no pass over a rail, sends
 -- no notices or webhooks, and removes no month of the past.
+-- Reports need no passwords, sessions, tokens or signing secrets, hashed or sealed as they are.
 create function restrict_tasks() returns void
   language plpgsql as $$
 begin
@@ -40,6 +42,8 @@ begin
     from outlay_api;
   revoke update, delete on notices from outlay_api;
   revoke execute on function warn_of_expiry, expire_proposals, drop_month from outlay_api;
+  revoke select on operator_logins, operator_links, operator_sessions, login_attempts, access_tokens,
+    webhook_secrets from outlay_reader;
 end
 $$;
 
@@ -86,6 +90,14 @@ begin
   -- Old events go with their month.
   revoke delete on events from outlay_service, outlay_api, outlay_worker;
   grant execute on all functions in schema public to outlay_service, outlay_api, outlay_worker;
+  -- Those that views and reading statements call, with the rights of their caller.
+  for r in
+    select f.oid::regprocedure as name from pg_proc f
+    where f.pronamespace = 'public'::regnamespace and f.prokind = 'f' and not f.prosecdef
+      and (f.provolatile <> 'v' or f.proname = 'environment_now')
+  loop
+    execute format('grant execute on function %s to outlay_reader', r.name);
+  end loop;
   revoke execute on function protect_tables, restrict_tasks
     from outlay_service, outlay_api, outlay_worker;
   perform restrict_tasks();

@@ -129,7 +129,9 @@ export async function query(
   context: CallContext,
 ): Promise<RailAnswer> {
   const looked = await lookUp(setup, instruction, context);
-  return looked === 'not_listed' ? await repeatOrder(setup, instruction, context) : looked;
+  if (looked !== 'not_listed') return looked;
+  if (context.isStopped === true) return { outcome: 'unknown', reason: 'no_answer' };
+  return await repeatOrder(setup, instruction, context);
 }
 
 /** The state of a payment; `not_listed`: an order may have left, and Adyen lists no transfer. */

@@ -34,8 +34,13 @@ export type * from './requirements.ts';
  */
 
 export type CallContext = {
-  /** Aborted when the answer is no longer awaited. */
+  /** Aborted when the answer is no longer awaited; of a pass, also when its rail is stopped. */
   readonly signal: AbortSignal;
+  /**
+   * An operator has stopped the payment: `query` and `cancel` may then read and cancel, and neither
+   * begin nor repeat an order. Where only a repetition would bring an answer, it is `unknown`.
+   */
+  readonly isStopped?: boolean;
 };
 
 /** An amount in units of the currency, as decimal text. */

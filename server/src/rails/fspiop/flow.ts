@@ -196,7 +196,9 @@ async function retryTransfer(
   const { value: payment } = stored;
   const nowMs = host.nowMs();
   if (nowMs < payment.againAtMs) return;
-  const isPost = payment.isAbsent || (!payment.isTaken && host.realNowMs() < payment.expiresAtMs);
+  const isPost =
+    context.isStopped !== true &&
+    (payment.isAbsent || (!payment.isTaken && host.realNowMs() < payment.expiresAtMs));
   const calls = payment.calls + 1;
   const requested: Payment = {
     ...payment,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
+import { resume, stop } from '../../controls/freezes.ts';
 import type { Rail } from '../contract/contract.ts';
 import { runPass } from './passes.ts';
 
@@ -78,5 +80,33 @@ describe("a pass over a rail's work", () => {
       text: `update rail_passes set lease_until = clock_timestamp() where rail = 'dead'`,
     });
     assert.equal(await runPass(host.db, rail, { nowMs: () => 0 }), 0);
+  });
+
+  it('ends within a second of a stop of its rail, and none begins until it is lifted', async () => {
+    let passes = 0;
+    let begun: () => void = () => undefined;
+    const started = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const rail = createRail('stoppable', async ({ signal }) => {
+      passes += 1;
+      begun();
+      await sleep(60_000, undefined, { signal });
+      return undefined;
+    });
+    const running = runPass(host.db, rail, { nowMs: () => 0 });
+    await started;
+    const by = { by: 'ada', reason: 'a test' };
+    const { freeze } = await stop(host.db, { scope: 'rail', rail: 'stoppable' }, by);
+    // The answer of the stop has waited for it.
+    assert.equal(await Promise.race([running, sleep(0, 'under way')]), undefined);
+    await runPass(host.db, rail, { nowMs: () => 0 });
+    assert.equal(passes, 1);
+    await resume(host.db, freeze.id, by);
+    const ending = new AbortController();
+    const resumed = runPass(host.db, rail, { nowMs: () => 0, signal: ending.signal });
+    while (passes < 2) await sleep(5);
+    ending.abort();
+    await assert.rejects(resumed, /aborted/);
   });
 });

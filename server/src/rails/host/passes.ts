@@ -5,12 +5,15 @@ import { claimPass, releasePass, renewPass } from './rail-memory.sql.ts';
 
 /** How long a process that stopped without releasing a pass blocks the others. */
 const leaseMs = 30_000;
-const renewEveryMs = 10_000;
+/** Also how long a pass continues after a stop, besides the call that is under way. */
+const renewEveryMs = 1_000;
+
+const leaseEnded = new Error('the rail was stopped, or another process has its pass');
 
 /**
- * Runs one pass of a rail's work, unless another process holds the lease on it. Returns the
- * milliseconds until the next pass at most; undefined where the rail does not say. `signal` aborts
- * the pass when the process stops.
+ * Runs one pass of a rail's work, unless another process holds the lease on it or an operator has
+ * stopped the rail; a stop ends a pass that is under way. Returns the milliseconds until the next pass at
+ * most; undefined where the rail does not say. `signal` aborts the pass when the process stops.
  */
 export async function runPass(
   db: Database,
@@ -24,7 +27,7 @@ export async function runPass(
   const renewing = setInterval(() => {
     renewPass(db.system, claim).then(
       (isRenewed) => {
-        if (!isRenewed) abort.abort();
+        if (!isRenewed) abort.abort(leaseEnded);
       },
       // The pass cannot write without the database, and the lease expires.
       () => abort.abort(),
@@ -34,6 +37,10 @@ export async function runPass(
     const signals = signal === undefined ? [abort.signal] : [abort.signal, signal];
     const againAtMs = await rail.work({ signal: AbortSignal.any(signals) });
     return againAtMs === undefined ? undefined : Math.max(0, againAtMs - nowMs());
+  } catch (error) {
+    // Its calls were cut.
+    if (abort.signal.reason === leaseEnded) return undefined;
+    throw error;
   } finally {
     clearInterval(renewing);
     await releasePass(db.system, claim);

@@ -83,16 +83,9 @@ export async function countRefusedCallback(session: Session, rail: string): Prom
   await exec(session, countRefusedText, [rail]);
 }
 
-/** Succeeds where no lease on the rail's pass is valid. */
 const claimPassQuery = defineQuery({
   name: 'claim_rail_pass',
-  text: `
-    insert into rail_passes (rail, holder, lease_until)
-    values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
-    on conflict (rail) do update
-      set holder = excluded.holder, lease_until = excluded.lease_until
-      where rail_passes.lease_until is null or rail_passes.lease_until < clock_timestamp()
-    returning true as is_claimed`,
+  text: 'select claim_rail_pass($1, $2, $3) as is_claimed',
   columns: { is_claimed: column.boolean },
 });
 
@@ -100,7 +93,7 @@ const renewPassText: Statement = {
   name: 'renew_rail_pass',
   text: `
     update rail_passes set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-    where rail = $1 and holder = $2`,
+    where rail = $1 and holder = $2 and not is_rail_stopped($1)`,
 };
 
 const releasePassText: Statement = {
@@ -314,12 +307,13 @@ export async function countUnresolvedInbound(session: Session, rail: string): Pr
 
 export type PassClaim = { rail: string; holder: string; leaseMs: number };
 
+/** False while another process holds the pass, or the rail is stopped. */
 export async function claimPass(session: Session, claim: PassClaim): Promise<boolean> {
   const values = [claim.rail, claim.holder, claim.leaseMs];
-  return (await maybeOne(session, claimPassQuery, values)) !== undefined;
+  return (await one(session, claimPassQuery, values)).is_claimed;
 }
 
-/** False when another process has claimed it meanwhile. */
+/** False when another process has claimed it meanwhile, or the rail was stopped. */
 export async function renewPass(session: Session, claim: PassClaim): Promise<boolean> {
   return (await exec(session, renewPassText, [claim.rail, claim.holder, claim.leaseMs])) > 0;
 }

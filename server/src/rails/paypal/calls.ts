@@ -154,6 +154,7 @@ export async function query(
   if (record?.state === 'reported') return findReported(parts, record, context);
   const batchId = record?.value.batchId ?? '';
   if (batchId !== '') return ask(parts, { instruction, batchId }, context);
+  if (context.isStopped === true) return { outcome: 'unknown', reason: 'no_answer' };
   // The order may still be on its way: it is repeated with its key, so that one of them counts.
   return order(parts, instruction, context);
 }

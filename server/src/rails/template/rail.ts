@@ -68,7 +68,7 @@ function createCalls(config: Config, host: RailHost): RailCalls {
     answer: ({ state }) =>
       state === 'sent' ? { outcome: 'accepted' } : { outcome: 'rejected', reason: 'cancelled' },
   });
-  const query: RailCalls['query'] = async (instruction, { signal }) => {
+  const query: RailCalls['query'] = async (instruction, { signal, isStopped }) => {
     const known = await book.answer(instruction);
     // Nothing leaves before the book has it.
     if (known === undefined) return { outcome: 'retry', reason: 'unreachable' };
@@ -76,6 +76,7 @@ function createCalls(config: Config, host: RailHost): RailCalls {
     const answer = await bank.find(instruction, signal);
     // The order may still be on its way: it is repeated with its key, so that one of them counts.
     const isThere = answer?.state !== 'none';
+    if (!isThere && isStopped === true) return { outcome: 'unknown', reason: 'no_answer' };
     return readAnswer(isThere ? answer : await bank.order(instruction, signal), instruction);
   };
   return {

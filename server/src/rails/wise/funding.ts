@@ -230,6 +230,7 @@ async function resumeFunding(
   const funded = await isFunded(setup, transferId, context);
   if (funded === undefined) return unknown('no_answer');
   if (funded) return acceptTransfer(setup, { instruction, record, transferId }, context);
+  if (context.isStopped === true) return unknown('no_answer');
   return fundTransfer(setup, { instruction, record, transferId }, context);
 }
 

@@ -4,11 +4,16 @@ import { shareServices, stopSharedServices } from '../acceptance/service.ts';
 
 /**
  * Runs test files one after the other in this process, each as a suite of its own, so that what they
- * have in common is loaded once and acceptance tests share a service.
+ * have in common is loaded once, acceptance tests share a service, and tests of rails share databases.
  */
-export function testTogether(root: string, files: readonly string[]): void {
+export async function testTogether(root: string, files: readonly string[]): Promise<void> {
   shareServices();
   after(stopSharedServices);
+  if (files.some((file) => file.startsWith('server/src/rails/'))) {
+    const { closeSharedGrounds, shareGrounds } = await import('../server/testing/setups/rail.ts');
+    shareGrounds();
+    after(closeSharedGrounds);
+  }
   for (const file of files) {
     describe(file, async () => {
       await import(new URL(file, pathToFileURL(`${root}/`)).href);

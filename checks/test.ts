@@ -74,7 +74,7 @@ function writeGroups(all: readonly string[]): string[] {
   return Array.from({ length: Math.ceil(sorted.length / filesInGroup) }, (_, index) => {
     const group = sorted.slice(index * filesInGroup, (index + 1) * filesInGroup);
     const path = join(folder, `group-${String(index).padStart(2, '0')}.test.mjs`);
-    const call = `testTogether(${JSON.stringify(root)}, ${JSON.stringify(group, null, 2)});`;
+    const call = `await testTogether(${JSON.stringify(root)}, ${JSON.stringify(group, null, 2)});`;
     writeFileSync(path, `import { testTogether } from ${JSON.stringify(module)};\n${call}\n`);
     return path;
   });

@@ -26,6 +26,11 @@ export type ConformanceSubject<Config> = {
    * missing and is there.
    */
   readonly unsupported?: Partial<Readonly<Record<Capability, string>>>;
+  /**
+   * Another configuration of a rail that has already passed: only its payments without faults are part
+   * of the short form.
+   */
+  readonly isVariant?: boolean;
   /** Time-out of a call; the rail's `context.signal` is aborted then. 1500 if absent. */
   readonly callMsMax?: number;
   /** How long a payment may take to end, in real time. 60,000 if absent. */

@@ -279,8 +279,8 @@ describe('with HMAC', () => {
       const results = await checkRules(url, { access, ...payments }, names);
       partner.state.options.defects = [];
       assert.deepEqual(
-        results.map(({ name, result }) => `${name} ${result}`).sort(),
-        names.map((name) => `${name} failed`).sort(),
+        results.map(({ name, result }) => `${name} ${result}`).toSorted(),
+        names.map((name) => `${name} failed`).toSorted(),
       );
     });
   }

@@ -8,6 +8,7 @@ testConformance({
   module: railModule,
   clock: 'steered',
   unsupported: { files: 'PayPal posts webhooks and lists its events' },
+  isVariant: true,
   callMsMax: 1000,
   booking: /^POST \/v1\/payments\/payouts HTTP/,
   openCounterparty: async (place) => {

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../testing/setups/database.ts';
 import { type ExecutedPlans, watchPlans } from '../../testing/setups/executed-plans.ts';
 import { fillRecords } from '../../testing/setups/many-records.ts';
-import { type App, createApp } from '../app.ts';
-import { readConfig } from '../config.ts';
+import { openStagingApp, type StagingApp } from '../../testing/setups/staging-app.ts';
+import type { App } from '../app.ts';
 import { findTokenId } from '../core/ids.ts';
-import { createOperator } from '../operators/operators.ts';
 import { listRoutes } from '../routes.ts';
 import { insertUsers } from '../users/users.sql.ts';
 import { prepareUser } from '../users/users.ts';
@@ -24,40 +19,23 @@ const copies = 6_000;
 const rowsMax = 2_500;
 const exceptionsMax = 12_000;
 
-let database: TestDatabase;
+let staging: StagingApp;
 let plans: ExecutedPlans;
-let folder: string;
 let app: App;
 let baseUrl: string;
 let key: string;
 let account: string;
 
 before(async () => {
-  database = await createTestDatabase();
-  plans = await watchPlans(database.url);
-  folder = mkdtempSync(join(tmpdir(), 'outlay-plans-'));
-  app = await createApp(
-    readConfig({
-      DATABASE_URL: database.url,
-      OUTLAY_DATA: folder,
-      OUTLAY_LOG_LEVEL: 'silent',
-      PORT: '0',
-    }),
-    { role: 'serve', realNowMs: Date.now },
-  );
-  ({ baseUrl } = await app.listen());
-  ({ account = '' } = JSON.parse(readFileSync(join(folder, 'staging.json'), 'utf8')) as {
-    account?: string;
+  staging = await openStagingApp(async (databaseUrl) => {
+    plans = await watchPlans(databaseUrl);
   });
-  const env = app.environments.staging ?? assert.fail('staging is open');
-  const services = { session: env.db.system, keys: env.keys };
-  ({ key } = await createOperator(services, { name: 'ada', role: 'owner', createdBy: undefined }));
+  ({ app, baseUrl, account } = staging);
+  key = await staging.createOperator('ada', 'owner');
 });
 after(async () => {
-  await app.close();
   await plans[Symbol.asyncDispose]();
-  await database.drop();
-  rmSync(folder, { recursive: true });
+  await staging[Symbol.asyncDispose]();
 });
 
 /** Returns what the paths of requests name. */
@@ -75,7 +53,7 @@ async function fill(): Promise<Record<string, string>> {
     await insertUsers(env.db.system, users.slice(at, at + 500), true);
   }
   const payout = await payOnce();
-  await fillRecords(database.url, {
+  await fillRecords(staging.databaseUrl, {
     accountId: account,
     payoutId: findTokenId('payout', payout.payout_token) ?? '',
     count: copies,

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../testing/setups/database.ts';
+import { openStagingApp, type StagingApp } from '../../testing/setups/staging-app.ts';
 import { findAccount } from '../accounts/accounts.ts';
-import { type App, createApp } from '../app.ts';
+import type { App } from '../app.ts';
 import { commands } from '../cli/commands.ts';
-import { readConfig } from '../config.ts';
-import { createOperator } from '../operators/operators.ts';
 import { changePolicy } from '../operators/policies.ts';
 import { listRoutes } from '../routes.ts';
 
@@ -27,41 +22,25 @@ type Body = {
 };
 type Reply = { status: number; body: Body; requestId: string };
 
-let database: TestDatabase;
-let folder: string;
+let staging: StagingApp;
 let app: App;
 let baseUrl: string;
 let account: string;
 const keys: Record<string, string> = {};
 
 before(async () => {
-  database = await createTestDatabase();
-  folder = mkdtempSync(join(tmpdir(), 'outlay-operators-'));
-  app = await createApp(
-    readConfig({
-      DATABASE_URL: database.url,
-      OUTLAY_DATA: folder,
-      OUTLAY_LOG_LEVEL: 'silent',
-      PORT: '0',
-    }),
-    { role: 'serve', realNowMs: Date.now },
-  );
-  ({ baseUrl } = await app.listen());
-  ({ account = '' } = JSON.parse(readFileSync(join(folder, 'staging.json'), 'utf8')) as Row);
+  staging = await openStagingApp();
+  ({ app, baseUrl, account } = staging);
   for (const [name, role] of [
     ['ada', 'owner'],
     ['bob', 'approver'],
     ['vic', 'viewer'],
     ['cora', 'compliance'],
   ] as const) {
-    keys[name] = (await createOperator(services(), { name, role, createdBy: undefined })).key;
+    keys[name] = await staging.createOperator(name, role);
   }
 });
-after(async () => {
-  await app.close();
-  await database.drop();
-  rmSync(folder, { recursive: true });
-});
+after(() => staging[Symbol.asyncDispose]());
 
 function services() {
   const env = app.environments.staging ?? assert.fail('staging is open');
@@ -284,7 +263,7 @@ describe('a change', () => {
   });
 
   it('takes no credential of a client, and no account', async () => {
-    const { api_key: key } = JSON.parse(readFileSync(join(folder, 'staging.json'), 'utf8')) as Row;
+    const { apiKey: key } = staging;
     keys['client'] = key ?? '';
     const refused = await call('client', 'GET operators');
     assert.deepEqual([refused.status, refused.body.code], [403, 'insufficient_scope']);

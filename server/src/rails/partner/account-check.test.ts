@@ -1,57 +1,35 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { FaultKind } from '../../../testing/counterparties/partner/simulator-options.ts';
 import {
   context,
   declarePartnerPayer,
   newInstruction,
-  openPartnerRail,
-  openWithSecrets,
+  type openWithSecrets,
   type PartnerRail,
 } from '../../../testing/setups/partner.ts';
+import { servePartnerParts } from '../../../testing/setups/partner-parts.ts';
 import type { Beneficiary } from '../contract/contract.ts';
 
 /** Account checks and balances of a partner that has them. */
 
-const newKey = (id: string) => ({ id, key: randomBytes(32).toString('base64') });
-const key = newKey('outlay-1');
 const { attributes, beneficiary } = newInstruction();
 const account = attributes['bank_account_number'] ?? '';
 
 let partner: Awaited<ReturnType<typeof openWithSecrets>>;
 let subject: PartnerRail;
-
-before(async () => {
-  const secrets = { light: { outlayKeys: [key], callbackKey: newKey('partner-1') } };
-  partner = await openWithSecrets(
-    {
-      settleMs: 86_400_000,
+servePartnerParts(
+  {
+    capabilities: ['account_check', 'balances'],
+    behavior: {
       fee: '0.50',
-      capabilities: ['account_check', 'balances'],
       accountHolders: { [account]: 'Ana Nunez' },
       deposits: { EUR: '250.00', JPY: '90000', XXXXX: '1' },
     },
-    secrets,
-  );
-  subject = await openPartnerRail({
-    url: `http://127.0.0.1:${partner.port}`,
     payers: [declarePartnerPayer()],
-    config: {
-      light: { authentication: { kind: 'hmac', key } },
-      capabilities: ['account_check', 'balances'],
-      timeoutSeconds: 1,
-    },
-  });
-});
-after(async () => {
-  await subject.close();
-  await partner.close();
-});
-afterEach(() => {
-  partner.state.options.faults = [];
-  partner.state.options.defects = [];
-});
+  },
+  (opened) => ({ partner, subject } = opened),
+);
 
 function breakAnswers(on: 'account' | 'balances', kind: FaultKind): void {
   const times = { share: 1, count: null, pattern: '', delayMs: 5000 };

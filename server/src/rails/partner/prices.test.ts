@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { after, afterEach, before, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import {
   context,
   declarePartnerPayer,
   newInstruction,
-  openPartnerRail,
-  openWithSecrets,
+  type openWithSecrets,
   type PartnerRail,
 } from '../../../testing/setups/partner.ts';
+import { servePartnerParts } from '../../../testing/setups/partner-parts.ts';
 import type { QuotedPrice } from '../contract/contract.ts';
 import { findPriceLimit } from './price-limit.ts';
 
 /** Prices of a partner that quotes them, and orders that must not cost more. */
 
-const newKey = (id: string) => ({ id, key: randomBytes(32).toString('base64') });
-const key = newKey('outlay-1');
 const price = {
   payer: 'ES-1',
   source_currency: 'USD',
@@ -37,28 +34,15 @@ const quoted: QuotedPrice = {
 
 let partner: Awaited<ReturnType<typeof openWithSecrets>>;
 let subject: PartnerRail;
-
-before(async () => {
-  const secrets = { light: { outlayKeys: [key], callbackKey: newKey('partner-1') } };
-  const behaviour = { settleMs: 86_400_000, capabilities: ['prices' as const], prices: [price] };
-  partner = await openWithSecrets(behaviour, secrets);
-  subject = await openPartnerRail({
-    url: `http://127.0.0.1:${partner.port}`,
+servePartnerParts(
+  {
+    capabilities: ['prices'],
+    behavior: { prices: [price] },
     payers: [declarePartnerPayer({ options: { code: 'ES-1' } })],
-    config: {
-      light: { authentication: { kind: 'hmac', key } },
-      capabilities: ['prices'],
-      timeoutSeconds: 1,
-    },
-  });
-});
-after(async () => {
-  await subject.close();
-  await partner.close();
-});
+  },
+  (opened) => ({ partner, subject } = opened),
+);
 afterEach(() => {
-  partner.state.options.faults = [];
-  partner.state.options.defects = [];
   partner.state.options.prices = [price];
 });
 

@@ -175,7 +175,7 @@ test('an operator who made a payout can withdraw it, but not approve it', async 
   await waitFor(second, 'CANCELLED');
 });
 
-test('a rule may ask for two persons, and one person twice is one', async () => {
+test('a rule may ask for two people, and one person twice is one', async () => {
   await setRules([{ ...large, approvers: 2 }]);
   const { payout_token: token } = await pay(account.api, recipient, { source_amount: 900 });
   for (const _ of [1, 2]) {

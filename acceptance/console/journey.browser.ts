@@ -152,7 +152,7 @@ test('the view of the list is in its address, and is saved under a name', async 
   assert.match(text, /,250\.25,[\d.]+,[\d.]+,USD,/);
 });
 
-test('a request for two persons is approved by another operator, and not by the requester', async () => {
+test('a request for two people is approved by another operator, and not by the requester', async () => {
   const { page } = owner;
   const reason = 'Booked twice';
   await ask(page, 'POST operators', { name: 'bob', role: 'owner', reason });

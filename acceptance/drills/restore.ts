@@ -125,7 +125,7 @@ async function runCommand(service: DrilledService, words: readonly string[]): Pr
   return JSON.parse(printed);
 }
 
-/** Commits are refused until two persons have released the recovery. */
+/** Commits are refused until two people have released the recovery. */
 async function recover({ service, client }: Scene, entry: Entry | undefined): Promise<void> {
   // The worker first: it finds the evidence, and a process that serves reads its finding.
   await service.work.start();

@@ -1,6 +1,6 @@
 import { type Known, payoutOf, readText, type Step, userOf } from './steps.ts';
 
-/** Operators over HTTP: what they read, and what they change with two persons. */
+/** Operators over HTTP: what they read, and what they change with two people. */
 
 const account = (known: Known) => ({ account: known['account'] ?? '' });
 const payout = (known: Known) => ({
@@ -288,14 +288,14 @@ const persons: Step[] = [
   change('previewApprovalPolicy', 'Before it is set', (known) => ({
     body: { ...account(known), policy, days: '30' },
   })),
-  change('setApprovalPolicy', 'Large payouts need two persons', (known) => ({
+  change('setApprovalPolicy', 'Large payouts need two people', (known) => ({
     body: { ...account(known), policy, reason },
   })),
   read('listApprovalPolicies', 'Of an account', (known) => ({ query: account(known) })),
   change('backtestRouting', 'A lower fee and limit for bank deposits in Mexico', (known) => ({
     body: { ...account(known), changes, days: '30' },
   })),
-  change('setPolicy', 'Two persons from just above 5,000 USD', () => ({
+  change('setPolicy', 'Two people from just above 5,000 USD', () => ({
     params: { action: 'funding' },
     body: { persons: '2', above_usd: '5000', reason: 'Audit finding 12' },
   })),

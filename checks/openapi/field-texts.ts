@@ -18,7 +18,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   city: 'City of the address',
   client_id: 'The identifier of the new client',
   client_secret: 'The secret of the new client; shown once',
-  client_transfer_id: 'Your own identifier of the transfer; committed once, for ever',
+  client_transfer_id: 'Your own identifier of the transfer; committed once, forever',
   closed_at: 'When it was closed, UTC; "" while it is open',
   code: 'A stable code for programs; `/problems/{code}` explains it',
   companies: 'Companies that pay out in the country; empty where none does',

@@ -33,9 +33,7 @@ const quoteInput = {
     .min(1)
     .max(50)
     .optional()
-    .describe(
-      'Your own identifier of the transfer, such as an invoice number: paid once, for ever',
-    ),
+    .describe('Your own identifier of the transfer, such as an invoice number: paid once, forever'),
 };
 
 type Quote = {

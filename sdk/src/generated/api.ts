@@ -227,7 +227,7 @@ export interface paths {
         put?: never;
         /**
          * Decide about an identity
-         * @description For reviewers of the operator. If the account requires two persons, the first decision returns `waiting` and takes effect when another person decides the same.
+         * @description For reviewers of the operator. If the account requires two people, the first decision returns `waiting` and takes effect when another person decides the same.
          */
         post: operations["decideIdentity"];
         delete?: never;
@@ -1838,7 +1838,7 @@ export interface components {
              * @enum {string}
              */
             status: "VALID" | "INVALID" | "REPEATED" | "COMMITTED" | "REFUSED";
-            /** @description Your own identifier of the transfer; committed once, for ever */
+            /** @description Your own identifier of the transfer; committed once, forever */
             client_transfer_id: string;
             /** @description The recipient; "" if the row names no known one */
             user_token: string;
@@ -2071,7 +2071,7 @@ export interface components {
             payout_token: string;
             /** @description The recipient */
             user_token: string;
-            /** @description Your own identifier of the transfer; committed once, for ever */
+            /** @description Your own identifier of the transfer; committed once, forever */
             client_transfer_id: string;
             /** @description The currency of the balance that pays */
             source_currency_code: string;
@@ -2426,7 +2426,7 @@ export interface components {
             destination_token: string;
             /** @description How the recipient gets the money */
             delivery_type: components["schemas"]["DeliveryType"];
-            /** @description Your own identifier of the transfer; committed once, for ever */
+            /** @description Your own identifier of the transfer; committed once, forever */
             client_transfer_id: string;
             /** @description The recipient */
             user_token: string;
@@ -2648,7 +2648,7 @@ export interface components {
             payout_token: string;
             /** @description The recipient */
             user_token: string;
-            /** @description Your own identifier of the transfer; committed once, for ever */
+            /** @description Your own identifier of the transfer; committed once, forever */
             client_transfer_id: string;
             /** @description The currency of the balance that pays */
             source_currency_code: string;
@@ -2815,7 +2815,7 @@ export interface components {
             payout_token: string;
             /** @description The recipient of the payout */
             user_token: string;
-            /** @description Your own identifier of the transfer; committed once, for ever */
+            /** @description Your own identifier of the transfer; committed once, forever */
             client_transfer_id: string;
             /** @description The currency of the balance that pays */
             source_currency_code: string;
@@ -2964,7 +2964,7 @@ export interface components {
             time: string;
         };
         PayoutRequest: {
-            /** @description Your own identifier; committed once, for ever. Made up when absent */
+            /** @description Your own identifier; committed once, forever. Made up when absent */
             client_transfer_id?: string;
             /** @description Default USD */
             source_currency_code?: string;
@@ -3025,7 +3025,7 @@ export interface components {
             payout_token: string;
             /** @description The recipient */
             user_token: string;
-            /** @description Your own identifier of the transfer; committed once, for ever */
+            /** @description Your own identifier of the transfer; committed once, forever */
             client_transfer_id: string;
             /** @description The currency of the balance that pays */
             source_currency_code: string;
@@ -3214,7 +3214,7 @@ export interface components {
             user_token: string;
             /** @description The present status of the payout */
             payout_status: components["schemas"]["PayoutStatus"];
-            /** @description Your own identifier of the transfer; committed once, for ever */
+            /** @description Your own identifier of the transfer; committed once, forever */
             client_transfer_id: string;
             /** @description The currency of the balance that pays */
             source_currency_code: string;
@@ -6619,7 +6619,7 @@ export interface operations {
                  * @example INVALID
                  */
                 status?: "VALID" | "INVALID" | "REPEATED" | "COMMITTED" | "REFUSED";
-                /** @description Your own identifier of the transfer; committed once, for ever */
+                /** @description Your own identifier of the transfer; committed once, forever */
                 client_transfer_id?: string;
                 /** @description Only rows to this user */
                 user_token?: string;

@@ -204,7 +204,7 @@ export async function updateBrand(
   await exec(session, setBrandText, [accountId, displayName, color, logo, privacyUrl]);
 }
 
-/** Whether two persons decide about identities. False if there is no such account. */
+/** Whether two people decide about identities. False if there is no such account. */
 export async function updateIdentityTwoPersons(
   session: Session,
   setting: { accountId: string; isNeeded: boolean },

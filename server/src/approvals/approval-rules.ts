@@ -66,7 +66,7 @@ const conditions = z.strictObject({
 const rule = z.strictObject({
   name: z.string().min(1).max(60).describe('Shown to those who decide'),
   when: conditions.describe('Without conditions it holds every payout'),
-  approvers: z.int().min(1).max(5).default(1).describe('This many different persons release it'),
+  approvers: z.int().min(1).max(5).default(1).describe('This many different people release it'),
   expires_hours: z
     .int()
     .min(1)

@@ -67,7 +67,7 @@ export const accountCommands = [
   defineCommand({
     name: 'account adjust',
     permission: 'operate',
-    about: 'correct a balance, once for each reference; needs two persons',
+    about: 'correct a balance, once for each reference; needs two people',
     options: { account, currency, amount: signedAmount, reference, reason },
     approval: async (context, values) => {
       const booking = await readBooking(context, 'adjust', values);
@@ -99,7 +99,7 @@ export const accountCommands = [
       acceptBothTokens: trueOrFalse(
         'accept a source and a destination token in one request',
       ).optional(),
-      identityTwoPersons: trueOrFalse('decisions about identities need two persons').optional(),
+      identityTwoPersons: trueOrFalse('decisions about identities need two people').optional(),
       displayName: displayName.optional(),
       color: color.optional(),
       openQuotes: atMost('quotes that may be open at the same time', 1_000_000_000).optional(),

@@ -37,7 +37,7 @@ export const clearanceCommands = [
   defineCommand({
     name: 'screening clear',
     permission: 'comply',
-    about: 'clear hits of a user until a date; may need two persons',
+    about: 'clear hits of a user until a date; may need two people',
     options: { user, result, entries: entries.optional(), until, reason },
     approval: () => ({ policy: 'screening' }),
     run: async (context, { user: userId, result: sequence, entries: chosen, ...values }) => {

@@ -44,7 +44,7 @@ type Listed = {
 const listPayouts = async (values: Record<string, string | true> = {}) =>
   (await run('payout list', values)) as Listed;
 
-test('sending stops at once, and two persons resume it in live', async () => {
+test('sending stops at once, and two people resume it in live', async () => {
   const payout = await money.quoteAndCommit(owner);
   const stopped = (await run('sending stop', why)) as { result: string; rails: unknown };
   assert.equal(stopped.result, 'stopped');

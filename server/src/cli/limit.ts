@@ -75,7 +75,7 @@ export const limitCommands = [
   defineCommand({
     name: 'limit set',
     permission: 'operate',
-    about: 'set a limit of an account; two persons are needed to raise one',
+    about: 'set a limit of an account; two people are needed to raise one',
     options: { account, name: limitName, ...bounds, reason },
     check: ({ per, count, usd }) => {
       if (count === undefined && usd === undefined) return '--usd or --count is missing';
@@ -96,7 +96,7 @@ export const limitCommands = [
   defineCommand({
     name: 'limit remove',
     permission: 'operate',
-    about: 'remove a limit of an account; two persons are needed',
+    about: 'remove a limit of an account; two people are needed',
     options: { account, name: limitName, reason },
     approval: () => ({ policy: 'limit' }),
     run: async (context, { account: id, name }) => {

@@ -118,18 +118,18 @@ const policyCommands = [
   defineCommand({
     name: 'policy list',
     permission: 'read',
-    about: 'show what needs two persons',
+    about: 'show what needs two people',
     options: {},
     run: async (context) => (await listPolicies(services(context))).map(describePolicy),
   }),
   defineCommand({
     name: 'policy set',
     permission: 'administer',
-    about: 'change what needs two persons',
+    about: 'change what needs two people',
     options: {
       action: oneOf('action', policyActions),
       persons: oneOf('persons', ['1', '2']),
-      aboveUsd: usdAmount('two persons from just above this many whole USD').optional(),
+      aboveUsd: usdAmount('two people from just above this many whole USD').optional(),
       reason,
     },
     check: ({ action, aboveUsd }) =>

@@ -49,7 +49,7 @@ async function tamper(...statements: readonly string[]): Promise<void> {
   });
 }
 
-describe('two persons', () => {
+describe('two people', () => {
   it('fund an account above the value of the policy: never one person twice', async () => {
     const booking = { account, currency: 'USD', amount: '10000.01', reference: 'wire 7' };
     const values = { ...booking, reason: 'Wire 7' };

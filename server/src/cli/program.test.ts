@@ -168,7 +168,7 @@ describe('commands on an environment', () => {
     assert.equal(((await fund()) as { result: string }).result, 'booked_before');
   });
 
-  it('book a large funding and every correction once two persons have asked for it', async () => {
+  it('book a large funding and every correction once two people have asked for it', async () => {
     const { account } = (await run('account create', { name: 'Two' })) as { account: string };
     const cy = await createCommander(context, { name: 'cy' });
     const dee = await createCommander(context, { name: 'dee', role: 'approver' });

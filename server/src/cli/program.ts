@@ -12,7 +12,7 @@ const nouns: Readonly<Record<string, string>> = {
   proof: 'proofs of payouts',
   rates: 'exchange rates',
   operator: 'the persons who run commands',
-  policy: 'what needs two persons',
+  policy: 'what needs two people',
   approval: 'what waits for a second person',
   audit: 'who did what',
   account: 'accounts of clients',

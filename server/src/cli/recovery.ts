@@ -13,7 +13,7 @@ export const recoveryCommands = [
   defineCommand({
     name: 'recovery release',
     permission: 'decide',
-    about: 'resume commits and sending; needs two persons',
+    about: 'resume commits and sending; needs two people',
     options: { reason, acceptUnlisted: flag('although a rail has not listed its payments') },
     run: async (context, { reason: why, acceptUnlisted: acceptsUnlisted }) => ({
       result: await releaseRecovery(context, {

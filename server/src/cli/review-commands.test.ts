@@ -130,7 +130,7 @@ test('an identity is listed, exported, decided and shown with its history', asyn
   );
 });
 
-test('a clearance needs two persons where the policy says so, who have seen the same result', async () => {
+test('a clearance needs two people where the policy says so, who have seen the same result', async () => {
   const { db, keys } = screening;
   const services = { session: db.system, keys };
   await changePolicy(services, { action: 'screening', persons: 2, aboveUsd: 0n });

@@ -53,7 +53,7 @@ export const ruleCommands = [
   defineCommand({
     name: 'rule set',
     permission: 'decide',
-    about: 'replace the rules that ask for approvals; two persons are needed',
+    about: 'replace the rules that ask for approvals; two people are needed',
     options: { ...scope, policy, reason },
     approval: () => ({ policy: 'policy' }),
     snapshot: async (context, { account: id }) => {

@@ -83,7 +83,7 @@ export const screeningCommands = [
     permission: 'comply',
     about:
       'decide about the hits of a user, or of a payout that was found too late to be stopped; ' +
-      'to clear a user may need two persons',
+      'to clear a user may need two people',
     options: { ...subject, decision: oneOf('decision', ['cleared', 'confirmed']), reason },
     check: checkSubject,
     approval: (_context, { user: userId, decision }) =>

@@ -76,7 +76,7 @@ export const sendingCommands = [
   defineCommand({
     name: 'sending resume',
     permission: 'operate',
-    about: 'resume sending; in live two persons are needed',
+    about: 'resume sending; in live two people are needed',
     options: { reason },
     approval: (context) => approveGlobal(context, 'sending'),
     run: (context, values) => resumeGlobal(context, 'sending', values),
@@ -94,7 +94,7 @@ export const sendingCommands = [
   defineCommand({
     name: 'sending undrain',
     permission: 'operate',
-    about: 'accept commits again after a drain; in live two persons are needed',
+    about: 'accept commits again after a drain; in live two people are needed',
     options: { reason },
     approval: (context) => approveGlobal(context, 'commits'),
     run: (context, values) => resumeGlobal(context, 'commits', values),
@@ -172,7 +172,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze lift',
     permission: 'operate',
-    about: 'end a freeze; in live two persons are needed',
+    about: 'end a freeze; in live two people are needed',
     options: { freeze, reason },
     approval: async ({ db }, { freeze: id }) => {
       await requireOpenFreeze(db.system, id);

@@ -9,7 +9,7 @@ export const userCommands = [
   defineCommand({
     name: 'user erase',
     permission: 'comply',
-    about: 'erase the personal data of a recipient for ever; needs two persons',
+    about: 'erase the personal data of a recipient forever; needs two people',
     options: { user, reason },
     approval: () => ({ policy: 'erasure' }),
     run: async (context, { user: userId, reason: why }) => {
@@ -33,7 +33,7 @@ export const userCommands = [
   defineCommand({
     name: 'user release-hold',
     permission: 'comply',
-    about: 'end a legal hold before its date; needs two persons',
+    about: 'end a legal hold before its date; needs two people',
     options: { hold, reason },
     approval: () => ({ policy: 'erasure' }),
     run: async ({ db, operator }, { hold: id }) =>

@@ -71,7 +71,7 @@ test('the page says whether the browser has a session, so that it asks for none 
   assert.match(withOne.body, /data-session="yes"/);
 });
 
-test('files with a hash in their name are cached for ever, and compressed', async () => {
+test('files with a hash in their name are cached forever, and compressed', async () => {
   const plain = await app.inject('/console/assets/index-a1b2.js');
   assert.equal(plain.body, 'console.log(1);');
   assert.equal(plain.headers['cache-control'], 'public, max-age=31536000, immutable');

@@ -54,7 +54,7 @@ test('new identifiers differ, and ascend in the order in which they are made', (
   for (const id of ids.slice(0, 100)) assert.ok(isUuid(id) && id[14] === '7');
 });
 
-test('the identifier of a name is the same for ever', () => {
+test('the identifier of a name is the same forever', () => {
   const namespace = '5b0c1f4e-6f0a-4d53-9a2b-2f1f3f0f6f11';
   assert.equal(nameId('MEX', namespace), nameId('MEX', namespace));
   assert.notEqual(nameId('MEX', namespace), nameId('USA', namespace));

@@ -40,7 +40,7 @@ export function newRandomText(): string {
   return takeRandom(15).toString('hex');
 }
 
-/** A UUID that is a function of a name (version 5): the same for ever, on every machine. */
+/** A UUID that is a function of a name (version 5): the same forever, on every machine. */
 export function nameId(name: string, namespace: string): string {
   return v5(name, namespace);
 }

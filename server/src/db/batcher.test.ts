@@ -16,7 +16,7 @@ after(() => money[Symbol.asyncDispose]());
 const ask = <Row>(session: Session, text: string, values: readonly unknown[] = []) =>
   readRows<Row>(session, { name: '', text }, values);
 
-test('a command of an unknown account is rejected, not retried for ever', async () => {
+test('a command of an unknown account is rejected, not retried forever', async () => {
   let runs = 0;
   const batcher = createBatcher<string, string>({
     name: 'test',
@@ -25,7 +25,7 @@ test('a command of an unknown account is rejected, not retried for ever', async 
     keyOf: () => newId(),
     run: async (_session, commands) => {
       runs += 1;
-      if (runs > 50) return commands.map(() => 'tried for ever');
+      if (runs > 50) return commands.map(() => 'tried forever');
       return commands.map(() => held);
     },
   });

@@ -251,7 +251,7 @@ export async function describeRecovery({
 }
 
 /**
- * Two different persons are needed; `waiting`: the second one has not released it yet.
+ * Two different people are needed; `waiting`: the second one has not released it yet.
  *
  * @throws AppError illegal_move when no recovery is open or a rail has not listed its payments.
  */

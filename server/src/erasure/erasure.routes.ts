@@ -19,7 +19,7 @@ const erasureAnswer = z
   })
   .meta({ id: 'Erasure' });
 
-/** @throws AppError role_not_permitted: for operators it can need two persons. */
+/** @throws AppError role_not_permitted: for operators it can need two people. */
 function refuseOperator({ operator }: Principal): void {
   if (operator === undefined) return;
   throw new AppError(

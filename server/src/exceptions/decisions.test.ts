@@ -112,7 +112,7 @@ describe('a payout that the rules hold', () => {
 });
 
 describe('a payout of high value', () => {
-  it('needs the same decision by two different persons', async () => {
+  it('needs the same decision by two different people', async () => {
     const kit = open(() => ({ outcome: 'paid' }), hit);
     const payout = await money.quoteAndCommit(owner, { sourceMinor: 1_000_001n });
     await kit.dispatcher.runDue();

@@ -57,7 +57,7 @@ export type DecisionServices = {
   keys: KeyRing;
   router: RouterServices;
   rates: () => MidRates;
-  /** Which payouts need two persons. */
+  /** Which payouts need two people. */
   readPolicy: () => Promise<Pick<Policy, 'persons' | 'aboveUsd'>>;
 };
 

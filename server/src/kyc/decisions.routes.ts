@@ -144,7 +144,7 @@ function decideRoute(): Route<BaseServices> {
     tag: 'Verification',
     summary: 'Decide about an identity',
     description:
-      'For reviewers of the operator. If the account requires two persons, the first decision returns ' +
+      'For reviewers of the operator. If the account requires two people, the first decision returns ' +
       '`waiting` and takes effect when another person decides the same.',
     access: 'kyc:decide',
     params: userParams,

@@ -126,7 +126,7 @@ test('after a decline and a request for new images, the user uploads again and i
   );
 });
 
-test('if two persons are required, one name in any spelling counts as one person', async () => {
+test('if two people are required, one name in any spelling counts as one person', async () => {
   const person = await createPerson({ twoPersons: true });
   await person.submit();
   for (const decidedBy of ['Ada', ' ada ', 'A\u200Bda', 'ＡＤＡ', '\u00ADAda']) {
@@ -145,7 +145,7 @@ test('if two persons are required, one name in any spelling counts as one person
   ]);
 });
 
-test('two persons must decide the same about the same images', async () => {
+test('two people must decide the same about the same images', async () => {
   const person = await createPerson({ twoPersons: true });
   await person.submit();
   const resultOf = async (decision: IdentityDecision, decidedBy: string) =>

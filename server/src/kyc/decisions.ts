@@ -43,7 +43,7 @@ export {
 
 /**
  * Decisions of persons about identities, by command or through the API, in every environment. Each
- * decision is stored with its author and reason. An account can require that two persons decide the
+ * decision is stored with its author and reason. An account can require that two people decide the
  * same about the same images.
  */
 

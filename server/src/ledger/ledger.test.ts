@@ -171,7 +171,7 @@ test('a funding that waited for the account has the time after it', async () => 
   assert.ok(last !== undefined && last.created_at >= releasedAt);
 });
 
-test('a ledger account has a known name, for ever', async () => {
+test('a ledger account has a known name, forever', async () => {
   const { accountId } = await money.createOwner({ USD: 100n });
   const open = (currency: string, name: string) =>
     money.rows(

@@ -7,7 +7,7 @@ import { commands } from '../cli/commands.ts';
 import { changePolicy } from '../operators/policies.ts';
 import { listRoutes } from '../routes.ts';
 
-/** Operators over HTTP: the same roles, two persons and audit log as on the command line. */
+/** Operators over HTTP: the same roles, two people and audit log as on the command line. */
 
 type Row = Record<string, string>;
 type Body = {

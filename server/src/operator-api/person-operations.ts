@@ -16,7 +16,7 @@ import {
 const operator = z
   .object({
     operator: text('The identifier'),
-    name: text('The name, unique for ever'),
+    name: text('The name, unique forever'),
     role: text('What the operator may do'),
     created_at: text('When the operator was created, UTC'),
     key_created_at: text('When the present key was made, UTC'),

@@ -66,7 +66,7 @@ const identityOperations = () => [
     path: '/operator/identities/{user}/decision',
     operationId: 'decideIdentityAsOperator',
     summary: 'Decide about the identity of a recipient',
-    description: 'Where the account requires two persons, a second operator decides the same.',
+    description: 'Where the account requires two people, a second operator decides the same.',
     result: z
       .object({ session_id: text('The session'), status: text('Of the session') })
       .meta({ id: 'OperatorIdentityDecision' }),
@@ -225,7 +225,7 @@ const holdOperations = () => [
     method: 'POST',
     path: '/operator/recipients/{user}/erasure',
     operationId: 'eraseRecipient',
-    summary: 'Erase the personal data of a recipient for ever',
+    summary: 'Erase the personal data of a recipient forever',
     result: z
       .object({
         user_token: text('The recipient'),

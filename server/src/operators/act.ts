@@ -30,7 +30,7 @@ export type Act<Context, Values> = {
   /** As given, for the audit log and for comparison with the second person's. */
   readonly given: Readonly<Record<string, unknown>>;
   readonly reason: string;
-  /** Names what may need two persons, and the amount where it is about money. */
+  /** Names what may need two people, and the amount where it is about money. */
   approval?(
     context: Context,
     values: Values,
@@ -61,7 +61,7 @@ export type Circumstances = {
 /** `approval`: the request that waits for a second person. */
 export type Waiting = { result: 'waiting'; needs: string; approval: string };
 
-/** @throws AppError role_not_permitted; invalid_request without a reason where two persons are needed. */
+/** @throws AppError role_not_permitted; invalid_request without a reason where two people are needed. */
 export async function act<Context extends ActContext, Values>(
   context: Context,
   command: Act<Context, Values>,
@@ -163,7 +163,7 @@ async function askSecond<Context extends ActContext, Values>(
   const rule = await command.approval?.(context, command.values);
   if (rule === undefined || !(await needsSecond(context, rule, circumstances))) return undefined;
   if (command.reason === '') {
-    const detail = 'reason is required: this needs two persons';
+    const detail = 'reason is required: this needs two people';
     const fault = { pointer: '/reason', code: 'required', detail } as const;
     throw new AppError('invalid_request', detail, { faults: [fault] });
   }

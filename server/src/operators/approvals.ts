@@ -18,7 +18,7 @@ import {
 import { findGenuineOperator, isMac, type Operator, type OperatorServices } from './operators.ts';
 
 /**
- * Actions that need two persons. The first one requests it; it is done when a second, different
+ * Actions that need two people. The first one requests it; it is done when a second, different
  * operator requests exactly the same within a week.
  */
 

@@ -28,7 +28,7 @@ export { countOperators, countOwnersEver } from './operators.sql.ts';
 
 export type Operator = {
   readonly id: string;
-  /** Unique in the environment, for ever. */
+  /** Unique in the environment, forever. */
   readonly name: string;
   readonly role: OperatorRole;
 };
@@ -62,7 +62,7 @@ function readKey(text: string): { id: string; hash: Buffer } | undefined {
  * Creates an operator, and shows the key once.
  *
  * @throws AppError illegal_move where the name, or one that differs from it only in `.`, `_` and `-`, was given before:
- * a name stands for one person for ever, and must not be mistaken for another's.
+ * a name stands for one person forever, and must not be mistaken for another's.
  */
 export async function createOperator(
   { session, keys }: OperatorServices,

@@ -8,7 +8,7 @@ import type { MidRates } from '../fx/rate-book.ts';
 import type { OperatorServices } from './operators.ts';
 import { selectPolicies, storePolicy } from './policies.sql.ts';
 
-/** What needs two persons, and from which value on. It stands in the database, not in a setting. */
+/** What needs two people, and from which value on. It stands in the database, not in a setting. */
 
 export const policyActions = [
   'operator',
@@ -24,18 +24,18 @@ export const policyActions = [
 ] as const;
 export type PolicyAction = (typeof policyActions)[number];
 
-/** Those about money: two persons are needed above a value. */
+/** Those about money: two people are needed above a value. */
 const valuedActions: ReadonlySet<PolicyAction> = new Set(['funding', 'decision']);
 export const isValued = (action: PolicyAction): boolean => valuedActions.has(action);
 
 export type Policy = {
   readonly action: PolicyAction;
   readonly persons: 1 | 2;
-  /** Whole USD; two persons are needed from just above it. */
+  /** Whole USD; two people are needed from just above it. */
   readonly aboveUsd: bigint;
 };
 
-/** Live: two persons for everything. Staging: for decisions and corrections, as one rehearses them. */
+/** Live: two people for everything. Staging: for decisions and corrections, as one rehearses them. */
 function createDefaults(name: EnvironmentName): Policy[] {
   return policyActions.map((action) => ({
     action,
@@ -90,7 +90,7 @@ export async function getPolicy(services: OperatorServices, action: PolicyAction
   return found;
 }
 
-/** Whether an amount needs two persons; one without a price in USD does where any amount can. */
+/** Whether an amount needs two people; one without a price in USD does where any amount can. */
 export function needsTwoPersons(
   { persons, aboveUsd }: Pick<Policy, 'persons' | 'aboveUsd'>,
   { currency, minor }: { currency: string; minor: bigint },

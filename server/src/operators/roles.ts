@@ -8,7 +8,7 @@ export type OperatorRole = (typeof operatorRoles)[number];
  * - `operate`: accounts, their credentials and balances, rails, reconciliation
  * - `decide`: payouts that wait for a person, recoveries
  * - `comply`: identities, sanctions hits, erasure
- * - `administer`: operators, and what needs two persons
+ * - `administer`: operators, and what needs two people
  */
 export const permissions = ['read', 'operate', 'decide', 'comply', 'administer'] as const;
 export type Permission = (typeof permissions)[number];

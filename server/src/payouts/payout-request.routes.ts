@@ -25,7 +25,7 @@ export const payoutFields = {
     .min(1)
     .refine((id) => id.trim() === id, { error: 'must not begin or end with a space' })
     .optional()
-    .describe('Your own identifier; committed once, for ever. Made up when absent'),
+    .describe('Your own identifier; committed once, forever. Made up when absent'),
   source_currency_code: currencyField.optional().describe('Default USD'),
   destination_currency_code: currencyField,
   source_token: tokenText.describe('A balance; excludes destination_token'),

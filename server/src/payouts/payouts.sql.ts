@@ -25,7 +25,6 @@ const timelineEntry = z.object({
   /** Kinds of the exceptions that the change opened. */
   opened_exceptions: z.array(z.string()),
 });
-export type TimelineEntry = z.infer<typeof timelineEntry>;
 
 /** From the events, which are read along an index by subject: one descent for each payout. */
 const timeline = (bound: string): string => `

@@ -9,8 +9,6 @@ import type { SendResult } from './sender.ts';
  * succeeds.
  */
 
-export type EndpointHealth = ReturnType<typeof createEndpointHealth>;
-
 /** After this many failures in a row an endpoint backs off. */
 const failuresMax = 5;
 /** These ask for fewer requests (Standard Webhooks 1.0, "Delivery success and failure"). */

@@ -109,7 +109,7 @@ function describeOccupant(pid: number, service: string | undefined): EmbeddedDat
 /**
  * The file outlived its server. PostgreSQL removes it by itself unless a process of the same user has
  * the number, an unrelated one or one that has ended and was not waited for: then it refuses to start
- * for ever. Writing our own number in its place settles that, because the server never takes its parent
+ * forever. Writing our own number in its place settles that, because the server never takes its parent
  * for a rival; and unlike deleting the file it keeps the check for orphaned backends on the old shared
  * memory.
  */

@@ -110,7 +110,7 @@ export function describeTransactionSettings(
 /**
  * Marks the statements that a process prepares through a pooler. The pooler prepares a text once on each
  * server connection and keeps it for the next client; after a migration has changed what the
- * statement returns, the server refuses that one for ever. Under another mark it is another text.
+ * statement returns, the server refuses that one forever. Under another mark it is another text.
  */
 export type Edition = { mark: string };
 

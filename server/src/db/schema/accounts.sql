@@ -4,7 +4,7 @@ create table accounts (
   accept_both_tokens boolean not null default false,
   event_sequence bigint not null default 0 check (event_sequence >= 0),
   created_at timestamptz not null,
-  -- Whether a decision about a recipient's identity needs two persons.
+  -- Whether a decision about a recipient's identity needs two people.
   identity_two_persons boolean not null default false,
   -- Limits on quotes that are neither committed nor expired: an open quote is an option on its rate
   -- for which the client pays nothing. The value in whole USD.

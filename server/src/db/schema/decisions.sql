@@ -171,7 +171,7 @@ begin
 end
 $$;
 
--- Records the decision of an operator and applies it once enough different persons have made it:
+-- Records the decision of an operator and applies it once enough different people have made it:
 -- - release: continue a payout on hold
 -- - refund: cancel it where no attempt is in flight
 -- - paid, not_paid, returned: supply the outcome that the rail does not report

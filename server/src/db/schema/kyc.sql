@@ -95,7 +95,7 @@ create table verification_decisions (
   submission integer not null check (submission > 0),
   decision text not null check (decision in ('approved', 'declined', 'resubmission_requested')),
   decided_by text not null check (length(decided_by) between 1 and 200),
-  -- The normalized name, by which two persons are distinguished.
+  -- The normalized name, by which two people are distinguished.
   person text not null check (length(person) between 1 and 400),
   -- Sealed under the user's key: reasons hold personal data.
   reason bytea not null,

@@ -4,7 +4,7 @@
 
 create table operators (
   id uuid primary key,
-  -- In lower case, unique for ever: decisions name it.
+  -- In lower case, unique forever: decisions name it.
   name text collate "C" not null unique check (name ~ '^[a-z][a-z0-9._-]{1,39}$'),
   role text not null check (role in ('owner', 'operator', 'approver', 'compliance', 'viewer')),
   secret_hash bytea not null check (length(secret_hash) = 32),
@@ -18,11 +18,11 @@ create table operators (
 -- Names must not be mistaken for one another in decisions and the audit log.
 create unique index operators_similar_name on operators (translate(name, '._-', ''));
 
--- For which actions two persons are needed.
+-- For which actions two people are needed.
 create table policies (
   action text collate "C" primary key,
   persons integer not null check (persons in (1, 2)),
-  -- Whole USD; two persons are needed from just above it. 0 where the action has no amount.
+  -- Whole USD; two people are needed from just above it. 0 where the action has no amount.
   above_usd bigint not null check (above_usd >= 0),
   mac bytea not null check (length(mac) = 32),
   changed_at timestamptz not null

@@ -256,7 +256,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
   },
   recovering: {
     cause:
-      'The database was restored to an earlier state. Commits are refused until the operator has matched the payments made since then and two persons have released the recovery.',
+      'The database was restored to an earlier state. Commits are refused until the operator has matched the payments made since then and two people have released the recovery.',
     remedy:
       'Repeat the commit later with the same `client_transfer_id` and Idempotency-Key. Do not quote the transfer anew under another identifier.',
     example: 'Commits are refused until the recovery is released',

@@ -23,7 +23,7 @@ export type * from './outcomes.ts';
  * (docs/guides/rails.md).
  *
  * The rules, which the conformance suite (server/testing/conformance) tests:
- * - One reference is one payment, for ever: a second `send` of a reference never pays again.
+ * - One reference is one payment, forever: a second `send` of a reference never pays again.
  * - A rail does not throw to report an outcome. Whatever is not a definite answer (time-out, reset,
  *   5xx, an answer that does not parse or has a wrong echo) is `unknown`.
  * - Before money can leave, the rail has stored what lets it recognize the payment afterwards.

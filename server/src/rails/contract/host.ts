@@ -16,7 +16,7 @@ export type RailHost = {
   readonly fetch: typeof fetch;
   /** Where the counterparty sends callbacks: this rail's base address, without a final slash. */
   readonly callbackUrl: string;
-  /** Returns when the message is stored for ever; `known` when it was stored before. */
+  /** Returns when the message is stored forever; `known` when it was stored before. */
   receive(message: InboundMessage): Promise<'new' | 'known'>;
   /**
    * How many observations of this rail are not applied yet, plus its open exceptions about inbound

@@ -36,7 +36,7 @@ const fileSchema = z.object({
   /** How often its delivery was begun: after a crash the bank may have the same file twice. */
   deliveries: z.number().default(0),
 });
-/** Kept for ever. */
+/** Kept forever. */
 export type StoredFile = z.infer<typeof fileSchema>;
 type FileRecord = TypedRecord<'closed' | 'delivered', StoredFile>;
 

@@ -5,7 +5,7 @@ import { type Files, nameSentCopy, readFileCounter } from './files.ts';
 
 /**
  * Payment files of this rail outside of the database: in the outbox until the bank takes them, and as
- * copies in the archive for ever. A database that was restored to an earlier moment lacks the last of
+ * copies in the archive forever. A database that was restored to an earlier moment lacks the last of
  * them and would send their payments again in files of other ids. Nothing leaves while one is missing.
  */
 

@@ -13,7 +13,7 @@ import {
 } from './records.ts';
 
 /**
- * What a rail remembers of its payments: one record for each reference, kept for ever, in states and
+ * What a rail remembers of its payments: one record for each reference, kept forever, in states and
  * values of the rail's own. The book keeps the promises that do not depend on the rail:
  *
  * - A reference is entered once. A second writer gets the answer of the existing record.
@@ -52,7 +52,7 @@ export type PaymentBook<State extends string, Value> = Pick<
 };
 
 export type Cancellation<State extends string, Value> = {
-  /** What is entered for a reference that was never sent: refused for ever. */
+  /** What is entered for a reference that was never sent: refused forever. */
   readonly tombstone: NextRecord<State, Value>;
   /** What a payment becomes that has not left yet; undefined where it is too late to stop it. */
   withdraw(record: TypedRecord<State, Value>): NextRecord<State, Value> | undefined;

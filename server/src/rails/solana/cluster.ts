@@ -59,7 +59,6 @@ const listedSchema = z.array(
 
 export type Account = NonNullable<z.output<typeof accountSchema>['value']>;
 export type SignatureStatus = z.output<typeof statusSchema>;
-export type FinalTransaction = NonNullable<z.output<typeof transactionSchema>>;
 export type ListedSignature = z.output<typeof listedSchema>[number];
 
 const finalized = { commitment: 'finalized' } as const;

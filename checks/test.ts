@@ -57,11 +57,14 @@ const child = spawn(
     '--test-global-setup=server/testing/setups/global-setup.ts',
     ...writeGroups(files),
   ],
-  { cwd: root, env: { ...process.env, TMPDIR: folder }, stdio: 'inherit' },
+  { cwd: root, env: { ...process.env, TMPDIR: folder }, stdio: 'inherit', detached: true },
 );
-// Ctrl-C reaches the tests by itself; here it must only not come before the end of them.
-process.on('SIGINT', () => undefined);
-for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+// All processes of the tests are one group, so that the services that they have started end with them.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal);
+  });
+}
 child.once('exit', (code) => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   process.exitCode = code ?? 1;

@@ -6,6 +6,7 @@ import type { Payout, User } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
 import { nameUser, useCountryNames, useNames } from '../api/queries.ts';
 import { nameDelivery } from '../format/words.ts';
+import { heads, payoutsPerPage } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, Foreign, PageHead, PayoutStatus, Skeleton, Time } from '../ui/parts.tsx';
@@ -14,8 +15,6 @@ import { exportPayouts } from './payout-export.ts';
 import { PayoutFilterBar } from './payout-filters.tsx';
 import { isNameLike, type PayoutSearch, writePayoutFilters } from './payout-search.ts';
 import './payouts.css';
-
-const rowsPerPage = 25;
 
 /** One row per payout, the newest first. */
 export function Payouts(): ReactNode {
@@ -27,7 +26,7 @@ export function Payouts(): ReactNode {
     queryFn: () =>
       api.readPage<Payout>('/payout', {
         ...filters,
-        number_of_records: rowsPerPage,
+        number_of_records: payoutsPerPage,
         ...(search.cursor === undefined ? {} : { cursor: search.cursor }),
       }),
     placeholderData: keepPreviousData,
@@ -66,7 +65,7 @@ function Head({ filters }: { filters: ReturnType<typeof writePayoutFilters> }): 
   };
   return (
     <>
-      <PageHead title="Payouts" lead="Every quote and payout of the account, the newest first">
+      <PageHead {...heads.payouts}>
         <Button className="button" onPress={save} isDisabled={state === 'busy'}>
           <Icon name="download" />
           {state === 'busy' ? 'Exporting' : 'Export CSV'}
@@ -225,7 +224,7 @@ function Pager({ search, next }: PagerProps): ReactNode {
   return (
     <nav className="row between" aria-label="Pages">
       {cursor === undefined ? (
-        <span className="small faint">Newest {rowsPerPage}</span>
+        <span className="small faint">Newest {payoutsPerPage}</span>
       ) : (
         <Link to="/payouts" search={first} className="button">
           Newest

@@ -13,7 +13,7 @@ import { readSessionToken } from './operator-admission.ts';
 /** About what a packet holds. */
 const bytesMin = 1_400;
 
-/** Level 6 gains 2 % and takes twice the time. */
+/** A page of payouts: level 6 makes it 5 % smaller and takes a quarter more time. */
 const level = 4;
 
 export function compressForConsole(app: FastifyInstance): void {

@@ -82,8 +82,8 @@ export function addConsolePages(app: FastifyInstance, folder = builtFiles): void
         : findFirstPaint(parseFirstPaint(painted.toString('utf8')), { pathname: path, hasSession });
     const html = page
       .toString('utf8')
-      .replace(headPlace, head)
-      .replace(bodyPlace, body.replace(environmentPlace, request.environmentName))
+      .replace(headPlace, () => head)
+      .replace(bodyPlace, () => body.replace(environmentPlace, request.environmentName))
       .replace(sessionPlace, hasSession ? 'yes' : 'no');
     return sendPage(reply, html);
   };

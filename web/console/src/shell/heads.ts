@@ -24,7 +24,7 @@ export const heads = {
   payout: {
     path: '/payouts/$user/$payout',
     title: 'Payout',
-    lead: 'What was paid, by which route, and why: states, attempts, postings, events and the proof',
+    lead: 'What was paid, by which route and why: its states with their attempts, the payers that were compared, postings, events, the proof and the receipt',
     reads: [
       'payout/$user/$payout',
       'payout/$user/$payout/decision',

@@ -6,12 +6,25 @@ import { createConsoleRouter } from '../router.tsx';
 import { SecureFirst } from './secure.tsx';
 
 /** The console for who is signed in. One router for all sessions, so that the address stays. */
-const router = createConsoleRouter();
+let router: ReturnType<typeof createConsoleRouter> | undefined;
 
-/** Loads the page of the address, so that the first picture is not followed by an empty one. */
-export async function loadPage(): Promise<void> {
-  await router.load();
+function getRouter(): ReturnType<typeof createConsoleRouter> {
+  router ??= createConsoleRouter();
+  return router;
 }
+
+/**
+ * Loads the page of the address, so that the first picture is not followed by an empty one. Each step is
+ * a task of its own: a slow phone answers to a touch between them.
+ */
+export async function loadPage(): Promise<void> {
+  await nextTask();
+  const prepared = getRouter();
+  await nextTask();
+  await prepared.load();
+}
+
+const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
 type Props = { session: Session; onSignedOut: () => void; onSessionChanged: () => void };
 
@@ -21,7 +34,7 @@ export function Program({ session, onSignedOut, onSessionChanged }: Props): Reac
   }
   return (
     <SessionProvider session={session} onSignedOut={onSignedOut}>
-      <RouterProvider router={router} />
+      <RouterProvider router={getRouter()} />
     </SessionProvider>
   );
 }

@@ -4,7 +4,15 @@ import type { Page } from 'playwright-core';
 import { heads } from '../../web/console/src/shell/heads.ts';
 import { createRecipient, deliveryCases, pay } from '../recipients.ts';
 import type { Service } from '../service.ts';
-import { openStage, openVisitor, openWindow, picture, type Stage, settle } from './kit.ts';
+import {
+  findProblems,
+  openStage,
+  openVisitor,
+  openWindow,
+  picture,
+  type Stage,
+  settle,
+} from './kit.ts';
 
 /** What a page shows before its program runs, and that nothing moves when the program takes over. */
 
@@ -107,4 +115,30 @@ test('nothing moves while a page is loaded', async () => {
     await context.close();
   }
   assert.deepEqual(moved, []);
+});
+
+test('live is marked by word, edge and title, and has no sandbox', async () => {
+  for (const isPhone of [false, true]) {
+    const { page, context } = await openWindow(stage.owner, service, { isPhone });
+    await page.route('**/console/session', async (route) => {
+      const response = await route.fetch();
+      const session = (await response.json()) as Record<string, unknown>;
+      await route.fulfill({ response, json: { ...session, environment: 'live' } });
+    });
+    for (const path of ['', '/payouts', '/pay']) {
+      await page.goto(`${service.baseUrl}/console${path}`);
+      await settle(page);
+      const bar = page.locator(isPhone ? '.topbar' : '.sidebar').first();
+      await bar.getByText('LIVE', { exact: true }).waitFor();
+      assert.equal(await page.locator('.frame[data-environment="live"]').count(), 1);
+      assert.match(await page.title(), /^LIVE · /);
+      const edge = `getComputedStyle(document.querySelector('.frame')).borderTopColor`;
+      assert.equal(await page.evaluate<string>(edge), 'rgb(179, 32, 44)');
+      assert.equal(await page.getByRole('link', { name: 'Sandbox' }).count(), 0);
+      assert.equal(await page.getByText('Staging').count(), 0);
+    }
+    await picture(page, `live-${isPhone ? 'phone' : 'desk'}`);
+    assert.deepEqual(await findProblems(page, 'html'), []);
+    await context.close();
+  }
 });

@@ -32,11 +32,11 @@ after(() => stage?.close());
 
 type Box = { text: string; left: number; top: number; height: number };
 
-/** The heading and the line below it. */
+/** The heading, the line below it, and the brand, which is in the bar of a phone. */
 function readHead(page: Page): Promise<Box[]> {
-  return page.evaluate<
-    Box[]
-  >(`[...document.querySelectorAll('main h1, .page-head p')].map((node) => {
+  return page.evaluate<Box[]>(`[...document.querySelectorAll('main h1, .page-head p, .brand')]
+    .filter((node) => node.offsetParent !== null)
+    .map((node) => {
     const { left, top, height } = node.getBoundingClientRect();
     return { text: node.textContent, left, top, height };
   })`);
@@ -57,8 +57,8 @@ for (const isPhone of [false, true]) {
       await late.page.goto(`${service.baseUrl}/console${path}`);
       await settle(late.page);
       const painted = await readHead(early.page);
-      assert.equal(painted.length, 2, path);
-      assert.deepEqual(painted, (await readHead(late.page)).slice(0, 2), path);
+      assert.equal(painted.length, 3, path);
+      assert.deepEqual(painted, (await readHead(late.page)).slice(0, 3), path);
     }
     await picture(early.page, `first-paint-${isPhone ? 'phone' : 'desk'}`);
     assert.equal(await early.page.locator('.frame[data-environment="staging"]').count(), 1);

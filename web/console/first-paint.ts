@@ -108,7 +108,8 @@ function writeFrame({ title, lead }: Head, icon: string): string {
   return [
     '<div class="frame" data-environment="__ENVIRONMENT__" aria-busy="true">',
     `<aside class="sidebar">${writeBrand(icon)}</aside>`,
-    `<header class="topbar">${writeBrand(icon)}</header>`,
+    // The place of the menu's button.
+    `<header class="topbar"><span class="button plain square"></span>${writeBrand(icon)}</header>`,
     `<main class="main"><div class="page-head"><div><h1>${escape(title)}</h1>${line}</div></div>`,
     '<div class="stack"><span class="skeleton first-paint"></span></div></main></div>',
   ].join('');

@@ -63,7 +63,9 @@ async function buildConsole(node) {
   const folder = join(root, 'web', 'console');
   const stamp = join(folder, 'dist', 'sources.sha256');
   const sources = hashFiles([
-    ...['src', 'index.html', 'vite.config.ts', 'package.json'].map((name) => join(folder, name)),
+    ...['src', 'index.html', 'first-paint.ts', 'vite.config.ts', 'package.json'].map((name) =>
+      join(folder, name),
+    ),
     join(root, 'sdk', 'src'),
     join(root, 'package-lock.json'),
   ]);

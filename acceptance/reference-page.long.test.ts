@@ -68,6 +68,8 @@ test('the front page and the pages of codes have no barrier, wide and narrow, li
     for (const path of paths) {
       await page.goto(service.baseUrl + path, { waitUntil: 'networkidle' });
       if (path === '/docs') await page.getByText('A payout in six calls').first().waitFor();
+      const brands = await page.getByRole('link', { name: 'Outlay', exact: true }).count();
+      if (brands !== 1) found.push(`${path} shows the brand ${brands} times`);
       const excess = await page.evaluate<number>(
         'document.documentElement.scrollWidth - innerWidth',
       );

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { newId } from '../server/src/core/ids.ts';
 import { countPayouts } from '../server/src/monitoring/payout-days.ts';
 import { createOperator } from '../server/src/operators/operators.ts';
@@ -35,6 +36,19 @@ const filtered = [
   '/payout?client_transfer_id=unknown',
   '/payout?metadata[order]=unknown',
   '/payout?from={month}-01',
+  '/payout?user_token={user}',
+  '/payout/{user}/{payout}',
+  '/payout/{user}/{payout}/decision',
+  '/account/balance/{balance}/entries',
+  '/events?object={payout}',
+  '/user?name=ana%20g',
+  '/user?name=nobody',
+  '/user?email=nobody@example.org',
+  '/user?country=BRA',
+  '/operator/exceptions?closed=true',
+  '/operator/exceptions?account={account}&all=true',
+  '/operator/audit?name=nobody',
+  '/operator/audit?action=nothing',
 ] as const;
 
 /** Not of a page: streams, look-ups by a required value, and what operators may not or belongs to a session. */
@@ -60,6 +74,31 @@ function listRequests(): string[] {
   return [...new Set([...all, ...filtered])].filter((path) => !needsMore.includes(path));
 }
 
+type Values = Readonly<Record<string, string>>;
+
+function writeRequest(path: string, values: Values): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`${path}: nothing is known for ${name}`);
+    return value;
+  });
+}
+
+const newestPayout = z.tuple([z.object({ payout_token: z.string(), user_token: z.string() })]);
+const balances = z.array(z.object({ token: z.string() })).min(1);
+
+/** What the paths name: this month, the newest payout with its recipient, and a balance. */
+async function findValues(ask: (request: string) => Promise<string>): Promise<Values> {
+  const [newest] = newestPayout.parse(JSON.parse(await ask('/payout?number_of_records=1')));
+  const [balance] = balances.parse(JSON.parse(await ask('/account/balance')));
+  return {
+    month: new Date().toISOString().slice(0, 7),
+    payout: newest.payout_token,
+    user: newest.user_token,
+    balance: balance?.token ?? '',
+  };
+}
+
 export async function runConsole(): Promise<void> {
   const place = await openPlace();
   const opened: { close(): Promise<void> }[] = [place];
@@ -76,17 +115,20 @@ export async function runConsole(): Promise<void> {
     const { accountId } = ours.fixture.hot;
     const rows: string[] = [];
     const countingMs = await measureCounting(ours);
-    const month = new Date().toISOString().slice(0, 7);
+    const ask = async (request: string): Promise<string> => {
+      const url = `http://127.0.0.1:${service.port}/v0.1.4${request}`;
+      const headers = { authorization: `Bearer ${key}`, 'outlay-account': accountId };
+      const response = await fetch(url, { headers });
+      const text = await response.text();
+      if (response.status !== 200) throw new Error(`${request}: ${response.status} ${text}`);
+      return text;
+    };
+    const values = { account: accountId, ...(await findValues(ask)) };
     for (const path of listRequests()) {
       const timesMs: number[] = [];
       for (let round = 0; round <= rounds; round += 1) {
         const startMs = performance.now();
-        const request = path.replace('{account}', accountId).replace('{month}', month);
-        const url = `http://127.0.0.1:${service.port}/v0.1.4${request}`;
-        const headers = { authorization: `Bearer ${key}`, 'outlay-account': accountId };
-        const response = await fetch(url, { headers });
-        const text = await response.text();
-        if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
+        await ask(writeRequest(path, values));
         // The first one compiles code and plans.
         if (round > 0) timesMs.push(performance.now() - startMs);
       }

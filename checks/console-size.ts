@@ -1,18 +1,17 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findFirstPaint, parseFirstPaint } from '../server/src/console/first-paint.ts';
 
 /** What a browser loads before the console's first screen, compressed as the server sends it. */
 
 const bytesMax = 250_000;
 const folder = join(import.meta.dirname, '../web/console/dist');
 const page = readFileSync(join(folder, 'index.html'), 'utf8');
-const linked = [...page.matchAll(/(?:src|href)="\/console\/assets\/([^"]+)"/g)];
+const painted = parseFirstPaint(readFileSync(join(folder, 'first-paint.json'), 'utf8'));
+// What the first answer of the overview names, and the font that its styles do.
+const { head } = findFirstPaint(painted, { pathname: '', hasSession: true });
+const linked = [...(page + head).matchAll(/(?:src|href)="\/console\/assets\/([^"]+)"/g)];
 const names = new Set(linked.map(([, name = '']) => name));
-// The overview is the first page; the router loads its part, and the styles the font.
-const own = readdirSync(join(folder, 'assets')).filter((name) =>
-  /^(?:overview|inter-latin-wght)-.+\.(?:js|css|woff2)$/.test(name),
-);
-for (const name of own) names.add(name);
 // And what those import; parts that are loaded later are imported by a call.
 for (const name of names) {
   if (!name.endsWith('.js')) continue;

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { type Config, ConfigError, type Role } from './config.ts';
+import { compressForConsole } from './console/compression.ts';
 import { addConsole } from './console/console.ts';
 import { prepareConsoleLink } from './console/first-link.ts';
 import { identifyOperator } from './console/operator-admission.ts';
@@ -206,6 +207,7 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
   addMonitoring(server, parts);
   addRailCallbacks(app, { environments, limiters });
   addOauthRoutes(app, { environments, limiters, address: publicAddress });
+  compressForConsole(app);
   const routes = listRoutes();
   addRoutes(app, {
     environments,

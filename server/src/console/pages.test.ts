@@ -22,6 +22,7 @@ before(() => {
   writeFileSync(join(folder, 'icon.svg'), '<svg/>');
   writeFileSync(join(folder, 'secret.txt'), 'no type is known');
   app = fastify();
+  app.decorateRequest('environmentName', 'staging');
   addConsolePages(app, folder);
 });
 after(async () => {
@@ -69,6 +70,31 @@ test('the page says whether the browser has a session, so that it asks for none 
   const cookie = `__Host-outlay-session=${'a'.repeat(43)}`;
   const withOne = await app.inject({ url: '/console', headers: { cookie } });
   assert.match(withOne.body, /data-session="yes"/);
+});
+
+test('a page shows its frame before the program runs: of its address, or the sign-in', async () => {
+  const html = '<!-- page --><div id="root"><!-- first paint --></div>';
+  writeFileSync(join(folder, 'index.html'), html);
+  const paint = {
+    signIn: { head: '', body: 'sign-in' },
+    pages: [
+      { path: '/', head: '<link 1>', body: 'overview in __ENVIRONMENT__' },
+      { path: '/payouts/$user/$payout', head: '<link 2>', body: 'payout' },
+    ],
+  };
+  writeFileSync(join(folder, 'first-paint.json'), JSON.stringify(paint));
+  const cookie = `__Host-outlay-session=${'a'.repeat(43)}`;
+  const look = async (url: string, headers = {}) => (await app.inject({ url, headers })).body;
+  assert.equal(await look('/console'), '<div id="root">sign-in</div>');
+  for (const url of ['/console', '/console/', '/console?a=1']) {
+    const body = await look(url, { cookie });
+    assert.equal(body, '<link 1><div id="root">overview in staging</div>', url);
+  }
+  const payout = await look('/console/payouts/usr_1/payout_1', { cookie });
+  assert.equal(payout, '<link 2><div id="root">payout</div>');
+  for (const url of ['/console/payouts/usr_1', '/console/nothing']) {
+    assert.equal(await look(url, { cookie }), '<div id="root"></div>', url);
+  }
 });
 
 test('files with a hash in their name are cached forever, and compressed', async () => {

@@ -5,6 +5,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
+import { accepts } from './coding.ts';
+import { findFirstPaint, parseFirstPaint } from './first-paint.ts';
 import { readSessionToken } from './operator-admission.ts';
 
 /**
@@ -33,6 +35,11 @@ const packedTypes: ReadonlySet<string> = new Set(['.js', '.css', '.json', '.svg'
 
 /** Where the page has it, it becomes `yes` for a browser that brings the cookie of a session. */
 const sessionPlace = '__HAS_SESSION__';
+
+/** Where the page has them, they become what its address shows before the program runs. */
+const headPlace = '<!-- page -->';
+const bodyPlace = '<!-- first paint -->';
+const environmentPlace = '__ENVIRONMENT__';
 
 /** No path leads out of the folder: a name has no slash and does not begin with a dot. */
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,150}$/;
@@ -66,26 +73,22 @@ export function addConsolePages(app: FastifyInstance, folder = builtFiles): void
       return sendFile(reply.header('cache-control', 'public, max-age=300'), path, file);
     }
     const page = await findFile(folder, 'index.html');
-    return page === undefined
-      ? sendPage(reply.code(503), notBuilt)
-      : sendPage(
-          reply,
-          page
-            .toString('utf8')
-            .replace(sessionPlace, readSessionToken(request) === undefined ? 'no' : 'yes'),
-        );
+    if (page === undefined) return sendPage(reply.code(503), notBuilt);
+    const painted = await findFile(folder, 'first-paint.json');
+    const hasSession = readSessionToken(request) !== undefined;
+    const { head, body } =
+      painted === undefined
+        ? { head: '', body: '' }
+        : findFirstPaint(parseFirstPaint(painted.toString('utf8')), { pathname: path, hasSession });
+    const html = page
+      .toString('utf8')
+      .replace(headPlace, () => head)
+      .replace(bodyPlace, () => body.replace(environmentPlace, request.environmentName))
+      .replace(sessionPlace, hasSession ? 'yes' : 'no');
+    return sendPage(reply, html);
   };
   app.get('/console', sendConsole);
   app.get('/console/*', sendConsole);
-}
-
-/** Whether a client takes the coding; `q=0` says that it does not (RFC 9110, section 12.5.3). */
-function accepts(header: string, coding: string): boolean {
-  const wanted = header.split(',').map((part) => part.replaceAll(' ', '').toLowerCase());
-  return wanted.some((part) => {
-    const [name, weight = 'q=1'] = part.split(';');
-    return name === coding && !/^q=0(?:\.0*)?$/.test(weight);
-  });
 }
 
 async function findFile(folder: string, name: string): Promise<Buffer | undefined> {

@@ -139,7 +139,15 @@ export const userListOfName = defineQuery({
 /** One for each index. */
 export const userLists = {
   all: defineList('list_users', 'and id < $2'),
-  ofCountry: defineList('list_users_of_country', 'and id < $2 and country = $4'),
+  /**
+   * As a range of one value: in an account with one country the planner leaves an equal value out of the
+   * order, and walks all recipients in search of another country.
+   */
+  ofCountry: defineList(
+    'list_users_of_country',
+    'and country between $4 and $4 and (country, id) < ($4, $2)',
+    'country desc, id desc',
+  ),
   inactive: defineList('list_inactive_users', `and id < $2 and status = $5 and status <> 'ACTIVE'`),
   ofTime: defineList(
     'list_users_of_time',

@@ -1,10 +1,9 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { StrictMode, startTransition } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ProblemError } from '../../../sdk/src/errors.ts';
-import { isEndOfSession, sessionKey } from './api/session.ts';
-import { createConsoleRouter } from './router.tsx';
+import { isEndOfSession, mayHaveSession, sessionKey, sessionQuery } from './api/session.ts';
+import { App, programQuery } from './shell/app.tsx';
 import { applyTheme } from './shell/theme.ts';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -32,10 +31,24 @@ const queries: QueryClient = new QueryClient({
 
 const root = document.querySelector('#root');
 if (root === null) throw new Error('the page has no #root');
-createRoot(root).render(
-  <StrictMode>
-    <QueryClientProvider client={queries}>
-      <RouterProvider router={createConsoleRouter()} />
-    </QueryClientProvider>
-  </StrictMode>,
-);
+
+/** What was painted first (first-paint.ts) stays until all of the page can take its place. */
+if (mayHaveSession) {
+  await Promise.all([
+    queries.prefetchQuery(sessionQuery),
+    queries.fetchQuery(programQuery).then(({ loadPage }) => loadPage(), reportLater),
+  ]);
+}
+// In a transition it gives way to what a person does meanwhile.
+startTransition(() => {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <App />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+});
+
+/** The query keeps the error, and the page shows it. */
+function reportLater(): void {}

@@ -10,170 +10,171 @@ import type { ReactNode } from 'react';
 import { readPayoutSearch } from './pages/payout-search.ts';
 import { readRecipientSearch } from './pages/recipient-search.ts';
 import { readScreeningSearch } from './pages/screening-search.ts';
-import { Root } from './shell/root.tsx';
+import { heads } from './shell/heads.ts';
+import { Shell } from './shell/shell.tsx';
 import { ProblemNotice } from './ui/notice.tsx';
 import { Empty, PageHead } from './ui/parts.tsx';
 
 /** Every page is loaded when it is first opened, so that the first screen stays small. */
-const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const routes = [
   createRoute({
     getParentRoute: () => root,
-    path: '/',
+    path: heads.overview.path,
     component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/payouts',
+    path: heads.payouts.path,
     validateSearch: readPayoutSearch,
     component: lazyRouteComponent(() => import('./pages/payouts.tsx'), 'Payouts'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/payouts/$user/$payout',
+    path: heads.payout.path,
     component: lazyRouteComponent(() => import('./pages/payout.tsx'), 'PayoutPage'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/pay',
+    path: heads['new-payout'].path,
     component: lazyRouteComponent(() => import('./pages/new-payout.tsx'), 'NewPayout'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/recipients',
+    path: heads.recipients.path,
     validateSearch: readRecipientSearch,
     component: lazyRouteComponent(() => import('./pages/recipients.tsx'), 'Recipients'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/recipients/$user',
+    path: heads.recipient.path,
     component: lazyRouteComponent(() => import('./pages/recipient.tsx'), 'Recipient'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/batches',
+    path: heads.batches.path,
     component: lazyRouteComponent(() => import('./pages/batches.tsx'), 'Batches'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/batches/$batch',
+    path: heads.batch.path,
     component: lazyRouteComponent(() => import('./pages/batch.tsx'), 'BatchPage'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/webhooks',
+    path: heads.webhooks.path,
     component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'Webhooks'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/exceptions',
+    path: heads.exceptions.path,
     component: lazyRouteComponent(() => import('./pages/exceptions.tsx'), 'Exceptions'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/approvals',
+    path: heads.approvals.path,
     component: lazyRouteComponent(() => import('./pages/approvals.tsx'), 'Approvals'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/rules',
+    path: heads.rules.path,
     component: lazyRouteComponent(() => import('./pages/rules.tsx'), 'Rules'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/backtest',
+    path: heads.backtest.path,
     component: lazyRouteComponent(() => import('./pages/backtest.tsx'), 'Backtesting'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/rails',
+    path: heads.rails.path,
     component: lazyRouteComponent(() => import('./pages/rails.tsx'), 'Rails'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/inbound',
+    path: heads.inbound.path,
     component: lazyRouteComponent(() => import('./pages/inbound.tsx'), 'Inbound'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/identities',
+    path: heads.identities.path,
     component: lazyRouteComponent(() => import('./pages/identities.tsx'), 'Identities'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/identities/$user',
+    path: heads.identity.path,
     component: lazyRouteComponent(() => import('./pages/identity.tsx'), 'IdentityPage'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/screening',
+    path: heads.screening.path,
     validateSearch: readScreeningSearch,
     component: lazyRouteComponent(() => import('./pages/screening.tsx'), 'Screening'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/statements',
+    path: heads.statements.path,
     component: lazyRouteComponent(() => import('./pages/statements.tsx'), 'Statements'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/reconciliation',
+    path: heads.reconciliation.path,
     component: lazyRouteComponent(() => import('./pages/reconciliation.tsx'), 'Reconciliation'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/limits',
+    path: heads.limits.path,
     component: lazyRouteComponent(() => import('./pages/limits.tsx'), 'Limits'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/prices',
+    path: heads.prices.path,
     component: lazyRouteComponent(() => import('./pages/prices.tsx'), 'Prices'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/freezes',
+    path: heads.freezes.path,
     component: lazyRouteComponent(() => import('./pages/freezes.tsx'), 'Freezes'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/holds',
+    path: heads.holds.path,
     component: lazyRouteComponent(() => import('./pages/holds.tsx'), 'Holds'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/policies',
+    path: heads.policies.path,
     component: lazyRouteComponent(() => import('./pages/policies.tsx'), 'Policies'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/recovery',
+    path: heads.recovery.path,
     component: lazyRouteComponent(() => import('./pages/recovery.tsx'), 'Recoveries'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/operators',
+    path: heads.operators.path,
     component: lazyRouteComponent(() => import('./pages/operators.tsx'), 'Operators'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/api-keys',
+    path: heads['api-keys'].path,
     component: lazyRouteComponent(() => import('./pages/api-keys.tsx'), 'ApiKeys'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/audit',
+    path: heads.audit.path,
     component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'Audit'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/access',
+    path: heads.security.path,
     component: lazyRouteComponent(() => import('./pages/security.tsx'), 'Security'),
   }),
   createRoute({
     getParentRoute: () => root,
-    path: '/sandbox',
+    path: heads.sandbox.path,
     component: lazyRouteComponent(() => import('./pages/sandbox.tsx'), 'Sandbox'),
   }),
 ];

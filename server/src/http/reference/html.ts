@@ -14,15 +14,20 @@ export const brandColors = `
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", "Roboto Mono", Menlo, monospace;
 `;
 
+/** Of `brandBar`. */
+export const barStyle = `
+.bar { border-bottom: 1px solid var(--line); background: var(--surface) }
+.bar nav { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1.5rem; padding: .75rem 1.25rem }
+.bar .brand { display: flex; align-items: center; gap: .6rem; margin-right: auto; font-weight: 660;
+  letter-spacing: -.02em; color: var(--text) }
+.bar svg { width: 24px; height: 24px; border-radius: 6px }
+`;
+
 export const style = `
 :root { color-scheme: light dark; ${brandColors} }
 body { margin: 0; font: 16px/1.6 var(--font); background: var(--page); color: var(--text) }
-header { border-bottom: 1px solid var(--line); background: var(--surface) }
-header nav, main { max-width: 48rem; margin: 0 auto; padding: .75rem 1.25rem }
-header nav { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1.5rem }
-header .brand { display: flex; align-items: center; gap: .6rem; margin-right: auto; font-weight: 660;
-  letter-spacing: -.02em; color: var(--text) }
-header svg { width: 24px; height: 24px; border-radius: 6px }
+${barStyle}
+.bar nav, main { max-width: 48rem; margin: 0 auto; padding: .75rem 1.25rem }
 main { padding-top: 2.5rem; padding-bottom: 4rem }
 h1 { margin: 0 0 .5rem; font-size: 1.75rem; line-height: 1.25; letter-spacing: -.02em }
 h2 { margin: 2.75rem 0 1rem; font-size: 1.15rem }
@@ -36,8 +41,11 @@ a:hover { text-decoration: underline }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px }
 `;
 
-/** The beginning of every page. The mark is that of the console. */
-export const brandHeader = `<header><nav aria-label="Outlay">
+/** The mark is that of the console. */
+export const brandBar = `<nav aria-label="Outlay">
 <a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" fill="#11161f"/><path d="M10 16a6 6 0 1 1 6 6" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round"/><path d="M16 16h8m-3.4-3.6L24.2 16l-3.6 3.6" fill="none" stroke="#5b8cff" stroke-width="3.2" stroke-linecap="round" stroke-linejoin="round"/></svg>Outlay</a>
 <a href="/docs">Reference</a>
-</nav></header>`;
+</nav>`;
+
+/** The beginning of every page. */
+export const brandHeader = `<header class="bar">${brandBar}</header>`;

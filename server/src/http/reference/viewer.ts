@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { brandColors } from './html.ts';
+import { barStyle, brandBar, brandColors } from './html.ts';
 
 /** The page that shows the API description with the viewer Scalar. */
 
@@ -87,8 +87,12 @@ new MutationObserver(() => {
 }).observe(document.getElementById('reference'), { childList: true, subtree: true });
 `;
 
-const style = `body { margin: 0 }
-:root { color-scheme: light dark; ${brandColors} }
+const style = `body { margin: 0; background: var(--page) }
+:root { color-scheme: light dark; ${brandColors} --scalar-custom-header-height: 49px }
+${barStyle}
+body > .bar { position: sticky; top: 0; z-index: 10; box-sizing: border-box; height: 49px;
+  font: 16px/1.5 var(--font) }
+body > .bar a { color: var(--accent); text-decoration: none }
 /* The viewer's own names for them. */
 .light-mode, .dark-mode {
   --scalar-font: var(--font);
@@ -133,6 +137,7 @@ const page = `<!doctype html>
 <link rel="stylesheet" href="/docs/page.css">
 </head>
 <body>
+<div class="bar">${brandBar}</div>
 <div id="reference"></div>
 <noscript><p>This page needs JavaScript. The description is at
 <a href="/openapi.json">/openapi.json</a>.</p></noscript>

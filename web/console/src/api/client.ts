@@ -1,5 +1,6 @@
 import { type Client, createClient, type Query } from '../../../../sdk/src/client.ts';
 import type { components } from '../../../../sdk/src/generated/api.ts';
+import { takeEarly } from './early.ts';
 import type { Session } from './session.ts';
 
 /** The SDK as the console uses it: by the session's cookie, for one account. */
@@ -30,7 +31,9 @@ export function createApi({ session, account, onSignedOut }: Access): Api {
       headers.delete('authorization');
       headers.set('outlay-account', account);
       if (init?.method !== 'GET') headers.set('outlay-csrf', session.csrf);
-      const response = await fetch(input, { ...init, headers, credentials: 'same-origin' });
+      const early = init?.method === 'GET' ? await takeEarly(account, input) : undefined;
+      const response =
+        early ?? (await fetch(input, { ...init, headers, credentials: 'same-origin' }));
       if (response.status === 401) onSignedOut();
       return response;
     },

@@ -9,6 +9,7 @@ type Context = {
   /** The same for another account that the operator may look at. */
   apiOf: (account: string) => Api;
   choose: (account: string) => void;
+  onSignedOut: () => void;
 };
 
 const SessionContext = createContext<Context | undefined>(undefined);
@@ -36,12 +37,13 @@ export function SessionProvider({ session, onSignedOut, children }: ProviderProp
       account,
       api: apiOf(account),
       apiOf,
+      onSignedOut,
       choose: (next: string) => {
         localStorage.setItem(storageName, next);
         setChosen(next);
       },
     }),
-    [session, account, apiOf],
+    [session, account, apiOf, onSignedOut],
   );
   return <SessionContext value={value}>{children}</SessionContext>;
 }

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createRefusal } from '../../../../sdk/src/errors.ts';
 import { useSession } from './context.tsx';
+import { takeEarly } from './early.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -17,14 +18,17 @@ async function askOperator<Answer>(
   path: string,
   { method = 'GET', body }: Call = {},
 ): Promise<Answer> {
-  const response = await fetch(prefix + path, {
-    method,
-    headers: {
-      accept: 'application/json',
-      ...(body === undefined ? {} : { 'content-type': 'application/json', 'outlay-csrf': csrf }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const early = method === 'GET' ? await takeEarly('operator', prefix + path) : undefined;
+  const response =
+    early ??
+    (await fetch(prefix + path, {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json', 'outlay-csrf': csrf }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }));
   const answer: unknown = await response.json();
   if (response.ok) return answer as Answer;
   throw createRefusal({ status: response.status, body: answer, retryAfterMs: undefined });

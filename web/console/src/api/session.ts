@@ -1,3 +1,4 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { ConnectionError, createRefusal, ProblemError } from '../../../../sdk/src/errors.ts';
 
 /** The browser's session with the service: who signed in, for which accounts, until when. */
@@ -27,7 +28,8 @@ declare global {
 }
 
 /** A browser without the cookie has no session; the page shows the sign-in form. */
-let isKnownAbsent = document.documentElement.dataset['session'] === 'no';
+export const mayHaveSession = document.documentElement.dataset['session'] !== 'no';
+let isKnownAbsent = !mayHaveSession;
 
 /** Under which the session is kept. */
 export const sessionKey = ['session'];
@@ -38,7 +40,7 @@ export function isEndOfSession(error: unknown): boolean {
 }
 
 /** Null without a session. @throws OutlayError where the service does not answer as it should. */
-export async function readSession(): Promise<Session | null> {
+async function readSession(): Promise<Session | null> {
   if (isKnownAbsent) {
     isKnownAbsent = false;
     return null;
@@ -49,6 +51,20 @@ export async function readSession(): Promise<Session | null> {
   const response = (await early?.catch(() => undefined)) ?? (await send('GET'));
   if (response.status === 401) return null;
   return readAnswer(response);
+}
+
+export const sessionQuery = queryOptions({
+  queryKey: sessionKey,
+  queryFn: readSession,
+  staleTime: 60_000,
+});
+
+/** What outlives a session: the question for it, and the program. */
+const lasting: ReadonlySet<unknown> = new Set([...sessionKey, 'program']);
+
+/** What was read stays with who read it. */
+export function forgetReads(queries: QueryClient): void {
+  queries.removeQueries({ predicate: ({ queryKey }) => !lasting.has(queryKey[0]) });
 }
 
 export async function signIn(credential: SignIn): Promise<Session> {

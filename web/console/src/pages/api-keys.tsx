@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useSession } from '../api/context.tsx';
 import { useMay, useOperator } from '../api/operator.ts';
 import type { Budget, Credential, List } from '../api/operator-types.ts';
+import { heads } from '../shell/heads.ts';
 import { Act, type ActField, Secrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Amount, Copy, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
@@ -14,9 +15,7 @@ export function ApiKeys(): ReactNode {
   const asked = useOperator<List<Credential>>(`accounts/${account}/credentials`);
   return (
     <>
-      <PageHead title="API keys" lead="What programs of this account sign in with">
-        {mayOperate ? <Create account={account} /> : null}
-      </PageHead>
+      <PageHead {...heads['api-keys']}>{mayOperate ? <Create account={account} /> : null}</PageHead>
       <Loaded query={asked}>
         {({ data }) => (
           <Panel title="Credentials" isFlush>

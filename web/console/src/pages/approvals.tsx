@@ -4,6 +4,7 @@ import { useOperator } from '../api/operator.ts';
 import type { Approval, List } from '../api/operator-types.ts';
 import { useAccountName } from '../api/queries.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Act, Secrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Empty, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
@@ -13,7 +14,7 @@ export function Approvals(): ReactNode {
   const asked = useOperator<List<Approval>>('approvals');
   return (
     <>
-      <PageHead title="Approvals" lead="Who asks is never who approves" />
+      <PageHead {...heads.approvals} />
       <div className="stack">
         <Loaded query={asked}>
           {({ data }) =>

@@ -5,10 +5,12 @@ import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { useOperator } from '../api/operator.ts';
 import type { AuditEntry, List } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Empty, Facts, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 import './payouts.css';
 
 /** Who did what, from where and why; the newest first. Nothing in it can be changed. */
@@ -30,8 +32,8 @@ export function Audit(): ReactNode {
   };
   return (
     <>
-      <PageHead title="Audit log" lead="Who did what, from where and why" />
-      <div className="stack">
+      <PageHead {...heads.audit} />
+      <Together>
         <div className="filters audit-filters">
           <TextField label="Operator" value={name} onText={change(setName)} autoComplete="off" />
           <TextField
@@ -72,7 +74,7 @@ export function Audit(): ReactNode {
             </Button>
           )}
         </nav>
-      </div>
+      </Together>
     </>
   );
 }

@@ -3,6 +3,7 @@ import { Button } from 'react-aria-components/Button';
 import { useSession } from '../api/context.tsx';
 import { useAct, useOperator } from '../api/operator.ts';
 import type { Backtest, List, Rail } from '../api/operator-types.ts';
+import { heads } from '../shell/heads.ts';
 import { SelectField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { PageHead, Panel } from '../ui/parts.tsx';
@@ -37,10 +38,7 @@ export function Backtesting(): ReactNode {
   };
   return (
     <>
-      <PageHead
-        title="Routing back-test"
-        lead="What other fees, limits or routes would have done. It changes nothing"
-      />
+      <PageHead {...heads.backtest} />
       <div className="stack">
         <Panel title="Changes">
           <div className="stack">

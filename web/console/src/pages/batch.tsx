@@ -7,6 +7,7 @@ import { useApi, useMayWrite, useSession } from '../api/context.tsx';
 import { formatCount, formatCountOf, formatRate } from '../format/amount.ts';
 import { formatLength, readTime } from '../format/time.ts';
 import { describeStatus } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { download } from '../ui/download.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
@@ -35,7 +36,7 @@ export function BatchPage(): ReactNode {
   if (error !== null && data === undefined) {
     return (
       <>
-        <PageHead title="Batch" above={back} />
+        <PageHead {...heads.batch} above={back} />
         <ProblemNotice error={error} retry={() => void refetch()} />
       </>
     );
@@ -43,7 +44,7 @@ export function BatchPage(): ReactNode {
   if (data === undefined) {
     return (
       <>
-        <PageHead title="Batch" above={back} />
+        <PageHead {...heads.batch} above={back} />
         <Skeleton height={240} />
       </>
     );

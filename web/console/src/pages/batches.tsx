@@ -9,6 +9,7 @@ import { useApi, useMayWrite } from '../api/context.tsx';
 import { formatCount } from '../format/amount.ts';
 import { decodeCsv, readCsv } from '../format/csv-reader.ts';
 import { readable, type Tone } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
@@ -29,10 +30,7 @@ export function Batches(): ReactNode {
   }
   return (
     <>
-      <PageHead
-        title="Batches"
-        lead="Many payouts from one file, quoted and committed as a whole"
-      />
+      <PageHead {...heads.batches} />
       <div className="stack">
         {mayWrite ? <Drop onOpened={setOpened} /> : null}
         <BatchList />

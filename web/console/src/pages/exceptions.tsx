@@ -6,6 +6,7 @@ import type { Exception, List } from '../api/operator-types.ts';
 import { useAccountName, useRecipientNames } from '../api/queries.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { PayoutLink, RecipientLink } from '../ui/account-link.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -20,6 +21,7 @@ import {
   Tag,
   Time,
 } from '../ui/parts.tsx';
+import { Together } from '../ui/together.tsx';
 import { DecidePayout } from './exceptions/decisions.tsx';
 import { countedMax, describeKind, payoutKinds } from './exceptions/kinds.ts';
 import './payouts.css';
@@ -45,11 +47,8 @@ export function Exceptions(): ReactNode {
   const asked = useOperator<List<Exception>>(`exceptions?${query.toString()}`);
   return (
     <>
-      <PageHead
-        title="Exceptions"
-        lead="What the service does not decide by itself, in all accounts"
-      />
-      <div className="stack">
+      <PageHead {...heads.exceptions} />
+      <Together>
         <div className="filters people-filters">
           <SelectField
             label="Kind"
@@ -87,7 +86,7 @@ export function Exceptions(): ReactNode {
             </>
           )}
         </Loaded>
-      </div>
+      </Together>
     </>
   );
 }

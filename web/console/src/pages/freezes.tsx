@@ -11,6 +11,7 @@ import {
 } from '../api/queries.ts';
 import { formatCount } from '../format/amount.ts';
 import { deliveryTypeNames, nameDelivery, readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { RecipientLink } from '../ui/account-link.tsx';
 import { Act, type ActField } from '../ui/act.tsx';
 import type { Choice } from '../ui/field.tsx';
@@ -19,6 +20,7 @@ import { More } from '../ui/more.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 
 /** The one switch that stops all sending, and freezes of a part. */
 export function Freezes(): ReactNode {
@@ -29,10 +31,10 @@ export function Freezes(): ReactNode {
   const isStopped = sending?.freezes.some(({ scope }) => scope === 'sending') === true;
   return (
     <>
-      <PageHead title="Stops and freezes" lead="What is not sent, and why">
+      <PageHead {...heads.freezes}>
         {mayOperate && sending !== undefined ? <Switch isStopped={isStopped} /> : null}
       </PageHead>
-      <div className="stack">
+      <Together>
         {isStopped ? (
           <Notice tone="danger" title="Sending is stopped" icon="pause">
             <p>No payout is sent to any payer. Commits are accepted, and their payouts wait.</p>
@@ -48,7 +50,7 @@ export function Freezes(): ReactNode {
           Show those that were lifted
         </label>
         {mayOperate ? <NewFreezes /> : null}
-      </div>
+      </Together>
     </>
   );
 }

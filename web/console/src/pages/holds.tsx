@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { useMay, useOperator } from '../api/operator.ts';
 import type { LegalHold, List } from '../api/operator-types.ts';
 import { useAccountName, useRecipientNames } from '../api/queries.ts';
+import { heads } from '../shell/heads.ts';
 import { RecipientLink } from '../ui/account-link.tsx';
 import { Act } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -15,7 +16,7 @@ export function Holds(): ReactNode {
   const asked = useOperator<List<LegalHold>>(isWithEnded ? 'holds?all=true' : 'holds');
   return (
     <>
-      <PageHead title="Legal holds" lead="Recipients whose data is kept until a date" />
+      <PageHead {...heads.holds} />
       <div className="stack">
         <Loaded query={asked}>
           {({ data }) =>

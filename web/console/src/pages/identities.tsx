@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { useOperator } from '../api/operator.ts';
 import type { List, PendingIdentity } from '../api/operator-types.ts';
 import { useAccountName, useRecipientNames } from '../api/queries.ts';
+import { heads } from '../shell/heads.ts';
 import { Loaded } from '../ui/loaded.tsx';
 import { More } from '../ui/more.tsx';
 import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
@@ -13,7 +14,7 @@ export function Identities(): ReactNode {
   const asked = useOperator<List<PendingIdentity>>('identities');
   return (
     <>
-      <PageHead title="Identities" lead="Verifications that wait for a decision, in all accounts" />
+      <PageHead {...heads.identities} />
       <Loaded query={asked}>
         {({ data }) => (
           <Panel title="To decide" isFlush>

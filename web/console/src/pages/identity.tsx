@@ -5,6 +5,7 @@ import { useMay, useOperator } from '../api/operator.ts';
 import type { Identity, IdentityImages } from '../api/operator-types.ts';
 import { useRecipientNames } from '../api/queries.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { RecipientLink } from '../ui/account-link.tsx';
 import { Act, type ActField } from '../ui/act.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -35,7 +36,7 @@ export function IdentityPage(): ReactNode {
   return (
     <>
       <PageHead
-        title={name === undefined ? 'Identity' : `Identity of ${name}`}
+        title={name === undefined ? heads.identity.title : `Identity of ${name}`}
         above={back}
         lead={account === '' ? undefined : <RecipientLink {...{ account, user, name }} />}
       />

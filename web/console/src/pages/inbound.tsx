@@ -3,6 +3,7 @@ import { useMay, useOperator } from '../api/operator.ts';
 import type { Exception, List } from '../api/operator-types.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Act, type ActField, readText } from '../ui/act.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -17,10 +18,7 @@ export function Inbound(): ReactNode {
   const asked = useOperator<List<Exception>>(`exceptions?${query.toString()}`);
   return (
     <>
-      <PageHead
-        title="Bank inputs"
-        lead="What a rail reported that was refused, or that belongs to no payout"
-      />
+      <PageHead {...heads.inbound} />
       <div className="stack">
         <div className="choose">
           <SelectField

@@ -5,10 +5,12 @@ import type { AccountLimit, List } from '../api/operator-types.ts';
 import { formatCount } from '../format/amount.ts';
 import { formatLength } from '../format/time.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Act, type ActField } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Amount, Empty, Foreign, PageHead, Panel } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 
 /** Limits of the chosen account. A payout over one is held for a person. */
 export function Limits(): ReactNode {
@@ -17,10 +19,8 @@ export function Limits(): ReactNode {
   const asked = useOperator<List<AccountLimit>>(`accounts/${account}/limits`);
   return (
     <>
-      <PageHead title="Limits" lead="Of this account. A payout over one is held for a person">
-        {mayOperate ? <SetLimit label="Set a limit" /> : null}
-      </PageHead>
-      <div className="stack">
+      <PageHead {...heads.limits}>{mayOperate ? <SetLimit label="Set a limit" /> : null}</PageHead>
+      <Together>
         <Loaded query={asked}>
           {({ data }) => (
             <Panel title="Limits of payouts" isFlush>
@@ -40,7 +40,7 @@ export function Limits(): ReactNode {
           )}
         </Loaded>
         {mayOperate ? <OpenQuotes account={account} /> : null}
-      </div>
+      </Together>
     </>
   );
 }

@@ -4,6 +4,7 @@ import { Button } from 'react-aria-components/Button';
 import type { User } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
 import { balancesQuery, nameUser } from '../api/queries.ts';
+import { heads } from '../shell/heads.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Amount, Foreign, PageHead } from '../ui/parts.tsx';
 import { ChooseDestination } from './pay/choose-destination.tsx';
@@ -25,7 +26,7 @@ export function NewPayout(): ReactNode {
   const step = [user, choice, attributeSet].findIndex((done) => done === undefined);
   return (
     <>
-      <PageHead title="New payout" lead="No money moves before you commit the quote" />
+      <PageHead {...heads['new-payout']} />
       <div className="steps">
         <Step
           number={1}

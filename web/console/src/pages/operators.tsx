@@ -3,10 +3,12 @@ import { useSession } from '../api/context.tsx';
 import { useMay, useOperator } from '../api/operator.ts';
 import type { List, Operator } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Act, Secrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 
 const roles = [
   { value: 'viewer', may: 'looks at everything but images of identities' },
@@ -22,10 +24,8 @@ export function Operators(): ReactNode {
   const asked = useOperator<List<Operator>>('operators');
   return (
     <>
-      <PageHead title="Operators" lead="Who may look, act and decide">
-        {mayAdminister ? <Create /> : null}
-      </PageHead>
-      <div className="stack">
+      <PageHead {...heads.operators}>{mayAdminister ? <Create /> : null}</PageHead>
+      <Together>
         <Loaded query={asked}>
           {({ data }) => (
             <Panel title="Operators" isFlush>
@@ -48,7 +48,7 @@ export function Operators(): ReactNode {
             ))}
           </dl>
         </Panel>
-      </div>
+      </Together>
     </>
   );
 }

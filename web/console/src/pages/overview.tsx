@@ -8,6 +8,7 @@ import { DayBars } from '../charts/day-bars.tsx';
 import { formatCount, formatPercent } from '../format/amount.ts';
 import { formatLength } from '../format/time.ts';
 import { nameDelivery } from '../format/words.ts';
+import { heads, overviewDays } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
@@ -21,20 +22,15 @@ const CorridorMap = lazy(async () => ({
   default: (await import('../charts/corridor-map.tsx')).CorridorMap,
 }));
 
-const daysShown = 30;
-
 /** What there is, what happens, and what waits for a person. */
 export function Overview(): ReactNode {
   const mayWrite = useMayWrite();
   const { account } = useSession();
-  const query = new URLSearchParams({ days: String(daysShown), account });
+  const query = new URLSearchParams({ days: String(overviewDays), account });
   const { data, error, refetch } = useOperator<OverviewFigures>(`overview?${query.toString()}`);
   return (
     <>
-      <PageHead
-        title="Overview"
-        lead={`Money, progress, and what needs a person. ${daysShown} days`}
-      >
+      <PageHead {...heads.overview}>
         {mayWrite ? (
           <Link to="/pay" className="button primary">
             <Icon name="plus" />
@@ -103,7 +99,7 @@ function BalanceTile({ balance }: { balance: OverviewFigures['balances'][number]
 
 function Figures({ figures }: { figures: OverviewFigures }): ReactNode {
   const corridors = listCorridors(figures.corridors);
-  const days = listDays(figures.payouts_by_day, daysShown);
+  const days = listDays(figures.payouts_by_day, overviewDays);
   if (corridors.length === 0) {
     return (
       <Panel title="Payouts">
@@ -154,7 +150,7 @@ function CorridorTotals({ corridors }: { corridors: readonly Corridor[] }): Reac
     { title: 'In progress', value: formatCount(committed - ended), note: 'not ended yet' },
     { title: 'Canceled', value: formatCount(canceled), note: 'not paid, or sent back' },
   ];
-  return <Totals label={`Totals of ${daysShown} days`} totals={tiles} />;
+  return <Totals label={`Totals of ${overviewDays} days`} totals={tiles} />;
 }
 
 function Corridors({ corridors }: { corridors: readonly Corridor[] }): ReactNode {

@@ -3,12 +3,12 @@ import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Payout, Schemas } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
+import { keyOfPayout, payoutEventsQuery } from '../api/payout-queries.ts';
 import { readable } from '../format/words.ts';
 import { download } from '../ui/download.ts';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Copy, Panel, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { payoutEventsQuery } from './state-slider.tsx';
 
 type Entry = Schemas['LedgerEntry'];
 
@@ -75,7 +75,8 @@ function Postings({ payout }: { payout: Payout }): ReactNode {
       <Table
         label="Table of postings"
         columns={postingColumns}
-        rows={data ?? []}
+        rows={data}
+        skeletonRows={times.length}
         keyOf={(entry) => entry.token + entry.type}
       />
     </Panel>
@@ -91,7 +92,7 @@ const eventColumns: readonly Column<PayoutEvent>[] = [
 ];
 
 function Events({ payout }: { payout: Payout }): ReactNode {
-  const { data = [], error } = useQuery(payoutEventsQuery(useApi(), payout));
+  const { data = [], error } = useQuery(payoutEventsQuery(useApi(), keyOfPayout(payout)));
   return (
     <Panel title="Events" isFlush aside={<span className="small faint num">{data.length}</span>}>
       {error === null ? null : <ProblemNotice error={error} />}

@@ -2,19 +2,19 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Payout, Schemas } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
+import { decisionQuery, keyOfPayout } from '../api/payout-queries.ts';
 import { formatRate } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { Network } from '../ui/network.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Panel, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { decisionQuery } from './payout-story.tsx';
 
 type Candidate = Schemas['RouteCandidate'];
 
 /** Which payers were compared, which one won, and why the others lost. */
 export function PayoutRouting({ payout }: { payout: Payout }): ReactNode {
-  const { data, error } = useQuery(decisionQuery(useApi(), payout));
+  const { data, error } = useQuery(decisionQuery(useApi(), keyOfPayout(payout)));
   if (error !== null) return <ProblemNotice error={error} />;
   return (
     <Panel title="Routing" isFlush>

@@ -1,34 +1,26 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Api, Payout, Schemas } from '../api/client.ts';
+import type { Payout } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
+import { decisionQuery, keyOfPayout, type PayoutDecision } from '../api/payout-queries.ts';
 import { formatLength, readTime } from '../format/time.ts';
 import { describeStatus, nameActor, readable, type Tone } from '../format/words.ts';
 import { Foreign, Panel, Tag, Time } from '../ui/parts.tsx';
+import { type Chapter, nestStory } from './story.ts';
 
-type Decision = Schemas['PayoutDecision'];
-type Attempt = Decision['attempts'][number];
-type Exception = Decision['exceptions'][number];
-
-export function decisionQuery(api: Api, payout: Payout) {
-  const { user_token, payout_token } = payout;
-  return queryOptions({
-    queryKey: [api.account, 'decision', payout_token, payout.timeline.length],
-    queryFn: () => api.explainPayout({ user_token, payout_token }),
-  });
-}
+type Attempt = PayoutDecision['attempts'][number];
+type Exception = PayoutDecision['exceptions'][number];
 
 /** The states in order; the attempts and exceptions of a state are nested in it. */
 export function PayoutStory({ payout }: { payout: Payout }): ReactNode {
-  const { data } = useQuery(decisionQuery(useApi(), payout));
+  const { data } = useQuery(decisionQuery(useApi(), keyOfPayout(payout)));
   const { timeline } = payout;
+  const chapters = data === undefined ? [] : nestStory(timeline, data);
   return (
     <Panel title="Timeline" aside={<Duration payout={payout} />}>
       <ol className="story">
         {timeline.map((entry, index) => {
           const { label, tone, meaning } = describeStatus(entry.status);
-          const until = timeline[index + 1]?.time;
-          const within = { from: entry.time, until };
           return (
             <li key={`${entry.status}${entry.time}`} data-tone={tone}>
               <div className="row between">
@@ -39,7 +31,7 @@ export function PayoutStory({ payout }: { payout: Payout }): ReactNode {
                 {entry.reason_code === '' ? meaning : readable(entry.reason_code)}
                 {entry.actor === '' ? '' : ` · ${nameActor(entry.actor)} acts next`}
               </p>
-              <Nested decision={data} status={entry.status} within={within} />
+              <Nested chapter={chapters[index]} />
             </li>
           );
         })}
@@ -59,16 +51,8 @@ function Duration({ payout }: { payout: Payout }): ReactNode {
   );
 }
 
-type Within = { from: string; until: string | undefined };
-type NestedProps = { decision: Decision | undefined; status: string; within: Within };
-
-function Nested({ decision, status, within }: NestedProps): ReactNode {
-  if (decision === undefined) return null;
-  const attempts =
-    status === 'PROCESSING'
-      ? decision.attempts.filter(({ started_at: time }) => isWithin(time, within))
-      : [];
-  const exceptions = decision.exceptions.filter(({ opened_at: time }) => isWithin(time, within));
+function Nested({ chapter }: { chapter: Chapter | undefined }): ReactNode {
+  const { attempts = [], exceptions = [] } = chapter ?? {};
   if (attempts.length === 0 && exceptions.length === 0) return null;
   return (
     <ol className="nested">
@@ -80,14 +64,6 @@ function Nested({ decision, status, within }: NestedProps): ReactNode {
       ))}
     </ol>
   );
-}
-
-/** To the second, as the API writes times. */
-function isWithin(text: string, { from, until }: Within): boolean {
-  const time = readTime(text)?.getTime() ?? 0;
-  const begins = (readTime(from)?.getTime() ?? 0) - 999;
-  const ends = until === undefined ? Number.POSITIVE_INFINITY : (readTime(until)?.getTime() ?? 0);
-  return time >= begins && (time < ends || ends - begins < 1_000);
 }
 
 const attemptTones: Readonly<Record<string, Tone>> = {

@@ -1,13 +1,16 @@
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react';
+import { lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { Dialog, DialogTrigger, Heading } from 'react-aria-components/Dialog';
-import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { useSession } from '../api/context.tsx';
-import { TextField } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Foreign } from '../ui/parts.tsx';
 import { isSameSearch, type PayoutSearch, readPayoutSearch } from './payout-search.ts';
+
+const SaveViewDialog = lazy(async () => ({
+  default: (await import('./payout-view-dialog.tsx')).SaveViewDialog,
+}));
+
+type SaveProps = { save: (name: string) => void };
 
 /**
  * Views of the list of payouts under names of their own. They stay in this browser: what was searched for
@@ -78,54 +81,18 @@ export function SavedViews({ search: { cursor: _cursor, ...search } }: Props): R
 
 type Props = { search: PayoutSearch };
 
-function SaveView({ save }: { save: (name: string) => void }): ReactNode {
+/** The dialog is loaded when it is wanted, so it begins open. */
+function SaveView({ save }: SaveProps): ReactNode {
+  const [isOpen, setOpen] = useState(false);
   return (
-    <DialogTrigger>
-      <Button className="button plain">
+    <>
+      <Button className="button plain" onPress={() => setOpen(true)}>
         <Icon name="plus" />
         Save this view
       </Button>
-      <ModalOverlay className="scrim" isDismissable>
-        <Modal className="dialog">
-          <Dialog className="act">{({ close }) => <NameView save={save} close={close} />}</Dialog>
-        </Modal>
-      </ModalOverlay>
-    </DialogTrigger>
-  );
-}
-
-type NameProps = { save: (name: string) => void; close: () => void };
-
-function NameView({ save, close }: NameProps): ReactNode {
-  const [name, setName] = useState('');
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    save(name.trim());
-    close();
-  };
-  return (
-    <form className="stack" onSubmit={submit}>
-      <Heading slot="title">Save this view</Heading>
-      <p className="soft">
-        Filters and search under a name, in this browser. The address of the page is the same view
-        for others.
-      </p>
-      <TextField
-        label="Name"
-        value={name}
-        onText={setName}
-        required
-        maxLength={40}
-        autoComplete="off"
-      />
-      <div className="row">
-        <Button type="submit" className="button primary" isDisabled={name.trim() === ''}>
-          Save
-        </Button>
-        <Button className="button plain" onPress={close}>
-          Back
-        </Button>
-      </div>
-    </form>
+      <Suspense>
+        {isOpen ? <SaveViewDialog save={save} onClose={() => setOpen(false)} /> : null}
+      </Suspense>
+    </>
   );
 }

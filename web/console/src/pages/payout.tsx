@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { Payout } from '../api/client.ts';
 import { useApi, useSession } from '../api/context.tsx';
-import { nameUser, payoutQuery, useCountryNames, userQuery } from '../api/queries.ts';
+import { keyOfPayout, payoutEventsQuery, usePayoutPage } from '../api/payout-queries.ts';
+import { nameUser, useCountryNames, userQuery } from '../api/queries.ts';
 import { formatPercent, formatRate } from '../format/amount.ts';
 import { nameAttribute, nameDelivery, readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Network } from '../ui/network.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
@@ -20,26 +22,32 @@ import {
   Time,
 } from '../ui/parts.tsx';
 import { PayoutActions } from './payout-actions.tsx';
-import { PayoutApproval } from './payout-approval.tsx';
 import { PayoutCharges } from './payout-charges.tsx';
 import { OutcomePanel } from './payout-outcome.tsx';
 import { PayoutRecords } from './payout-records.tsx';
 import { PayoutRouting } from './payout-routing.tsx';
 import { PayoutStory } from './payout-story.tsx';
-import { StateSlider } from './state-slider.tsx';
 import { describeWait } from './wait.ts';
 import './payout.css';
 
+const StateSlider = lazy(async () => ({
+  default: (await import('./state-slider.tsx')).StateSlider,
+}));
+
+/** Asks for a decision, which few payouts need. */
+const PayoutApproval = lazy(async () => ({
+  default: (await import('./payout-approval.tsx')).PayoutApproval,
+}));
+
 /** Everything that the service knows about one payout, now and at each of its earlier states. */
 export function PayoutPage(): ReactNode {
-  const api = useApi();
   const key = useParams({ from: '/payouts/$user/$payout' });
-  const { data, error, refetch } = useQuery(payoutQuery(api, key));
+  const { data, error, refetch } = usePayoutPage(key);
   const [past, setPast] = useState<Payout | undefined>();
   if (error !== null && data === undefined) {
     return (
       <>
-        <PageHead title="Payout" above={<Back />} />
+        <PageHead {...heads.payout} above={<Back />} />
         <ProblemNotice error={error} retry={() => void refetch()} />
       </>
     );
@@ -60,7 +68,7 @@ function Back(): ReactNode {
 function Loading(): ReactNode {
   return (
     <div className="stack" aria-busy="true">
-      <PageHead title="Payout" above={<Back />} lead={<Skeleton width="240px" />} />
+      <PageHead {...heads.payout} above={<Back />} />
       <Skeleton height={92} />
       <Skeleton height={320} />
     </div>
@@ -84,10 +92,12 @@ function Loaded({ payout, latest, onPast }: LoadedProps): ReactNode {
         <PayoutActions payout={latest} />
       </Header>
       <div className="stack">
-        <StateSlider latest={latest} onPast={onPast} />
+        <States latest={latest} onPast={onPast} />
         <Wait payout={payout} />
         {payout === latest && latest.reason_code === 'needs_approval' ? (
-          <PayoutApproval payout={latest.payout_token} />
+          <Suspense>
+            <PayoutApproval payout={latest.payout_token} />
+          </Suspense>
         ) : null}
         <div className="payout-grid">
           <div className="stack">
@@ -105,6 +115,19 @@ function Loaded({ payout, latest, onPast }: LoadedProps): ReactNode {
         </div>
       </div>
     </>
+  );
+}
+
+type StatesProps = Pick<LoadedProps, 'latest' | 'onPast'>;
+
+/** A payout with one state has no earlier one to go back to. */
+function States({ latest, onPast }: StatesProps): ReactNode {
+  const { data: events = [] } = useQuery(payoutEventsQuery(useApi(), keyOfPayout(latest)));
+  if (events.length < 2) return null;
+  return (
+    <Suspense fallback={<Skeleton height={76} />}>
+      <StateSlider latest={latest} events={events} onPast={onPast} />
+    </Suspense>
   );
 }
 

@@ -4,8 +4,9 @@ import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Payout, User } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
-import { nameUser, useCountryNames, useNames } from '../api/queries.ts';
+import { nameUser, useCountryNames, userQuery } from '../api/queries.ts';
 import { nameDelivery } from '../format/words.ts';
+import { heads, payoutsPerPage } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, Foreign, PageHead, PayoutStatus, Skeleton, Time } from '../ui/parts.tsx';
@@ -14,8 +15,6 @@ import { exportPayouts } from './payout-export.ts';
 import { PayoutFilterBar } from './payout-filters.tsx';
 import { isNameLike, type PayoutSearch, writePayoutFilters } from './payout-search.ts';
 import './payouts.css';
-
-const rowsPerPage = 25;
 
 /** One row per payout, the newest first. */
 export function Payouts(): ReactNode {
@@ -27,7 +26,7 @@ export function Payouts(): ReactNode {
     queryFn: () =>
       api.readPage<Payout>('/payout', {
         ...filters,
-        number_of_records: rowsPerPage,
+        number_of_records: payoutsPerPage,
         ...(search.cursor === undefined ? {} : { cursor: search.cursor }),
       }),
     placeholderData: keepPreviousData,
@@ -66,7 +65,7 @@ function Head({ filters }: { filters: ReturnType<typeof writePayoutFilters> }): 
   };
   return (
     <>
-      <PageHead title="Payouts" lead="Every quote and payout of the account, the newest first">
+      <PageHead {...heads.payouts}>
         <Button className="button" onPress={save} isDisabled={state === 'busy'}>
           <Icon name="download" />
           {state === 'busy' ? 'Exporting' : 'Export CSV'}
@@ -111,7 +110,6 @@ function NameMatches({ text }: { text: string }): ReactNode {
 }
 
 export function PayoutTable({ rows }: { rows: readonly Payout[] | undefined }): ReactNode {
-  const names = useNames(rows ?? []);
   const countries = useCountryNames();
   const navigate = useNavigate();
   if (rows?.length === 0) return null;
@@ -119,7 +117,7 @@ export function PayoutTable({ rows }: { rows: readonly Payout[] | undefined }): 
     <Table
       label="Table of payouts"
       className="payouts"
-      columns={listColumns(names, countries)}
+      columns={listColumns(countries)}
       rows={rows}
       keyOf={({ payout_token: token }) => token}
       skeletonRows={12}
@@ -131,22 +129,26 @@ export function PayoutTable({ rows }: { rows: readonly Payout[] | undefined }): 
 const targetOf = ({ payout_token: payout, user_token: user }: Payout) =>
   ({ to: '/payouts/$user/$payout', params: { user, payout } }) as const;
 
+/** Asks for its own name, so that one that arrives draws one cell. */
+function RecipientName({ user }: { user: string }): ReactNode {
+  const { data, isError } = useQuery(userQuery(useApi(), user));
+  const name = data === undefined ? 'Name not available' : nameUser(data);
+  return (
+    <span className="clip">
+      {data === undefined && !isError ? <Skeleton width="110px" /> : <Foreign>{name}</Foreign>}
+    </span>
+  );
+}
+
 type Names = ReadonlyMap<string, string>;
 
 /** On a phone they are placed by their order (payouts.css). */
-const listColumns = (names: Names, countries: Names): Column<Payout>[] => [
+const listColumns = (countries: Names): Column<Payout>[] => [
   { head: 'Status', cell: (payout) => <PayoutStatus status={payout.status} /> },
   {
     head: 'Recipient',
     kind: 'name',
-    cell: ({ user_token: user }) => {
-      const name = names.get(user);
-      return (
-        <span className="clip">
-          {name === undefined ? <Skeleton width="110px" /> : <Foreign>{name}</Foreign>}
-        </span>
-      );
-    },
+    cell: ({ user_token: user }) => <RecipientName user={user} />,
   },
   {
     head: 'Your identifier',
@@ -225,7 +227,7 @@ function Pager({ search, next }: PagerProps): ReactNode {
   return (
     <nav className="row between" aria-label="Pages">
       {cursor === undefined ? (
-        <span className="small faint">Newest {rowsPerPage}</span>
+        <span className="small faint">Newest {payoutsPerPage}</span>
       ) : (
         <Link to="/payouts" search={first} className="button">
           Newest

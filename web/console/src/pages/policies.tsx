@@ -2,10 +2,12 @@ import type { ReactNode } from 'react';
 import { useMay, useOperator } from '../api/operator.ts';
 import type { List, OperatorPolicy } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Act, type ActField } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Amount, PageHead, Panel } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 
 /** What each policy is about, by the name of its action. */
 const meanings: Readonly<Record<string, string>> = {
@@ -30,8 +32,8 @@ export function Policies(): ReactNode {
   const asked = useOperator<List<OperatorPolicy>>('policies');
   return (
     <>
-      <PageHead title="Policies" lead="What needs two operators, in all accounts" />
-      <div className="stack">
+      <PageHead {...heads.policies} />
+      <Together>
         <Loaded query={asked} height={420}>
           {({ data }) => (
             <Panel title="Operators needed" isFlush>
@@ -48,7 +50,7 @@ export function Policies(): ReactNode {
           The second operator finds the request among the approvals. A policy that was changed past
           the service counts as the strictest. Releasing a recovery always needs two.
         </p>
-      </div>
+      </Together>
     </>
   );
 }

@@ -6,24 +6,23 @@ import type { ExchangeRate, List, PayerTariffs, Tariff } from '../api/operator-t
 import { countriesQuery } from '../api/queries.ts';
 import { formatCountOf, formatPercent, formatRate } from '../format/amount.ts';
 import { deliveryTypeNames, nameDelivery } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 import './payouts.css';
 
 /** What payouts are priced from. Both are changed in files of the service, so here they are read. */
 export function Prices(): ReactNode {
   return (
     <>
-      <PageHead
-        title="Fees and rates"
-        lead="Tariffs of payers, and exchange rates with their age"
-      />
-      <div className="stack">
+      <PageHead {...heads.prices} />
+      <Together>
         <Tariffs />
         <Rates />
-      </div>
+      </Together>
     </>
   );
 }

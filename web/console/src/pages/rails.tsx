@@ -5,12 +5,14 @@ import type { Freeze, Group, List, OverviewFigures, Rail } from '../api/operator
 import { formatCount, formatPercent } from '../format/amount.ts';
 import { formatLength } from '../format/time.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Act } from '../ui/act.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Amount, Empty, PageHead, Panel, Tag } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 import { Switch } from './freezes.tsx';
 import { readCost } from './overview/figures.ts';
 import { Prefunding, Reports } from './rails/reports.tsx';
@@ -26,10 +28,10 @@ export function Rails(): ReactNode {
   const isStopped = freezes.some(({ scope }) => scope === 'sending');
   return (
     <>
-      <PageHead title="Rails" lead="Health, work under way, funds and scorecards, by rail">
+      <PageHead {...heads.rails}>
         {mayStop && sending !== undefined ? <Switch isStopped={isStopped} /> : null}
       </PageHead>
-      <div className="stack">
+      <Together>
         {isStopped ? (
           <Notice tone="danger" title="Sending is stopped" icon="pause">
             <p>No payout is sent to any payer. Commits are accepted, and their payouts wait.</p>
@@ -51,7 +53,7 @@ export function Rails(): ReactNode {
             : `Stops and freezes in force: ${formatCount(freezes.length)}.`}{' '}
           <Link to="/freezes">Stops and freezes</Link>
         </p>
-      </div>
+      </Together>
     </>
   );
 }

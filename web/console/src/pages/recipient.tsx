@@ -7,6 +7,7 @@ import { useApi } from '../api/context.tsx';
 import { useMay, useOperator } from '../api/operator.ts';
 import type { LegalHold, List } from '../api/operator-types.ts';
 import { nameUser, useCountryNames, userQuery } from '../api/queries.ts';
+import { heads } from '../shell/heads.ts';
 import { Act } from '../ui/act.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
@@ -44,7 +45,7 @@ export function Recipient(): ReactNode {
   if (error !== null) {
     return (
       <>
-        <PageHead title="Recipient" above={back} />
+        <PageHead {...heads.recipient} above={back} />
         <ProblemNotice error={error} retry={() => void refetch()} />
       </>
     );

@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import type { User } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
 import { countriesQuery, nameUser, useCountryNames } from '../api/queries.ts';
+import { heads } from '../shell/heads.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Empty, Foreign, PageHead, Tag, Time } from '../ui/parts.tsx';
@@ -26,7 +27,7 @@ export function Recipients(): ReactNode {
   });
   return (
     <>
-      <PageHead title="Recipients" lead="Who can be paid by this account" />
+      <PageHead {...heads.recipients} />
       <div className="stack">
         <Filters key={search.q ?? ''} search={search} />
         {error !== null && data === undefined ? (

@@ -3,11 +3,13 @@ import { useMay, useOperator } from '../api/operator.ts';
 import type { BankEntry, List, OpenSettlement, Rail, Unreconciled } from '../api/operator-types.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Act, readText } from '../ui/act.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Amount, Empty, Foreign, PageHead, Panel } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 import { ImportStatement } from './reconciliation/import-statement.tsx';
 
 /** The statements of the bank against what the ledger settled, by rail. */
@@ -21,13 +23,10 @@ export function Reconciliation(): ReactNode {
   const mayOperate = useMay('operate');
   return (
     <>
-      <PageHead
-        title="Reconciliation"
-        lead="What the bank has and the ledger has not, and the other way round"
-      >
+      <PageHead {...heads.reconciliation}>
         {mayOperate && rail !== '' ? <ClosePeriod rail={rail} /> : null}
       </PageHead>
-      <div className="stack">
+      <Together>
         <div className="choose">
           <SelectField
             label="Rail"
@@ -40,7 +39,7 @@ export function Reconciliation(): ReactNode {
         <Loaded query={asked} height={260}>
           {(open) => <Open key={rail} rail={rail} open={open} mayOperate={mayOperate} />}
         </Loaded>
-      </div>
+      </Together>
     </>
   );
 }

@@ -3,12 +3,14 @@ import { useMay, useOperator } from '../api/operator.ts';
 import type { RecoveredPayment, Recovery, RecoveryRail } from '../api/operator-types.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable, type Tone } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { Act } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { More } from '../ui/more.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Amount, Empty, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 import { TokenLink } from '../ui/token-link.tsx';
 
 /** After a restore: what rails have paid that the database may have forgotten, and its release. */
@@ -16,12 +18,12 @@ export function Recoveries(): ReactNode {
   const asked = useOperator<Recovery>('recovery');
   return (
     <>
-      <PageHead title="Recovery" lead="After the database was restored to an earlier moment" />
-      <div className="stack">
+      <PageHead {...heads.recovery} />
+      <Together>
         <Loaded query={asked}>
           {(report) => (report.state === 'none' ? <None /> : <Report report={report} />)}
         </Loaded>
-      </div>
+      </Together>
     </>
   );
 }

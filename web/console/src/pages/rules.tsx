@@ -2,11 +2,13 @@ import { type ReactNode, useState } from 'react';
 import { useSession } from '../api/context.tsx';
 import { useOperator } from '../api/operator.ts';
 import type { ApprovalPolicyVersion, List } from '../api/operator-types.ts';
+import { heads } from '../shell/heads.ts';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 import { type Members, readEntries, readText } from './documents/document.ts';
 import { PolicyEditor } from './rules/editor.tsx';
 import { describeConditions, describeRelease, readWhen } from './rules/words.ts';
@@ -19,8 +21,8 @@ export function Rules(): ReactNode {
   const asked = useOperator<List<ApprovalPolicyVersion>>(`approval-rules${query}`);
   return (
     <>
-      <PageHead title="Approval rules" lead="Which payouts wait until operators release them" />
-      <div className="stack">
+      <PageHead {...heads.rules} />
+      <Together>
         <div className="choose">
           <SelectField
             label="Rules of"
@@ -45,7 +47,7 @@ export function Rules(): ReactNode {
             );
           }}
         </Loaded>
-      </div>
+      </Together>
     </>
   );
 }

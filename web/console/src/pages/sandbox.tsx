@@ -10,11 +10,13 @@ import { useApi, useMayWrite } from '../api/context.tsx';
 import { balancesQuery, useNames } from '../api/queries.ts';
 import { describeAmountFault, readAmount } from '../format/amount.ts';
 import { formatLength, formatTimeSeconds } from '../format/time.ts';
+import { heads } from '../shell/heads.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, Foreign, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 import { OutcomeButtons } from './payout-outcome.tsx';
 import './payout.css';
 
@@ -23,13 +25,13 @@ export function Sandbox(): ReactNode {
   const mayWrite = useMayWrite();
   return (
     <>
-      <PageHead title="Sandbox" lead="Nothing here moves real money" />
+      <PageHead {...heads.sandbox} />
       {mayWrite ? (
-        <div className="stack">
+        <Together>
           <Clock />
           <Fund />
           <Outcomes />
-        </div>
+        </Together>
       ) : (
         <Notice tone="warning" title="Your role does not change the sandbox">
           <p>Ask an owner to give you the role of an operator.</p>

@@ -4,10 +4,12 @@ import { Button } from 'react-aria-components/Button';
 import { useMay, useOperator } from '../api/operator.ts';
 import type { Exception, List, Screenings } from '../api/operator-types.ts';
 import { useRecipientNames } from '../api/queries.ts';
+import { heads } from '../shell/heads.ts';
 import { Act } from '../ui/act.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Empty, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import { Together } from '../ui/together.tsx';
 import { DecidePayout } from './exceptions/decisions.tsx';
 import { ExceptionFacts } from './exceptions.tsx';
 import { Clearances, ClearUntil } from './screening/clearances.tsx';
@@ -21,8 +23,8 @@ export function Screening(): ReactNode {
   const asked = useOperator<List<Exception>>('exceptions?kind=screening&limit=50');
   return (
     <>
-      <PageHead title="Screening" lead="Sanctions hits that wait for a decision, in all accounts" />
-      <div className="stack">
+      <PageHead {...heads.screening} />
+      <Together>
         <LookUp key={of ?? ''} of={of ?? ''} />
         {of === undefined ? (
           <>
@@ -33,7 +35,7 @@ export function Screening(): ReactNode {
         ) : (
           <Subject of={of} />
         )}
-      </div>
+      </Together>
     </>
   );
 }

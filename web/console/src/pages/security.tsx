@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useSession } from '../api/context.tsx';
+import { heads } from '../shell/heads.ts';
 import { SecureForms } from '../shell/secure.tsx';
 import { PageHead } from '../ui/parts.tsx';
 
@@ -11,7 +12,7 @@ export function Security(): ReactNode {
   const { name, role } = session.operator;
   return (
     <>
-      <PageHead title="Your access" lead={`${name}, ${role}`} />
+      <PageHead {...heads.security} lead={`${name}, ${role}`} />
       <SecureForms
         session={session}
         onChanged={() => void queries.invalidateQueries({ queryKey: ['session'] })}

@@ -1,30 +1,19 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Label } from 'react-aria-components/Label';
 import { Slider, SliderOutput, SliderThumb, SliderTrack } from 'react-aria-components/Slider';
-import type { Api, Payout, Schemas } from '../api/client.ts';
-import { useApi } from '../api/context.tsx';
+import type { Payout } from '../api/client.ts';
+import type { PayoutEvent } from '../api/payout-queries.ts';
 import { formatTimeSeconds } from '../format/time.ts';
 import { describeStatus } from '../format/words.ts';
 
-type PayoutEvent = Schemas['PayoutEvent'];
+type SliderProps = {
+  latest: Payout;
+  events: readonly PayoutEvent[];
+  onPast: (payout: Payout | undefined) => void;
+};
 
-/** Each event holds the payout as it was then, so going back needs no further question. */
-export function payoutEventsQuery(api: Api, payout: Payout) {
-  return queryOptions({
-    queryKey: [api.account, 'payout-events', payout.payout_token, payout.timeline.length],
-    queryFn: async () => {
-      const events = await api.listEvents({ object: payout.payout_token });
-      return events.filter((event): event is PayoutEvent => event.type.startsWith('payout.'));
-    },
-  });
-}
-
-type SliderProps = { latest: Payout; onPast: (payout: Payout | undefined) => void };
-
-/** Shows the payout as it was at each of its states. */
-export function StateSlider({ latest, onPast }: SliderProps): ReactNode {
-  const { data: events = [] } = useQuery(payoutEventsQuery(useApi(), latest));
+/** Shows the payout as it was at each of its states: each event holds it as it was then. */
+export function StateSlider({ latest, events, onPast }: SliderProps): ReactNode {
   const last = events.length - 1;
   const [chosen, setChosen] = useState<number | undefined>();
   // A new state, or another payout, is shown as it is now.
@@ -32,7 +21,6 @@ export function StateSlider({ latest, onPast }: SliderProps): ReactNode {
     setChosen(undefined);
     onPast(undefined);
   }, [latest.payout_token, latest.timeline.length, onPast]);
-  if (last < 1) return null;
   const position = chosen ?? last;
   const event = events[position];
   const move = (value: number | number[]): void => {

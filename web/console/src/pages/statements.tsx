@@ -7,6 +7,7 @@ import { useOperator } from '../api/operator.ts';
 import { balancesQuery } from '../api/queries.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { download } from '../ui/download.ts';
 import { findFault } from '../ui/faults.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
@@ -14,6 +15,7 @@ import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, Foreign, PageHead, Panel, Skeleton, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 import { Totals } from '../ui/totals.tsx';
 
 type Statement = Schemas['Statement'];
@@ -47,10 +49,10 @@ export function Statements(): ReactNode {
   const period: Period = { balance, from, to };
   return (
     <>
-      <PageHead title="Statements" lead="What moved a balance, day by day, as it will always read">
+      <PageHead {...heads.statements}>
         <Downloads period={period} currency={data?.currency_code} />
       </PageHead>
-      <div className="stack">
+      <Together>
         <div className="fields">
           <SelectField
             label="Balance"
@@ -76,7 +78,7 @@ export function Statements(): ReactNode {
         {error === null ? null : <ProblemNotice error={error} />}
         {data === undefined && error === null ? <Skeleton height={220} /> : null}
         {data === undefined ? null : <Shown statement={data} />}
-      </div>
+      </Together>
     </>
   );
 }

@@ -5,11 +5,13 @@ import type { Schemas } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
 import { formatCount, formatCountOf } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
+import { heads } from '../shell/heads.ts';
 import { findFault } from '../ui/faults.ts';
 import { TextField } from '../ui/field.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Copy, Empty, Foreign, PageHead, Panel, Skeleton, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { Together } from '../ui/together.tsx';
 
 type Webhook = Schemas['Webhook'];
 
@@ -24,8 +26,8 @@ export function Webhooks(): ReactNode {
   });
   return (
     <>
-      <PageHead title="Webhooks" lead="Events of this account, sent to your endpoints and signed" />
-      <div className="stack">
+      <PageHead {...heads.webhooks} />
+      <Together>
         {mayWrite ? <NewWebhook /> : null}
         {error === null ? null : <ProblemNotice error={error} retry={() => void refetch()} />}
         {data === undefined && error === null ? <Skeleton height={180} /> : null}
@@ -39,7 +41,7 @@ export function Webhooks(): ReactNode {
         {data?.map((webhook) => (
           <Endpoint key={webhook.webhook_token} webhook={webhook} />
         ))}
-      </div>
+      </Together>
     </>
   );
 }

@@ -3,8 +3,9 @@ import { Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { useSession } from '../api/context.tsx';
-import { signOut } from '../api/session.ts';
+import { forgetReads, signOut } from '../api/session.ts';
 import { Icon } from '../ui/icon.tsx';
+import { narrow, useMedia } from '../ui/media.ts';
 import { Brand, Environment, Sidebar } from './sidebar.tsx';
 
 const CommandPalette = lazy(async () => ({
@@ -16,9 +17,10 @@ const PhoneDrawer = lazy(async () => ({
 }));
 
 /** Navigation beside the page on a desk, behind a button on a phone. */
-export function Shell({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
-  const { session, account } = useSession();
+export function Shell(): ReactNode {
+  const { session, account, onSignedOut } = useSession();
   const [isSearching, setSearching] = useState(false);
+  const isNarrow = useMedia(narrow);
   const queries = useQueryClient();
   useShortcut(() => setSearching(true));
   useTitle(session.environment);
@@ -26,7 +28,7 @@ export function Shell({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
     void signOut(session).finally(() => {
       onSignedOut();
       // What was read stays with who read it.
-      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+      forgetReads(queries);
     });
   };
   const sidebar = <Sidebar onSearch={() => setSearching(true)} onSignOut={leave} />;
@@ -36,7 +38,7 @@ export function Shell({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
         Skip to the page
       </a>
       <div className="frame" data-environment={session.environment}>
-        {sidebar}
+        {isNarrow ? null : sidebar}
         <PhoneBar sidebar={sidebar} onSearch={() => setSearching(true)} />
         <main className="main" id="main" tabIndex={-1} key={account}>
           <Suspense>

@@ -4,6 +4,7 @@ import { type Session, type SignIn, signIn } from '../api/session.ts';
 import iconUrl from '../icon.svg';
 import { TextField } from '../ui/field.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
+import { pitch } from './pitch.ts';
 
 /**
  * Where there is no session. The token of a one-time link stands behind `#`, so that no server and
@@ -19,10 +20,10 @@ export function SignInPage({ onSignedIn }: { onSignedIn: (session: Session) => v
           Outlay
         </span>
         <div>
-          <p className="headline">Every payout, from quote to proof.</p>
-          <p>Balances, routes, attempts and decisions in one place, exact to the last digit.</p>
+          <p className="headline">{pitch.headline}</p>
+          <p>{pitch.lead}</p>
         </div>
-        <small>Open source payout orchestration</small>
+        <small>{pitch.foot}</small>
       </aside>
       <main>
         {link === undefined ? (

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useDeferredValue } from 'react';
 import { SkeletonRows } from './parts.tsx';
 
 /** A column: `name` keeps names of others narrow, `text` gives sentences room, `right` is for numbers. */
@@ -35,6 +35,8 @@ export function Table<Row>({
   skeletonRows = 4,
   onRow,
 }: Props<Row>): ReactNode {
+  // Rows are drawn a few at a time, so that a long list does not stop what a person does meanwhile.
+  const shown = useDeferredValue(rows, undefined);
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label={label}>
       <table className={`table ${className}`}>
@@ -48,10 +50,10 @@ export function Table<Row>({
           </tr>
         </thead>
         <tbody>
-          {rows === undefined ? (
+          {shown === undefined ? (
             <SkeletonRows rows={skeletonRows} columns={columns.length} />
           ) : (
-            rows.map((row, index) => (
+            shown.map((row, index) => (
               <tr
                 key={keyOf(row, index)}
                 className={onRow === undefined ? undefined : 'link'}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { heads } from '../../web/console/src/shell/heads.ts';
+import { createRecipient, deliveryCases, pay } from '../recipients.ts';
+import type { Service } from '../service.ts';
+import {
+  findProblems,
+  openStage,
+  openVisitor,
+  openWindow,
+  picture,
+  type Stage,
+  settle,
+} from './kit.ts';
+
+/** What a page shows before its program runs, and that nothing moves when the program takes over. */
+
+let stage: Stage;
+let service: Service;
+let payout: string;
+
+before(async () => {
+  stage = await openStage();
+  ({ service } = stage);
+  const bank = await createRecipient(service.demo, deliveryCases.bank);
+  const { payout_token: token } = await pay(service.demo, bank);
+  await service.demo.post(`/sandbox/payout/${token}`, { outcome: 'completed' });
+  payout = `/payouts/${bank.userToken}/${token}`;
+});
+after(() => stage?.close());
+
+type Box = { text: string; left: number; top: number; height: number };
+
+/** The heading, the line below it, and the brand, which is in the bar of a phone. */
+function readHead(page: Page): Promise<Box[]> {
+  return page.evaluate<Box[]>(`[...document.querySelectorAll('main h1, .page-head p, .brand')]
+    .filter((node) => node.offsetParent !== null)
+    .map((node) => {
+    const { left, top, height } = node.getBoundingClientRect();
+    return { text: node.textContent, left, top, height };
+  })`);
+}
+
+const pages = Object.values(heads).flatMap(({ path, ...head }) =>
+  'lead' in head && !path.includes('$') ? [path] : [],
+);
+
+for (const isPhone of [false, true]) {
+  test(`headings are there before the program, and stay: ${isPhone ? 'phone' : 'desk'}`, async () => {
+    const early = await openWindow(stage.owner, service, { isPhone });
+    await early.page.route(/assets\/.*\.js$/, (route) => route.abort());
+    const late = await openWindow(stage.owner, service, { isPhone });
+    for (const path of pages) {
+      await early.page.goto(`${service.baseUrl}/console${path}`);
+      await early.page.evaluate('document.fonts.ready.then(() => undefined)');
+      await late.page.goto(`${service.baseUrl}/console${path}`);
+      await settle(late.page);
+      const painted = await readHead(early.page);
+      assert.equal(painted.length, 3, path);
+      assert.deepEqual(painted, (await readHead(late.page)).slice(0, 3), path);
+    }
+    await picture(early.page, `first-paint-${isPhone ? 'phone' : 'desk'}`);
+    assert.equal(await early.page.locator('.frame[data-environment="staging"]').count(), 1);
+    await early.context.close();
+    await late.context.close();
+  });
+}
+
+test('without a session the first paint is the sign-in', async () => {
+  const { page, context } = await openVisitor(stage.browser, service, { isPhone: true });
+  await page.route(/assets\/.*\.js$/, (route) => route.abort());
+  await page.goto(`${service.baseUrl}/console/payouts`);
+  await page.getByText('Every payout, from quote to proof.').waitFor();
+  await picture(page, 'first-paint-sign-in');
+  assert.equal(await page.locator('main h1').count(), 0);
+  await context.close();
+});
+
+test('what the page asked for early is not asked for again', async () => {
+  const { page, context } = await openWindow(stage.owner, service, {});
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (/^\/(?:v0|console\/session)/.test(pathname)) asked.push(pathname + search);
+  });
+  for (const path of ['', '/payouts', payout]) {
+    asked.length = 0;
+    await page.goto(`${service.baseUrl}/console${path}`);
+    await settle(page);
+    const early = await page.evaluate<string[]>(
+      `(document.querySelector('meta[name="outlay-reads"]')?.content ?? '').split(' ')`,
+    );
+    assert.ok(early.length > 0);
+    assert.equal(await page.evaluate<number>('outlayReads.size'), 0, `${path}: all were taken`);
+    assert.deepEqual(asked.toSorted(), [...new Set(asked)].toSorted(), `${path}: each once`);
+  }
+  await context.close();
+});
+
+test('nothing moves while a page is loaded', async () => {
+  const moved: string[] = [];
+  for (const isPhone of [false, true]) {
+    const { page, context } = await openWindow(stage.owner, service, { isPhone });
+    await page.addInitScript(`globalThis.shift = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) globalThis.shift += entry.value;
+      }).observe({ type: 'layout-shift', buffered: true });`);
+    for (const path of [...pages, payout]) {
+      await page.goto(`${service.baseUrl}/console${path}`);
+      await settle(page);
+      const shift = await page.evaluate<number>('globalThis.shift');
+      if (shift > 0.05) moved.push(`${path} ${isPhone ? 'phone' : 'desk'} ${shift}`);
+    }
+    await context.close();
+  }
+  assert.deepEqual(moved, []);
+});
+
+test('live is marked by word, edge and title, and has no sandbox', async () => {
+  for (const isPhone of [false, true]) {
+    const { page, context } = await openWindow(stage.owner, service, { isPhone });
+    await page.route('**/console/session', async (route) => {
+      const response = await route.fetch();
+      const session = (await response.json()) as Record<string, unknown>;
+      await route.fulfill({ response, json: { ...session, environment: 'live' } });
+    });
+    for (const path of ['', '/payouts', '/pay']) {
+      await page.goto(`${service.baseUrl}/console${path}`);
+      await settle(page);
+      const bar = page.locator(isPhone ? '.topbar' : '.sidebar').first();
+      await bar.getByText('LIVE', { exact: true }).waitFor();
+      assert.equal(await page.locator('.frame[data-environment="live"]').count(), 1);
+      assert.match(await page.title(), /^LIVE · /);
+      const edge = `getComputedStyle(document.querySelector('.frame')).borderTopColor`;
+      assert.equal(await page.evaluate<string>(edge), 'rgb(179, 32, 44)');
+      assert.equal(await page.getByRole('link', { name: 'Sandbox' }).count(), 0);
+      assert.equal(await page.getByText('Staging').count(), 0);
+    }
+    await picture(page, `live-${isPhone ? 'phone' : 'desk'}`);
+    assert.deepEqual(await findProblems(page, 'html'), []);
+    await context.close();
+  }
+});

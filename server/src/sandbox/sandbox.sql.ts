@@ -58,6 +58,18 @@ const findTargetQuery = defineQuery({
   columns: { target: column.instant, is_ahead: column.boolean },
 });
 
+/**
+ * PostgreSQL announces a new partition to other connections a moment after its transaction is visible. A
+ * commit that sees the new time in that moment would find no partition, so the months come first.
+ */
+const openMonthsStatement: Statement = {
+  name: 'open_months_ahead_of_clock',
+  text: `
+    select open_months(coalesce($1,
+      clock_timestamp() + clock_target_us * interval '1 microsecond'))
+    from environment where name = 'staging'`,
+};
+
 /** Moves to an instant before the target, or to the target itself; never backwards. */
 const moveClockStatement: Statement = {
   name: 'move_sandbox_clock',
@@ -110,5 +122,6 @@ export async function findClockTarget(
 
 /** Undefined: to the target. */
 export async function moveClock(session: Session, to: Date | undefined): Promise<void> {
+  await exec(session, openMonthsStatement, [to ?? null]);
   await exec(session, moveClockStatement, [to ?? null]);
 }

@@ -167,6 +167,10 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       ),
     /** In staging only. */
     advance: async (milliseconds: number): Promise<void> => {
+      // In a transaction of its own, as `moveClock` does.
+      await rows(`select open_months(environment_now() + $1 * interval '1 millisecond')`, [
+        milliseconds,
+      ]);
       await rows(
         'update environment set clock_offset_us = clock_offset_us + $1, clock_target_us = clock_target_us + $1',
         [BigInt(milliseconds) * 1000n],

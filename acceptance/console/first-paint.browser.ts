@@ -98,6 +98,23 @@ test('what the page asked for early is not asked for again', async () => {
   await context.close();
 });
 
+test('a phone loads the map of the overview when it comes into sight', async () => {
+  const { page, context } = await openWindow(stage.owner, service, { isPhone: true });
+  const maps: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/corridor-map-')) maps.push(request.url());
+  });
+  await page.goto(`${service.baseUrl}/console`);
+  await settle(page);
+  const place = page.getByRole('region', { name: 'Where the money goes' });
+  await place.waitFor();
+  assert.deepEqual(maps, []);
+  await place.scrollIntoViewIfNeeded();
+  await place.locator('svg path').first().waitFor();
+  assert.equal(maps.length, 1);
+  await context.close();
+});
+
 test('nothing moves while a page is loaded', async () => {
   const moved: string[] = [];
   for (const isPhone of [false, true]) {

@@ -14,6 +14,7 @@ import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Totals } from '../ui/totals.tsx';
+import { WhenSeen } from '../ui/when-seen.tsx';
 import { type Corridor, listCorridors, listDays, readCost } from './overview/figures.ts';
 import { NeedsPerson } from './overview/needs-person.tsx';
 import './overview.css';
@@ -125,9 +126,11 @@ function Figures({ figures }: { figures: OverviewFigures }): ReactNode {
           <DayBars days={days} />
         </Panel>
         <Panel title="Where the money goes">
-          <Suspense fallback={<Skeleton height={250} />}>
-            <CorridorMap corridors={corridors} />
-          </Suspense>
+          <WhenSeen height={250}>
+            <Suspense fallback={<Skeleton height={250} />}>
+              <CorridorMap corridors={corridors} />
+            </Suspense>
+          </WhenSeen>
         </Panel>
       </div>
       <Corridors corridors={corridors} />

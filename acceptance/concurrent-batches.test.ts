@@ -16,8 +16,9 @@ import { ok, readBalance, type Service, startService } from './service.ts';
 /** Many concurrent batch requests, each with its own key. */
 
 let service: Service;
+// Its own: it takes every connection to the database, and the requests of other files would be refused.
 before(async () => {
-  service = await startService();
+  service = await startService({ isOwn: true });
 });
 after(() => service.stop());
 

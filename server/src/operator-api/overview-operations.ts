@@ -171,7 +171,7 @@ const railsRoute = (): Route<OverviewServices> =>
     tag: 'Operators',
     summary: 'See the rails: health, payouts in flight, prefunding, prices, how they did',
     description:
-      'Any operator may read it. Health and funds are those of the process that answers. Without health: `outlay rails`.',
+      'Any operator may read it. Health and funds are those of the process that answers. Without health: `outlay rails`, short for `outlay admin rail list`.',
     access: 'operator',
     response: railList,
     handle: async ({ env }) => ({ data: await describeRails(env) }),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
  */
 
 const root = join(import.meta.dirname, '..');
-const schemaFile = 'server/src/db/schema/payouts.sql';
+const schemaFile = 'server/src/db/schema/payout-transitions.sql';
 const codeFile = 'server/src/payouts/payout-states.ts';
 const documentFile = 'docs/architecture.md';
 

@@ -2,7 +2,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { StrictMode, startTransition } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ProblemError } from '../../../sdk/src/errors.ts';
-import { isEndOfSession, mayHaveSession, sessionKey, sessionQuery } from './api/session.ts';
+import { isEndOfSession, keepSession, mayHaveSession, sessionQuery } from './api/session.ts';
 import { App, programQuery } from './shell/app.tsx';
 import { applyTheme } from './shell/theme.ts';
 import './styles/tokens.css';
@@ -14,7 +14,7 @@ applyTheme();
 
 /** Signing in appears in the place of the page, which is there again afterwards at the same address. */
 function onError(error: unknown): void {
-  if (isEndOfSession(error)) queries.setQueryData(sessionKey, null);
+  if (isEndOfSession(error)) void keepSession(queries, null);
 }
 
 const queries: QueryClient = new QueryClient({

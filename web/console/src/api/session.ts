@@ -59,6 +59,15 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 });
 
+/**
+ * Keeps the session as the service has just answered it, null after its end. An earlier question for it may
+ * still be under way, and its answer must not undo this.
+ */
+export async function keepSession(queries: QueryClient, session: Session | null): Promise<void> {
+  await queries.cancelQueries({ queryKey: sessionKey });
+  queries.setQueryData(sessionKey, session);
+}
+
 /** What outlives a session: the question for it, and the program. */
 const lasting: ReadonlySet<unknown> = new Set([...sessionKey, 'program']);
 

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useSession } from '../api/context.tsx';
+import { sessionKey } from '../api/session.ts';
 import { heads } from '../shell/heads.ts';
 import { SecureForms } from '../shell/secure.tsx';
 import { PageHead } from '../ui/parts.tsx';
@@ -15,7 +16,7 @@ export function Security(): ReactNode {
       <PageHead {...heads.security} lead={`${name}, ${role}`} />
       <SecureForms
         session={session}
-        onChanged={() => void queries.invalidateQueries({ queryKey: ['session'] })}
+        onChanged={() => void queries.invalidateQueries({ queryKey: sessionKey })}
       />
     </>
   );

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useCallback } from 'react';
-import { forgetReads, type Session, sessionKey, sessionQuery } from '../api/session.ts';
+import { forgetReads, keepSession, type Session, sessionQuery } from '../api/session.ts';
 import iconUrl from '../icon.svg';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { SignInPage } from './sign-in.tsx';
@@ -17,11 +17,11 @@ export function App(): ReactNode {
   const queries = useQueryClient();
   const { data, error, isPending, refetch } = useQuery(sessionQuery);
   const program = useQuery(programQuery);
-  const onSignedOut = useCallback(() => queries.setQueryData(sessionKey, null), [queries]);
+  const onSignedOut = useCallback(() => void keepSession(queries, null), [queries]);
   const onSignedIn = (session: Session): void => {
     // Another operator may sign in where a session ended: what the one before read stays with them.
     forgetReads(queries);
-    queries.setQueryData(sessionKey, session);
+    void keepSession(queries, session);
   };
   if (isPending) return <Splash />;
   if (error !== null) return <Fault error={error} retry={() => void refetch()} />;

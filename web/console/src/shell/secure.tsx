@@ -1,7 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, lazy, type ReactNode, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { changePassword, confirmTotp, proposeTotp, type Session, signOut } from '../api/session.ts';
+import {
+  changePassword,
+  confirmTotp,
+  proposeTotp,
+  type Session,
+  sessionKey,
+  signOut,
+} from '../api/session.ts';
 import { findFault } from '../ui/faults.ts';
 import { TextField } from '../ui/field.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
@@ -113,7 +120,7 @@ function TotpPanel({ session, onChanged }: PanelProps): ReactNode {
       }),
     onSuccess: () => {
       onChanged();
-      void queries.invalidateQueries({ queryKey: ['session'] });
+      void queries.invalidateQueries({ queryKey: sessionKey });
     },
   });
   if (propose.data === undefined || confirm.isSuccess) {

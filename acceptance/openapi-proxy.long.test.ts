@@ -102,6 +102,8 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"an id"')
     .replaceAll(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g, 'a hash')
     .replaceAll(/"(signature|key_id|created_us)":"[^"]+"/g, '"$1":""')
+    // Whether the document of an upload has been read yet.
+    .replaceAll('"result":"not_read"', '"result":"waiting"')
     // Whether the faces of an upload have been passed over yet.
     .replaceAll(
       '"result":"not_compared","similarity":"","score":"","reason":"switched_off"',

@@ -17,6 +17,7 @@ const sections = [
   'webhooks',
   'tracing',
   'chains',
+  'pretenuring',
 ] as const;
 export type SectionName = (typeof sections)[number];
 
@@ -24,7 +25,7 @@ const head = `# Benchmarks
 
 The suite in \`bench/\` writes this page; do not edit it. \`npm run bench\` measures Outlay beside other
 engines; \`npm run bench -- --statements\`, \`-- --profile\`, \`-- --large\`, \`-- --console\`, \`-- --lighthouse\`, \`-- --batch\`, \`-- --growth\`, \`-- --events\`,
-\`-- --webhooks\`, \`-- --tracing\` and \`-- --chains\` write the sections after it (\`-- --overload\` prints the figures of
+\`-- --webhooks\`, \`-- --tracing\`, \`-- --chains\` and \`-- --pretenuring\` write the sections after it (\`-- --overload\` prints the figures of
 [decision 12](decisions/0012-overload.md)). Load generator,
 service and database share one machine. Compare ratios within a run: absolute figures say little about
 another machine. [Decision 10](decisions/0010-group-commit.md) explains the targets that are not reached.

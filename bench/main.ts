@@ -28,6 +28,7 @@ const runPart = {
   webhooks: async () => (await import('./webhooks.ts')).runWebhooks(),
   tracing: async () => (await import('./tracing.ts')).runTracing(),
   chains: async () => (await import('./chains.ts')).runChains(),
+  pretenuring: async () => (await import('./pretenuring.ts')).runPretenuring(),
   batch: async () => (await import('./batch.ts')).runBatch(),
 };
 

@@ -13,6 +13,7 @@ export const parts = {
   events: 'streams of events to BENCH_READERS readers (1,000)',
   tracing: 'what traces cost, beside none',
   chains: 'what the chains of hashes cost a commit, beside none',
+  pretenuring: 'what pretenuring by V8 costs, in BENCH_PROCESSES processes of each kind (4)',
   webhooks: 'deliveries of webhooks, for BENCH_PAYOUTS payouts a second (20,000)',
   overload: 'OVERLOAD_FACTORS times the capacity (1,2,4) for OVERLOAD_SECONDS each (10)',
 } as const;

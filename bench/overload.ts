@@ -7,6 +7,7 @@ import { connectDatabase, type Database } from '../server/src/db/postgres/pool.t
 import { verifyLedger } from '../server/src/ledger/ledger.ts';
 import { readRows } from '../server/testing/setups/read-rows.ts';
 import { formatRequest } from './load.ts';
+import { serverOptions } from './node-options.ts';
 import { type Request, runClosedLoad, runOpenLoad } from './open-load.ts';
 
 /**
@@ -39,12 +40,7 @@ try {
 
 async function startService(): Promise<ChildProcess> {
   const main = join(import.meta.dirname, '../server/src/main.ts');
-  const words = [
-    '--disable-warning=ExperimentalWarning',
-    '--max-semi-space-size=16',
-    main,
-    'serve',
-  ];
+  const words = ['--disable-warning=ExperimentalWarning', ...serverOptions, main, 'serve'];
   const started = spawn(process.execPath, words, {
     env: {
       ...process.env,

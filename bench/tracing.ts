@@ -13,17 +13,26 @@ import { type Service, startService, version } from './subjects/service.ts';
  * npm run bench -- --tracing: what traces cost. Commits and balance reads over HTTP by services with
  * and without them, alternately in one run; the receiver of the traces runs in this process and reads
  * what it gets. Compared is the processor time of the service for each request, within each round: what
- * else runs on the machine is much the same for services that are measured within two seconds. The
- * median of the rounds' ratios has an interval by resampling, without which a small ratio says little.
+ * else runs on the machine is much the same for services that are measured within seconds. The
+ * median of the rounds' ratios has an interval by resampling, without which a small ratio says little;
+ * a second service without traces shows what ratio two equal ones have.
  */
 
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 60);
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 0.4);
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 40);
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 0.5);
 const connections = 64;
-const reserved = Number(process.env['BENCH_PAYOUTS'] ?? 6_000) * seconds;
-const shares = [undefined, 0.01, 0.1, 1] as const;
+const reserved = Number(process.env['BENCH_PAYOUTS'] ?? 20_000) * seconds;
+/** The share of the requests that are recorded, of each service. */
+const shares = {
+  off: undefined,
+  control: undefined,
+  '1 %': 0.01,
+  '10 %': 0.1,
+  '100 %': 1,
+} as const;
 
-type Share = (typeof shares)[number];
+type Share = keyof typeof shares;
+const names = Object.keys(shares) as readonly Share[];
 type Subject = { share: Share; service: Service };
 type Work = 'commit' | 'balance';
 type Measured = { share: Share; work: Work; round: number; perSecond: number; cpuUs: number };
@@ -37,14 +46,11 @@ export async function runTracing(): Promise<void> {
   const { port } = receiver.address() as AddressInfo;
   const subjects: Subject[] = [];
   try {
-    for (const share of shares) subjects.push(await startSubject(place, share, port));
+    for (const share of names) subjects.push(await startSubject(place, share, port));
     const found: Measured[] = [];
     for (let round = 0; round <= rounds; round += 1) {
       for (const work of ['commit', 'balance'] as const) {
-        // In another order each time, so that none always follows the same one.
-        const turned = subjects.map((_, index) => subjects[(index + round) % subjects.length]);
-        for (const subject of turned) {
-          if (subject === undefined) continue;
+        for (const subject of shuffle(subjects)) {
           const measured = await measure(subject, place, work);
           // The first round compiles code and fills caches.
           if (round > 0) found.push({ ...measured, round });
@@ -63,7 +69,16 @@ export async function runTracing(): Promise<void> {
   }
 }
 
-async function startSubject(place: OpenPlace, share: Share, port: number): Promise<Subject> {
+/** No service always follows the same other one. */
+function shuffle<Item>(items: readonly Item[]): readonly Item[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ item }) => item);
+}
+
+async function startSubject(place: OpenPlace, name: Share, port: number): Promise<Subject> {
+  const share = shares[name];
   const settings =
     share === undefined
       ? {}
@@ -72,8 +87,8 @@ async function startSubject(place: OpenPlace, share: Share, port: number): Promi
           OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
           OTEL_TRACES_SAMPLER_ARG: String(share),
         };
-  const name = `ours_traced_${share === undefined ? 'off' : share * 100}`;
-  return { share, service: await startService(place, { name, settings }) };
+  const database = `ours_traced_${names.indexOf(name)}`;
+  return { share: name, service: await startService(place, { name: database, settings }) };
 }
 
 async function measure(
@@ -111,23 +126,22 @@ async function report(place: OpenPlace, found: readonly Measured[]): Promise<str
   const rows = (['commit', 'balance'] as const).flatMap((work) => {
     const of = (share: Share) =>
       found.filter((one) => one.work === work && one.share === share).toSorted(byRound);
-    const off = of(undefined);
-    return shares.map((share) => {
+    const off = of('off');
+    return names.map((share) => {
       const own = of(share);
-      const recorded = share === undefined ? 'off' : `${share * 100} %`;
       const perSecond = median(own.map((one) => one.perSecond)).toFixed(0);
       const cpuUs = median(own.map((one) => one.cpuUs)).toFixed(1);
       const ratios = own.map((one, index) => one.cpuUs / (off[index]?.cpuUs ?? Number.NaN));
       const [low, high] = resampleMedian(ratios);
-      const ratio = share === undefined ? '1' : formatRatio(median(ratios));
-      const interval = share === undefined ? '' : `${formatRatio(low)} to ${formatRatio(high)}`;
-      return `| ${work} | ${recorded} | ${perSecond} | ${cpuUs} | ${ratio} | ${interval} |`;
+      const ratio = share === 'off' ? '1' : formatRatio(median(ratios));
+      const interval = share === 'off' ? '' : `${formatRatio(low)} to ${formatRatio(high)}`;
+      return `| ${work} | ${share} | ${perSecond} | ${cpuUs} | ${ratio} | ${interval} |`;
     });
   });
   return `## Traces
 
-${rounds} rounds of ${seconds} s for each service with ${connections} connections; the services alternate in one run, and
-the order turns. Processor time is the service's, in microseconds for each request. The ratio is the median of the
+${rounds} rounds of ${seconds} s for each service with ${connections} connections; the services alternate in one run, in
+random order. \`control\` records nothing either. Processor time is the service's, in microseconds for each request. The ratio is the median of the
 rounds' ratios to the service without traces; the interval has it with 95 %, by resampling the rounds.
 
 ${await place.describe()}. ${describeMachine()}.

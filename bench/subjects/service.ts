@@ -7,6 +7,7 @@ import { connectDatabase } from '../../server/src/db/postgres/pool.ts';
 import { openRootKey } from '../../server/src/environment/key.ts';
 import { type Child, startChild } from '../child.ts';
 import { createFixture, type Fixture, type Owner } from '../fixture.ts';
+import { serverOptions } from '../node-options.ts';
 import type { Place } from '../subject.ts';
 import { describeSettings } from './environment.ts';
 
@@ -38,9 +39,6 @@ type Request = {
 
 export const version = '/v0.1.4';
 
-/** What docs/operations.md advises for a server; `npm start` gives half of it, for a laptop. */
-const execArgv = ['--max-semi-space-size=16'];
-
 export async function startService(
   place: Place,
   options: {
@@ -49,6 +47,8 @@ export async function startService(
     /** Where the database already has its accounts and key. */
     of?: { fixture: Fixture; masterKey: Buffer };
     settings?: Readonly<Record<string, string>>;
+    /** Instead of those for a server. */
+    nodeOptions?: readonly string[];
   },
 ): Promise<Service> {
   const url = await place.database(options.name);
@@ -65,7 +65,7 @@ export async function startService(
       MALLOC_ARENA_MAX: '2',
       BENCH_ROLE: options.role ?? 'serve',
     },
-    execArgv,
+    execArgv: options.nodeOptions ?? serverOptions,
   });
   const db = connectDatabase({ url, connectionsMax: 8 });
   const masters = { list: () => [readMasterKey(masterKey)] };

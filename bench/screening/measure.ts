@@ -81,4 +81,5 @@ function print(report: Report): void {
   time('in batches of 500, at first', report.first);
   time('... with the spellings known', report.again);
   time('one name at a time', report.single);
+  time('... with a new word', report.singleNew);
 }

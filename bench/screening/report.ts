@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../../server/src/db/postgres/pool.ts';
 import type { ParsedList } from '../../server/src/screening/list-entry.ts';
+import { readWords } from '../../server/src/screening/names.ts';
 import { parseOfac } from '../../server/src/screening/ofac.ts';
 import {
   createSpellingCache,
@@ -22,6 +23,7 @@ import {
   sample,
   type Target,
 } from './cases.ts';
+import { drawOrdinaryPersons, isCommonest } from './ordinary.ts';
 
 /** What share of disguised listed names is found, and how many ordinary people are held. */
 
@@ -44,6 +46,8 @@ export type Report = {
   readonly again: Time;
   /** One name at a time. */
   readonly single: Time;
+  /** One name at a time, each with a word that was not searched before. */
+  readonly singleNew: Time;
   readonly lists: readonly { list: string; entries: number; names: number }[];
 };
 
@@ -177,7 +181,7 @@ async function screenAll(
 
 async function measureOrdinary(
   options: MeasureOptions,
-): Promise<Pick<Report, 'falseMatches' | 'first' | 'again' | 'single'>> {
+): Promise<Pick<Report, 'falseMatches' | 'first' | 'again' | 'single' | 'singleNew'>> {
   const { db } = options;
   const people = makeOrdinaryPeople(options.ordinaryPeople, 7);
   const namesOnly = people.map(({ person }) => ({ ...person, dateOfBirth: '', countryCode: '' }));
@@ -194,6 +198,17 @@ async function measureOrdinary(
   const singles = namesOnly.slice(0, 100);
   const single = await timeFor(singles.length, async () => {
     for (const person of singles) await screenPersons(db.system, [person], { cache });
+  });
+  const isNew = (person: ScreenedPerson): boolean =>
+    readWords(person.firstName).some(
+      ({ text, kind }) => kind === 'word' && !cache.spellings.has(text),
+    );
+  const strangers = drawOrdinaryPersons(20)
+    .filter(({ group }) => !isCommonest(group))
+    .map(({ person }) => person)
+    .filter(isNew);
+  const singleNew = await timeFor(strangers.length, async () => {
+    for (const person of strangers) await screenPersons(db.system, [person], { cache });
   });
   const scoresOf = (screenings: readonly Screening[], region?: string): number[] =>
     screenings.flatMap((screening, index) =>
@@ -212,6 +227,7 @@ async function measureOrdinary(
     first,
     again,
     single,
+    singleNew,
   };
 }
 

@@ -9,7 +9,7 @@ import {
 } from './hit.ts';
 import { parserVersion } from './lists.ts';
 import { type Match, matchName, readAsKind } from './match-name.ts';
-import { type NameWord, readWord, readWords } from './names.ts';
+import { type NameWord, readWords } from './names.ts';
 import { findObfuscations, type Obfuscation, readObfuscatedName } from './obfuscated-names.ts';
 import { asOrganisationWord } from './organisation-words.ts';
 import {
@@ -24,6 +24,7 @@ import {
   findCounts,
   findSpellings,
   prepareCache,
+  readListedWord,
   type Spelling,
   type SpellingCache,
 } from './spellings.ts';
@@ -316,16 +317,10 @@ async function search(
     const key = `${kind} ${texts}`;
     const known = cache.names.get(key);
     if (known !== undefined) return known;
-    const read = readAsKind(texts.split(' ').map(readListed), kind);
+    const listedWords = texts.split(' ').map((text) => readListedWord(text, cache));
+    const read = readAsKind(listedWords, kind);
     cache.names.set(key, read);
     return read;
-  };
-  const readListed = (text: string): NameWord => {
-    const known = cache.listed.get(text);
-    if (known !== undefined) return known;
-    const word = readWord(text);
-    cache.listed.set(text, word);
-    return word;
   };
   return { candidates, isOfLists, wordsOf, countOf, nameCount };
 }

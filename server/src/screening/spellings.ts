@@ -54,6 +54,15 @@ export function prepareCache(cache: SpellingCache, lists: ListsInForce): Spellin
   return cache;
 }
 
+/** A word of the lists; most come again in other searches. */
+export function readListedWord(text: string, { listed }: SpellingCache): NameWord {
+  const known = listed.get(text);
+  if (known !== undefined) return known;
+  const word = readWord(text);
+  listed.set(text, word);
+  return word;
+}
+
 /** The number of listed names that have each word; `isFromCache`: no statement was needed. */
 export async function findCounts(
   session: Session,
@@ -101,7 +110,7 @@ export async function findSpellings(
   for (const row of await findSimilarWords(session, unknown)) {
     const given = byText.get(row.given);
     if (given === undefined) continue;
-    const similarity = compareForSearch(given, row.listed);
+    const similarity = compareForSearch(given, readListedWord(row.listed, cache));
     if (similarity < wordSimilarityMin) continue;
     found.get(row.given)?.push({ listed: row.listed, similarity, nameCount: row.name_count });
   }
@@ -120,10 +129,11 @@ export async function findSpellings(
 const partLengthMin = 4;
 
 /** A word may begin or end a longer one, because names are joined or split in writing. */
-function compareForSearch(given: NameWord, listed: string): number {
-  const [short = '', long = ''] = [given.text, listed].toSorted((a, b) => a.length - b.length);
+function compareForSearch(given: NameWord, listed: NameWord): number {
+  const isShorter = given.text.length <= listed.text.length;
+  const [short, long] = isShorter ? [given.text, listed.text] : [listed.text, given.text];
   const isPart = short.length >= partLengthMin && (long.startsWith(short) || long.endsWith(short));
-  const similarity = compareWords(given, readWord(listed));
+  const similarity = compareWords(given, listed);
   return isPart ? Math.max(similarity, wordSimilarityMin) : similarity;
 }
 

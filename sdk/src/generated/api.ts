@@ -769,7 +769,7 @@ export interface paths {
         };
         /**
          * Explain the routing of a payout
-         * @description Which payers were candidates, at what price and in what state, and which rule excluded each; every attempt at a rail; and the exceptions.
+         * @description Which payers were candidates, at what price and in what state, and which rule excluded each; what other ways of paying the recipient would cost now; every attempt at a rail; and the exceptions.
          */
         get: operations["explainPayout"];
         put?: never;
@@ -2626,6 +2626,33 @@ export interface components {
         };
         /** @enum {string} */
         ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "sender_incomplete" | "payee_no_match" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
+        OtherWay: {
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+            /** @description The payer, as a recipient knows it */
+            payer_name: string;
+            /** @description The company that pays out */
+            company_name: string;
+            /** @description The chain on which it pays; "" where it pays on none */
+            network: string;
+            /** @description Decimal, in the source currency; "" where it gives no price */
+            fee: string;
+            /** @description Decimal, all-in */
+            exchange_rate: string;
+            /** @enum {string} */
+            health: "up" | "degraded" | "down";
+            score: Decimal | null;
+            /** @description For operators: what its provider asks, where it quotes prices; the latest one, even if too old */
+            provider_price: components["schemas"]["ProviderPrice"] | null;
+            /** @description How the recipient gets the money */
+            delivery_type: components["schemas"]["DeliveryType"];
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description Decimal: what the source amount of the payout would become; "" without a price */
+            destination_amount: string;
+            /** @description Why it gives no price for the amount; "" where it gives one */
+            detail: string;
+        };
         PathLink: {
             /** @description The number of a link, or the sequence of its last event */
             place: string;
@@ -2761,6 +2788,10 @@ export interface components {
                 /** @description The payers that were compared */
                 candidates: components["schemas"]["RouteCandidate"][];
             }[];
+            /** @description UTC, without offset: the moment of the prices in other_ways */
+            compared_at: string;
+            /** @description The other payers of the country, with each currency they deliver, the cheapest first. The payout never changes to one of them: its recipient gave no details for it. */
+            other_ways: components["schemas"]["OtherWay"][];
             /** @description Every attempt at a rail, the first one first */
             attempts: {
                 /** @description The number of the attempt, from 1 */
@@ -4800,7 +4831,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20bc3-fbd2-767e-8ed8-6a46834799e0
+                 * @example 01a21932-e50d-769c-9c68-a58cc330f021
                  */
                 balance_token: string;
             };
@@ -4842,7 +4873,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a20bc3-fbd2-767e-8ed8-6a46834799e0
+                 * @example 01a21932-e50d-769c-9c68-a58cc330f021
                  */
                 balance_token: string;
             };
@@ -4979,7 +5010,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5009,7 +5040,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5044,7 +5075,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-83c5-71d0-aac8-e64bf907e020
+                 * @example usr_01a21932-f1f7-753f-8a87-125281d29707
                  */
                 user_token: string;
             };
@@ -5077,7 +5108,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5108,7 +5139,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5165,7 +5196,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5195,7 +5226,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5352,7 +5383,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
@@ -5392,7 +5423,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
@@ -5434,7 +5465,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
@@ -5496,7 +5527,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5529,7 +5560,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5575,12 +5606,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
+                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
                  */
                 payout_token: string;
             };
@@ -5613,12 +5644,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
+                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
                  */
                 payout_token: string;
             };
@@ -5655,12 +5686,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
+                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
                  */
                 payout_token: string;
             };
@@ -5715,12 +5746,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
+                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
                  */
                 payout_token: string;
             };
@@ -5750,12 +5781,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20bc4-29f2-70cf-acaf-c5452a528def
+                 * @example payout_01a21932-e999-7556-b11a-975d22fe92bb
                  */
                 payout_token: string;
             };
@@ -5873,7 +5904,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -5968,12 +5999,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20bc4-7417-72c3-ab67-b6fa2b37d3e1
+                 * @example payout_01a21932-ef9f-702f-a5d6-70b63f22f7fa
                  */
                 payout_token: string;
             };
@@ -6037,7 +6068,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20bc4-744d-7313-b791-7f7c07a1ccf7
+                 * @example proposal_01a21932-efad-77f1-a175-388c4508c78f
                  */
                 proposal_token: string;
             };
@@ -6067,7 +6098,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20bc4-744d-7313-b791-7f7c07a1ccf7
+                 * @example proposal_01a21932-efad-77f1-a175-388c4508c78f
                  */
                 proposal_token: string;
             };
@@ -6098,7 +6129,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a20bc4-744d-7313-b791-7f7c07a1ccf7
+                 * @example proposal_01a21932-efad-77f1-a175-388c4508c78f
                  */
                 proposal_token: string;
             };
@@ -6145,7 +6176,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -6178,7 +6209,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
@@ -6316,7 +6347,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -6347,7 +6378,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };
@@ -6382,12 +6413,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a20bc4-6abb-7250-a31b-85bb521247b8
+                 * @example link_01a21932-eeef-7445-aeee-1d16f0402a52
                  */
                 link_token: string;
             };
@@ -6415,12 +6446,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
+                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
                  */
                 payout_token: string;
             };
@@ -6554,7 +6585,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
+                 * @example batch_01a21932-f175-7208-b430-117facb5c379
                  */
                 batch_token: string;
             };
@@ -6586,7 +6617,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
+                 * @example batch_01a21932-f175-7208-b430-117facb5c379
                  */
                 batch_token: string;
             };
@@ -6633,7 +6664,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
+                 * @example batch_01a21932-f175-7208-b430-117facb5c379
                  */
                 batch_token: string;
             };
@@ -6661,7 +6692,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
+                 * @example batch_01a21932-f175-7208-b430-117facb5c379
                  */
                 batch_token: string;
             };
@@ -6692,7 +6723,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20bc4-7fbf-7382-bacd-cc53c14804ab
+                 * @example batch_01a21932-f175-7208-b430-117facb5c379
                  */
                 batch_token: string;
             };
@@ -6723,7 +6754,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a20bc4-8149-70bf-a728-7bc11fd2618e
+                 * @example batch_01a21932-f1b6-774c-b46d-f87830f8a5e9
                  */
                 batch_token: string;
             };
@@ -6861,7 +6892,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -6891,7 +6922,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -6926,7 +6957,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -6961,7 +6992,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -6992,7 +7023,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -7023,7 +7054,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -7054,7 +7085,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -7085,7 +7116,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -7131,7 +7162,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
             };
@@ -7159,12 +7190,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a20bc4-77a0-7663-9c4b-fa0f48110f7e
+                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a20bc4-786c-7172-829e-b9ecd2f39530
+                 * @example delivery_01a21932-efff-74b2-90c9-ad79ec6ae77f
                  */
                 delivery_token: string;
             };
@@ -7302,7 +7333,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a20bc4-268c-7452-a104-6510a9ca89be
+                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
                  */
                 payout_token: string;
             };
@@ -7337,7 +7368,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a20bc4-2208-7205-93b2-b25c70661f7e
+                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
                  */
                 user_token: string;
             };

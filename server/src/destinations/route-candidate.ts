@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
 
 /** A payer as a candidate for a payout: its price, its state, and the rule that excluded it. */
 
@@ -61,11 +62,34 @@ export const candidateSchema = z
   .meta({ id: 'RouteCandidate' });
 export type RouteCandidate = z.infer<typeof candidateSchema>;
 
+/** A payer of the recipient's country that could not take the payout over, at its present price. */
+export const otherWaySchema = candidateSchema
+  .pick({
+    destination_token: true,
+    payer_name: true,
+    company_name: true,
+    network: true,
+    fee: true,
+    exchange_rate: true,
+    health: true,
+    score: true,
+    provider_price: true,
+  })
+  .extend({
+    delivery_type: z.enum(deliveryTypes),
+    destination_currency_code: z.string(),
+    destination_amount: z
+      .string()
+      .describe('Decimal: what the source amount of the payout would become; "" without a price'),
+    detail: z.string().describe('Why it gives no price for the amount; "" where it gives one'),
+  })
+  .meta({ id: 'OtherWay' });
+export type OtherWay = z.infer<typeof otherWaySchema>;
+
 /** As clients see it: what a provider asks is the operator's affair. */
-export const hideProviderPrice = (candidate: RouteCandidate): RouteCandidate => ({
-  ...candidate,
-  provider_price: null,
-});
+export const hideProviderPrice = <Priced extends Pick<RouteCandidate, 'provider_price'>>(
+  priced: Priced,
+): Priced => ({ ...priced, provider_price: null });
 
 /** A payer at an instant, regardless of the amount. */
 export const standingSchema = candidateSchema

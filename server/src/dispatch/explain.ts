@@ -15,11 +15,12 @@ import {
   listExceptionsOfPayout,
   listRoutings,
 } from './explain.sql.ts';
+import { listOtherWays } from './other-ways.ts';
 import { describeStanding, type RouterServices, score } from './routing.ts';
 
 /**
- * Explains the routing of a payout: the candidate payers, the attempts with their outcomes, and the
- * exceptions. It is the answer of `/payout/{user_token}/{payout_token}/decision`.
+ * Explains the routing of a payout: the candidate payers, what other ways would cost now, the attempts
+ * with their outcomes, and the exceptions. It is the answer of `/payout/{user_token}/{payout_token}/decision`.
  *
  * @throws AppError not_found.
  */
@@ -44,6 +45,13 @@ export async function explainPayout(
             ...body,
           }))
         : [describeOnlyChoice(router, row, attempts[0])],
+    compared_at: formatSeconds(new Date(router.nowMs())),
+    other_ways: listOtherWays(router, {
+      destinationToken: row.destination_token,
+      destinationCurrency: row.destination_currency,
+      sourceCurrency: row.source_currency,
+      sourceMinor: row.source_amount,
+    }),
     attempts: attempts.map((attempt) => ({
       number: attempt.number,
       rail: attempt.rail,

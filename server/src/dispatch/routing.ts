@@ -220,10 +220,10 @@ function evaluatePayer(services: RouterServices, evaluation: Evaluation): Evalua
 }
 
 /** The latest price of the payer's provider, even if it is too old to be used. */
-function describePrice(
+export function describePrice(
   { nowMs }: RouterServices,
   { offer }: Payer,
-  terms: RouteTerms,
+  terms: Pick<RouteTerms, 'sourceCurrency' | 'destinationCurrency' | 'destinationMinor'>,
 ): RouteCandidate['provider_price'] {
   const source = findCurrency(terms.sourceCurrency);
   const destination = findCurrency(terms.destinationCurrency);

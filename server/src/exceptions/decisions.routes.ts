@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { candidateSchema, hideProviderPrice } from '../destinations/route-candidate.ts';
+import {
+  candidateSchema,
+  hideProviderPrice,
+  otherWaySchema,
+} from '../destinations/route-candidate.ts';
 import { explainPayout } from '../dispatch/explain.ts';
 import type { RouterServices } from '../dispatch/routing.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -27,6 +31,12 @@ const decisionAnswer = z
         candidates: z.array(candidateSchema),
       }),
     ),
+    compared_at: z.string().describe('UTC, without offset: the moment of the prices in other_ways'),
+    other_ways: z
+      .array(otherWaySchema)
+      .describe(
+        'The other payers of the country, with each currency they deliver, the cheapest first. The payout never changes to one of them: its recipient gave no details for it.',
+      ),
     attempts: z.array(
       z.object({
         number: z.int(),
@@ -63,7 +73,7 @@ export function decisionRoutes(): Route<DecisionRouteServices>[] {
       summary: 'Explain the routing of a payout',
       description:
         'Which payers were candidates, at what price and in what state, and which rule excluded ' +
-        'each; every attempt at a rail; and the exceptions.',
+        'each; what other ways of paying the recipient would cost now; every attempt at a rail; and the exceptions.',
       access: 'payouts:read',
       params: z.object({ user_token: z.string(), payout_token: z.string() }),
       response: decisionAnswer,
@@ -92,6 +102,7 @@ function hidePrices(explained: Explained): Explained {
       ...decision,
       candidates: decision.candidates.map(hideProviderPrice),
     })),
+    other_ways: explained.other_ways.map(hideProviderPrice),
   };
 }
 

@@ -136,6 +136,8 @@ const singlePayoutOperations = () => [
         payout_token: text('The payout'),
         status: text('Its status'),
         decisions: z.array(objectAnswer).describe('Decisions of the router, with the losers'),
+        compared_at: text('The moment of the prices in other_ways'),
+        other_ways: z.array(objectAnswer).describe('What other ways would cost now'),
         attempts: z.array(objectAnswer).describe('Every attempt at a rail'),
         exceptions: z.array(objectAnswer).describe('Every exception, open or closed'),
         persons_decided: z.array(decision).describe('Decisions of operators'),

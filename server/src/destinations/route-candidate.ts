@@ -18,6 +18,8 @@ export const exclusionRules = [
   'amount_too_large',
   'over_quoted_cost',
   'needs_verification',
+  'details_missing',
+  'recipient_refused',
   'named_another',
 ] as const;
 export type ExclusionRule = (typeof exclusionRules)[number];

@@ -158,7 +158,7 @@ describe('a payout whose payer refuses', () => {
       keys: money.keys,
       router,
       rates: () => rates,
-      readPolicy: async () => ({ persons: 1, aboveUsd: 0n }),
+      readPolicy: async () => ({ persons: 1, aboveUsd: 0n }) as const,
     };
     const operatorId = '00000000-0000-7000-8000-0000000000aa';
     const decision = { action: 'retry', decidedBy: 'ada', operatorId, reason: 'a test' } as const;

@@ -83,10 +83,12 @@ export async function readObjections(
     const draft = draftRecipient(services.keys, row, { payer, currency, amountMinor });
     // Nothing is stored for this payout later.
     const { attributes = {} } = draft;
-    const own = services.railOf(payer.railName)?.checkRecipient?.({ ...draft, attributes }) ?? [];
     const isSame = profileOf(payer, currency) === known;
-    const faults = isSame ? [] : listProfileFaults(payer, { ...draft, attributes }, services);
-    return describeObjection([...faults, ...own]);
+    const faults = isSame ? [] : listProfileFaults(payer, { currency, attributes }, services);
+    const own = services.railOf(payer.railName)?.checkRecipient?.({ ...draft, attributes }) ?? [];
+    // A rail that judges the account as a whole may name another attribute than the one that is missing.
+    const isJudged = ({ field }: Fault): boolean => faults.length > 0 && field in attributes;
+    return describeObjection([...faults, ...own.filter((fault) => !isJudged(fault))]);
   };
 }
 

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setBankOptions } from '../server/testing/counterparties/iso20022/bank-simulator.ts';
 import { runCommand } from './commands.ts';
 import { openAch, openBank } from './rails-trial/bank-files.ts';
 import { openEthereum } from './rails-trial/chains.ts';
@@ -77,7 +76,8 @@ export async function startCompetition(): Promise<Competition> {
     );
   const ach = await open(openAch, 'ach');
   const sepa = await open(openBank, 'sepa');
-  await setBankOptions(join(folder, 'sepa'), { rules: [] });
+  // It pays everything, at once.
+  writeFileSync(join(folder, 'sepa/bank/options.json'), JSON.stringify({ rules: [] }));
   const chain = await open(openEthereum, 'chain');
   const rails = join(folder, 'rails.json');
   writeFileSync(rails, JSON.stringify({ rails: describeRails({ wise, ach, sepa, chain }) }));

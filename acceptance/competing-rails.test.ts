@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type Candidate,
   type Competition,
   type Decision,
   type Place,
@@ -366,16 +367,25 @@ test('a provider that needs an address is no candidate for a recipient without o
   const payer = await waitForFee(places.usa, 'ACH', '1');
   const stored = await store(payer, places.usa, { values: usAccount, user: {} });
   const quoted = await quote(payer, places.usa, stored);
-  const { decisions } = await commit(quoted, ({ attempts }) => attempts[0]?.state === 'accepted');
-  const [candidate] = decisions[0]?.candidates.filter((one) => one.company_name === 'Wise') ?? [];
-  assert.equal(candidate?.excluded_by, 'details_missing');
+  const path = `/payout/${quoted.userToken}/${quoted.payoutToken}`;
+  const dry = ok(
+    await api.put<{ dry_run: { route: Candidate[] } }>(path, undefined, { prefer: 'dry-run' }),
+  );
   const lacking = ['city', 'postal_code', 'address1', 'state_province'];
-  assert.equal(candidate.detail, `of the recipient's details, missing: ${lacking.join(', ')}`);
+  const detail = `of the recipient's details, missing: ${lacking.join(', ')}`;
+  const findWise = (candidates: readonly Candidate[] = []) =>
+    candidates.find((one) => one.company_name === 'Wise');
+  const previewed = findWise(dry.dry_run.route);
+  assert.deepEqual([previewed?.excluded_by, previewed?.detail], ['details_missing', detail]);
+  const { decisions } = await commit(quoted, ({ attempts }) => attempts[0]?.state === 'accepted');
+  const candidate = findWise(decisions[0]?.candidates);
+  assert.ok(candidate !== undefined);
+  assert.deepEqual([candidate.excluded_by, candidate.detail], ['details_missing', detail]);
   // The same that the recipient lacks for a payout through Wise.
   const { userToken } = await store(candidate, places.usa, { values: usAccount, user: {} });
   const query = `destination_token=${candidate.destination_token}&currency=USD&amount=200`;
-  const path = `/user/${userToken}/readiness?${query}`;
-  const { obstacles } = ok(await api.get<{ obstacles: Readiness[] }>(path));
+  const readiness = `/user/${userToken}/readiness?${query}`;
+  const { obstacles } = ok(await api.get<{ obstacles: Readiness[] }>(readiness));
   const fields = obstacles.flatMap(({ missing = [] }) => missing.map(({ field }) => field));
   assert.deepEqual(fields, lacking);
 });

@@ -259,6 +259,10 @@ test('a price that rose before the sending is refused with both costs, which cli
   await competition.wise.setPricing({ fixedMinor: 500, basisPoints: 60 });
   await waitForFee(places.germany, 'Wise', '7.02');
   const decision = await commit(quoted, isCompleted);
+  assert.deepEqual(summarize(decision, 0), [
+    ['Wise', '1.8', '201.8', 'chosen'],
+    ['SEPA', '0.9', '200.9', 'named_another'],
+  ]);
   assert.deepEqual(summarize(decision, 1), [
     ['Wise', '7.02', '207.02', 'price_worse'],
     ['SEPA', '0.9', '200.9', 'chosen'],

@@ -177,10 +177,10 @@ async function evaluateFirst(
   const [named, ...others] = listPayers(services.catalog(), terms);
   if (named?.isDynamicToken !== true || others.length === 0) return [];
   const findObjection = await readObjections(services, payout, { named, others, terms });
-  const evaluate = (payer: Payer) =>
-    evaluatePayer(services, { payer, terms, tried: [], findObjection }).candidate;
+  const evaluate = (payer: Payer, isPromised = false) =>
+    evaluatePayer(services, { payer, terms, tried: [], findObjection, isPromised }).candidate;
   return [
-    { ...evaluate(named), is_chosen: true, excluded_by: '', detail: '' },
+    { ...evaluate(named, true), is_chosen: true, excluded_by: '', detail: '' },
     ...others.map((payer): RouteCandidate => {
       const candidate = evaluate(payer);
       if (candidate.excluded_by !== '') return candidate;
@@ -199,6 +199,8 @@ type Evaluation = {
   tried: readonly TriedPayer[];
   refused?: RefusedPayer | undefined;
   findObjection: FindObjection;
+  /** At the price of the payout's quote, whatever the payer costs now. */
+  isPromised?: boolean;
 };
 
 type Evaluated = { candidate: RouteCandidate; providerPrice: string | undefined };
@@ -226,19 +228,20 @@ function evaluatePayer(services: RouterServices, evaluation: Evaluation): Evalua
     const candidate = { ...shown, ...prices, excluded_by: quote.reason, detail: quote.detail };
     return { candidate, providerPrice: undefined };
   }
-  const costMinor = quote.sourceMinor + quote.feeMinor;
+  const { sourceMinor, feeMinor } = evaluation.isPromised === true ? terms : quote;
+  const costMinor = sourceMinor + feeMinor;
   const excluded = findExclusion(services, evaluation, {
     costMinor,
     needsVerification: quote.verificationRequired,
   });
   const candidate: RouteCandidate = {
     ...shown,
-    fee: formatAmount(quote.feeMinor, source),
+    fee: formatAmount(feeMinor, source),
     exchange_rate: formatRate(quote.rate),
     cost: formatAmount(costMinor, source),
     score: score(standing, {
-      feeMinor: quote.feeMinor,
-      sourceMinor: quote.sourceMinor,
+      feeMinor,
+      sourceMinor,
       marginBasisPoints: getMargin(quote, { payer, terms }),
     }),
     is_chosen: false,

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +27,7 @@ import {
   type Service,
   startService,
 } from './service.ts';
+import { startWise, type Wise } from './wise-kit.ts';
 
 /**
  * What a provider asks for of its recipients, as a client sees it: among the attributes of the
@@ -40,40 +40,24 @@ type Missing = { token: string; type: string; field: string; code: string };
 const delivery = { country: 'PHL', deliveryType: 'BANK_DEPOSIT', currency: 'PHP' } as const;
 const folder = mkdtempSync(join(tmpdir(), 'outlay-requirements-'));
 const account = '1234567890';
-/** The simulated Wise: its API, and where a test changes its forms. */
-type Wise = {
-  readonly url: string;
-  readonly token: string;
-  readonly profileId: string;
-  readonly webhookKey: string;
-  readonly control: string;
-};
-type Form = { type: string; fields: { key: string; when?: unknown }[] };
 
-let provider: ChildProcess;
 let wise: Wise;
 let service: Service;
 let owner: Account;
 let api: Api;
 
 before(async () => {
-  const simulator = '../server/testing/counterparties/wise/wise-process.ts';
-  provider = spawn(process.execPath, [join(import.meta.dirname, simulator)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  wise = await new Promise<Wise>((resolve) => {
-    provider.stdout?.once('data', (line) => resolve(JSON.parse(String(line))));
-  });
+  wise = await startWise();
   const rails = join(folder, 'rails.json');
   writeFileSync(rails, JSON.stringify({ rails: [describeRail()] }));
   service = await startService({ isOwn: true, settings: { OUTLAY_RAILS: rails } });
-  await subscribe(`${service.baseUrl}/rails/wise_eur`);
+  await wise.subscribe(`${service.baseUrl}/rails/wise_eur`);
   owner = await createAccount(service, { USD: '100000' });
   ({ api } = owner);
 });
 after(async () => {
   await service?.stop();
-  provider?.kill();
+  wise?.process.kill();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -190,31 +174,13 @@ const commit = async (destination: Destination, payout: Payout) =>
     missing: Missing[];
   };
 
-async function subscribe(url: string): Promise<void> {
-  const response = await fetch(`${wise.url}/v3/profiles/${wise.profileId}/subscriptions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${wise.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: 'Outlay',
-      trigger_on: 'transfers#state-change',
-      delivery: { version: '4.0.0', url },
-    }),
-  });
-  assert.equal(response.status, 200);
-}
-
-async function listRecipients(): Promise<{ details: Row }[]> {
-  return (await fetch(`${wise.control}/recipients`)).json() as Promise<{ details: Row }[]>;
-}
-
 /** From now on everyone has a tax identification number, not businesses alone. */
 async function requireTaxId(): Promise<void> {
-  const address = `${wise.control}/forms/PHP`;
-  const form = (await (await fetch(address)).json()) as Form;
+  const form = await wise.readForm('PHP');
   const fields = form.fields.map(({ when, ...field }) =>
     field.key === 'taxId' || when === undefined ? field : { ...field, when },
   );
-  await fetch(address, { method: 'PUT', body: JSON.stringify({ ...form, fields }) });
+  await wise.setForm('PHP', { ...form, fields });
 }
 
 test('the fields of a provider are attributes, in the schema and on the page of the recipient', async () => {
@@ -281,7 +247,7 @@ test('what depends on a value is missing before the commit, and is sent as the f
     const found = ok(await api.get<Payout>(path));
     return found['status'] === 'COMPLETED' ? found : undefined;
   });
-  const { email: _email, ...details } = (await listRecipients()).at(-1)?.details ?? {};
+  const { email: _email, ...details } = (await wise.listRecipients()).at(-1)?.details ?? {};
   assert.deepEqual(details, {
     legalType: 'PRIVATE',
     bankCode: 'BPI',
@@ -311,7 +277,7 @@ test('a form that changed after the quote refuses the commit with what is missin
     [[asked.token, 'IdentificationNumber', 'recipient_missing']],
   );
   assert.equal(
-    (await listRecipients()).some(({ details }) => details['bankCode'] === 'BDO'),
+    (await wise.listRecipients()).some(({ details }) => details['bankCode'] === 'BDO'),
     false,
   );
   const complete = ok(await store(destination, { ...values, IdentificationNumber: '123456789' }));

@@ -6,8 +6,9 @@ type Entry = { readonly query: Omit<LookUpQuery, 'catalog'>; readonly result: Lo
 
 /**
  * `lookUpCountry` with a cache: the same query returns the same object until an availability
- * changes (at most a minute) or the caller passes another object of rates. A caller may cache the
- * serialized text by the object. Refusals are not cached.
+ * changes (at most a minute), the caller passes another object of rates, or the catalog is another
+ * object, which it is after each reading of providers' prices. A caller may cache the serialized text
+ * by the object. Refusals are not cached.
  *
  * A stale rate is noticed at the end of the minute, which is acceptable because look-ups are
  * indicative: a payout has its own quote.
@@ -17,7 +18,12 @@ export function createCachedLookUp(
   entriesMax: number,
 ): CachedLookUp {
   const entries = new Map<string, Entry>();
+  let catalog = getCatalog();
   return (query) => {
+    const present = getCatalog();
+    // No entry keeps a catalog that is no longer in use.
+    if (present !== catalog) entries.clear();
+    catalog = present;
     const key = describeQuery(query);
     const known = entries.get(key);
     if (known !== undefined) {
@@ -25,7 +31,7 @@ export function createCachedLookUp(
       if (isOfNow && known.query.rates === query.rates) return known.result;
       entries.delete(key);
     }
-    const result = lookUpCountry({ ...query, catalog: getCatalog() });
+    const result = lookUpCountry({ ...query, catalog });
     if (!result.ok) return result;
     if (entries.size >= entriesMax) {
       // The first in insertion order is the oldest.

@@ -292,3 +292,16 @@ test('results are cached by query, rates and minute', () => {
   for (const countryCode of ['PHL', 'IND', 'NGA']) ask({ ...query, countryCode });
   assert.notEqual(ask({ ...query, nowMs: nowMs + 60_000 }), next);
 });
+
+test('a cached result ends with the catalog, which is another one after each reading of prices', () => {
+  let catalog = sandboxCatalog;
+  const ask = createCachedLookUp(() => catalog, 3);
+  const { catalog: _, ...query } = cheapest;
+  const before = ask(query);
+  catalog = { ...sandboxCatalog, payersIn: () => sandboxCatalog.payersIn('MEX').slice(0, 1) };
+  const after = ask(query);
+  assert.notEqual(after, before);
+  assert.ok(after.ok);
+  assert.equal(after.companies.length, 1);
+  assert.equal(ask(query), after);
+});

@@ -18,6 +18,8 @@ export const exclusionRules = [
   'amount_too_large',
   'over_quoted_cost',
   'needs_verification',
+  'details_missing',
+  'recipient_refused',
   'named_another',
 ] as const;
 export type ExclusionRule = (typeof exclusionRules)[number];
@@ -86,10 +88,21 @@ export const otherWaySchema = candidateSchema
   .meta({ id: 'OtherWay' });
 export type OtherWay = z.infer<typeof otherWaySchema>;
 
-/** As clients see it: what a provider asks is the operator's affair. */
-export const hideProviderPrice = <Priced extends Pick<RouteCandidate, 'provider_price'>>(
+/**
+ * As clients see it: what a provider asks is the operator's affair, and so are the costs with which a
+ * worse price is explained.
+ */
+export const hideProviderPrice = <
+  Priced extends Pick<RouteCandidate, 'provider_price' | 'detail'> & { excluded_by?: string },
+>(
   priced: Priced,
-): Priced => ({ ...priced, provider_price: null });
+): Priced => ({
+  ...priced,
+  provider_price: null,
+  ...(priced.excluded_by === 'price_worse' && {
+    detail: 'its provider asks more than the payout was quoted with',
+  }),
+});
 
 /** A payer at an instant, regardless of the amount. */
 export const standingSchema = candidateSchema

@@ -14,13 +14,16 @@ import { type Measurements } from './standings.ts';
 
 /** What the dispatcher is made with, and the checks before a payout is sent. */
 
+/** Of the router, what the dispatcher does not know by itself. */
+export type GivenRouter = Pick<RouterServices, 'catalog' | 'rates' | 'measure'>;
+
 export type DispatchServices = {
   db: Database;
   keys: KeyRing;
   clock: EnvironmentClock;
   rails: ReadonlyMap<string, Rail>;
   /** What finding another payer and evaluating the present one depend on. */
-  router: Omit<RouterServices, 'healthOf' | 'hasIndependentPayers' | 'nowMs'>;
+  router: GivenRouter;
   measurements: Measurements;
   /** Checks before a payout is sent first; undefined: none. */
   rules: Rules | undefined;

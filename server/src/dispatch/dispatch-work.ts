@@ -31,6 +31,7 @@ import {
 } from './observations.sql.ts';
 import { callRail, readInstruction } from './rail-call.ts';
 import type { RailRuntime } from './rail-runtimes.ts';
+import type { StoredPayout } from './recipient-objections.ts';
 import { findRecoveredTwin } from './recovery.ts';
 import { evaluateRoute } from './routing.ts';
 
@@ -225,17 +226,24 @@ async function failOverRefused(
   { step, worse }: { step: NextStep; worse: string | undefined },
 ): Promise<NextStep> {
   if (step.outcome !== 'rejected' || parts.isCancelling) return step;
+  const payout = nameStored(parts, row);
   const routed = await failOver(parts.fullRouter, {
     row,
+    payout,
     reason: step.reason,
     detail: worse ?? step.details?.detail,
-    listTried: () =>
-      listTriedPayers(parts.db.system, { accountId: row.account_id, payoutId: row.payout_id }),
+    listTried: () => listTriedPayers(parts.db.system, payout),
   });
   return routed === undefined
     ? step
     : { ...step, ...routed, details: { ...step.details, ...routed.details } };
 }
+
+const nameStored = ({ db }: Pick<Parts, 'db'>, row: DispatchRow): StoredPayout => ({
+  session: db.system,
+  accountId: row.account_id,
+  payoutId: row.payout_id,
+});
 
 /** Another transaction held the account's row for longer than a statement waits. */
 export function isRowHeld(error: unknown): boolean {
@@ -282,13 +290,16 @@ async function recordStep(
  * the candidates.
  */
 async function describeRoute(
-  { fullRouter, measurements }: Parts,
+  { db, fullRouter, measurements }: Parts,
   row: DispatchRow,
 ): Promise<Pick<ObservationDetails, 'standing' | 'first_routing'> | undefined> {
   if (row.mode !== 'send') return undefined;
   const route = { rail: row.rail, payerKey: row.payer_key };
-  const firstTerms = row.attempt_count === 0 ? describeTerms(row) : undefined;
-  const evaluated = evaluateRoute(fullRouter, route, firstTerms);
+  const isFirst = row.attempt_count === 0;
+  const first = isFirst
+    ? { payout: nameStored({ db }, row), terms: describeTerms(row) }
+    : undefined;
+  const evaluated = await evaluateRoute(fullRouter, route, first);
   if (evaluated === undefined) return undefined;
   const { payer, candidates } = evaluated;
   const standing = await measurements.storeStanding(payer, evaluated.standing);

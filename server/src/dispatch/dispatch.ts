@@ -8,6 +8,7 @@ import { findDispatchPlaces, traceChecks, traceDispatch } from './dispatch-trace
 import { checkAll, createRecorder, work } from './dispatch-work.ts';
 import type { Health } from './gate.ts';
 import { findRoom, openRailRuntimes, type RailRuntime } from './rail-runtimes.ts';
+import { readObjections } from './recipient-objections.ts';
 import type { RouterServices } from './routing.ts';
 
 export {
@@ -68,7 +69,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
   const { db, clock, rules } = services;
   const { leaseMs } = services.times;
   const runtimes = openRailRuntimes(services.rails, clock.steadyMs);
-  const fullRouter = completeRouter({ ...services.router, nowMs: clock.nowMs }, runtimes);
+  const fullRouter = completeRouter(services, runtimes);
   const parts: Omit<Parts, 'endMs'> = {
     ...services,
     runtimes,
@@ -183,11 +184,14 @@ async function isLeft(
 }
 
 function completeRouter(
-  router: Omit<RouterServices, 'healthOf' | 'hasIndependentPayers'>,
+  { router, keys, clock: { nowMs } }: Pick<DispatchServices, 'router' | 'keys' | 'clock'>,
   runtimes: ReadonlyMap<string, RailRuntime>,
 ): RouterServices {
+  const railOf = (name: string) => runtimes.get(name)?.rail;
   return {
     ...router,
+    nowMs,
+    readObjections: (payout, takeover) => readObjections({ keys, railOf, nowMs }, payout, takeover),
     healthOf: (name) => runtimes.get(name)?.gate.health() ?? 'down',
     hasIndependentPayers: (name) => runtimes.get(name)?.rail.hasIndependentPayers === true,
   };

@@ -43,6 +43,7 @@ export async function explainPayout(
         ? routings.map(({ body, created_at: decidedAt }) => ({
             decided_at: formatSeconds(decidedAt),
             ...body,
+            candidates: body.candidates.map((one) => showPromise(row, one, body.refused_because)),
           }))
         : [describeOnlyChoice(router, row, attempts[0])],
     compared_at: formatSeconds(new Date(router.nowMs())),
@@ -68,6 +69,28 @@ export async function explainPayout(
       closed_at: exception.closed_at === null ? '' : formatSeconds(exception.closed_at),
       resolution: exception.resolution,
     })),
+  };
+}
+
+/** The price of the quote, of the payer that it named and that was chosen first. */
+function showPromise(
+  row: ChosenTermsRow,
+  candidate: RouteCandidate,
+  refusedBecause: string,
+): RouteCandidate {
+  const isNamed = candidate.destination_token === row.destination_token;
+  if (refusedBecause !== '' || !candidate.is_chosen || !isNamed) return candidate;
+  return { ...candidate, ...describePromise(row) };
+}
+
+function describePromise(
+  row: Pick<ChosenTermsRow, 'source_currency' | 'source_amount' | 'fee' | 'exchange_rate'>,
+): Pick<RouteCandidate, 'fee' | 'exchange_rate' | 'cost'> {
+  const source = getCurrency(row.source_currency);
+  return {
+    fee: formatAmount(row.fee, source),
+    exchange_rate: row.exchange_rate,
+    cost: formatAmount(row.source_amount + row.fee, source),
   };
 }
 
@@ -101,14 +124,11 @@ export function describeChosen(
   standing: Standing,
   decidedAt: Date,
 ): RouteCandidate {
-  const source = getCurrency(row.source_currency);
   const { margin_basis_points: marginBasisPoints, networks, ...shown } = standing;
   return {
     ...shown,
     network: networks[row.destination_currency] ?? '',
-    fee: formatAmount(row.fee, source),
-    exchange_rate: row.exchange_rate,
-    cost: formatAmount(row.source_amount + row.fee, source),
+    ...describePromise(row),
     score: score(standing, {
       feeMinor: row.fee,
       sourceMinor: row.source_amount,

@@ -1,10 +1,12 @@
 import type { Reason } from '../rails/contract/reasons.ts';
 import type { TermsRow } from './dispatch.sql.ts';
 import { allowsFailover, type NextStep } from './next-step.ts';
+import type { StoredPayout } from './recipient-objections.ts';
 import { findNextPayer, type RouterServices, type RouteTerms } from './routing.ts';
 
 type Refusal = {
   row: TermsRow;
+  payout: StoredPayout;
   reason: Reason | '';
   /** For operators. */
   detail?: string | undefined;
@@ -30,7 +32,7 @@ export function describeTerms(row: TermsRow): RouteTerms {
  */
 export async function failOver(
   router: RouterServices,
-  { row, reason, detail, listTried }: Refusal,
+  { row, payout, reason, detail, listTried }: Refusal,
 ): Promise<Pick<NextStep, 'outcome' | 'details'> | undefined> {
   if (reason === '' || !allowsFailover(reason)) return undefined;
   const isPrice = reason === 'price_worse';
@@ -38,7 +40,7 @@ export async function failOver(
   if (named?.isDynamicToken !== true && !isPrice) return undefined;
   const refused = { rail: row.rail, payerKey: row.payer_key, reason, detail };
   const terms = describeTerms(row);
-  const route = findNextPayer(router, terms, { tried: await listTried(), refused });
+  const route = await findNextPayer(router, terms, { payout, tried: await listTried(), refused });
   const routing = JSON.stringify({ refused_because: reason, candidates: route.candidates });
   const shown = detail === undefined ? {} : { detail };
   if (route.next === undefined) {

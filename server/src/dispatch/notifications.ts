@@ -223,14 +223,13 @@ async function findRoute(
 ) {
   if (notification.outcome !== 'rejected' || isDuplicate(notification)) return undefined;
   if (notification.rail !== payout.rail) return undefined;
+  const { system } = services.db;
+  const name = { accountId: payout.account_id, payoutId: payout.payout_id };
   return failOver(services.router, {
     row: payout,
+    payout: { session: system, ...name },
     reason: notification.reason,
-    listTried: () =>
-      listTriedPayers(services.db.system, {
-        accountId: payout.account_id,
-        payoutId: payout.payout_id,
-      }),
+    listTried: () => listTriedPayers(system, name),
   });
 }
 

@@ -15,6 +15,7 @@ const services: RouterServices = {
   measure: () => ({ availabilityPercent: undefined, ratingTenths: undefined }),
   nowMs: () => 0,
   hasIndependentPayers: () => true,
+  readObjections: async () => () => undefined,
 };
 const list = (payerKey: string, sourceMinor = 20_000n) => {
   const payer = getSandboxPayer(payerKey);

@@ -304,6 +304,12 @@ describe('a payout through a provider that quotes prices', () => {
       quotedOf(second.sent).map((quoted) => quoted?.feeMinor),
       [80n],
     );
+    // What was promised, although its provider asks more by now.
+    const named = explained.decisions[0]?.candidates.find((one) => one.is_chosen);
+    assert.deepEqual(
+      [named?.fee, named?.exchange_rate, named?.cost, named?.score, named?.provider_price?.fee],
+      ['1', '20', '101', 900, '3'],
+    );
     const candidates = explained.decisions.at(-1)?.candidates ?? [];
     assert.deepEqual(
       candidates.map((one) => [one.excluded_by, one.is_chosen, one.provider_price?.fee]).toSorted(),

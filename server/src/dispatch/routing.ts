@@ -16,6 +16,7 @@ import {
 import type { MidRates } from '../fx/rate-book.ts';
 import type { Reason } from '../rails/contract/reasons.ts';
 import type { Health } from './gate.ts';
+import type { FindObjection, StoredPayout, Takeover } from './recipient-objections.ts';
 
 /**
  * Chooses the payer of a payout. The payer that the client named comes first. If its destination is
@@ -60,6 +61,8 @@ export type RouterServices = {
   nowMs(): number;
   /** Whether the rail accepts the same reference again for another of its payers. */
   hasIndependentPayers(rail: string): boolean;
+  /** Why payers could not pay the recipient of a payout with the details that it was committed with. */
+  readObjections(payout: StoredPayout, takeover: Takeover): Promise<FindObjection>;
 };
 
 /** The candidates of a payout when it was sent first, and after each refusal. */
@@ -87,20 +90,29 @@ function listPayers(catalog: Catalog, terms: RouteTerms): readonly Payer[] {
 
 /**
  * The payer that takes over a payout that its present payer refused: the one with the best score among
- * the equivalent payers within the quoted cost.
+ * the equivalent payers within the quoted cost that can pay the recipient with the stored details.
  */
-export function findNextPayer(
+export async function findNextPayer(
   services: RouterServices,
   terms: RouteTerms,
-  { tried, refused }: { tried: readonly TriedPayer[]; refused?: RefusedPayer | undefined },
-): Route {
+  {
+    payout,
+    tried,
+    refused,
+  }: {
+    payout: StoredPayout;
+    tried: readonly TriedPayer[];
+    refused?: RefusedPayer | undefined;
+  },
+): Promise<Route> {
   const [named, ...others] = listPayers(services.catalog(), terms);
   if (named === undefined) return { next: undefined, nextPrice: undefined, candidates: [] };
   // A destination of one payer stays with it.
   const payers = named.isDynamicToken ? [named, ...others] : [named];
+  const findObjection = await readObjections(services, payout, { named, others, terms });
   const evaluated = payers.map((payer) => ({
     payer,
-    ...evaluatePayer(services, { payer, terms, tried, refused }),
+    ...evaluatePayer(services, { payer, terms, tried, refused, findObjection }),
   }));
   const findBest = (rule: RouteCandidate['excluded_by']) =>
     evaluated
@@ -122,6 +134,15 @@ export function findNextPayer(
   };
 }
 
+function readObjections(
+  services: RouterServices,
+  payout: StoredPayout,
+  { named, others, terms }: { named: Payer; others: readonly Payer[]; terms: RouteTerms },
+): Promise<FindObjection> {
+  const { destinationCurrency: currency, destinationMinor: amountMinor } = terms;
+  return services.readObjections(payout, { named, others, currency, amountMinor });
+}
+
 export type EvaluatedRoute = {
   payer: Payer;
   standing: Standing;
@@ -133,26 +154,33 @@ export type EvaluatedRoute = {
  * Evaluates the payer through which a payout is sent and, with the terms of its first attempt, the
  * candidates; undefined if the payer is no longer offered.
  */
-export function evaluateRoute(
+export async function evaluateRoute(
   services: RouterServices,
   { rail, payerKey }: { rail: string; payerKey: string },
-  firstTerms: RouteTerms | undefined,
-): EvaluatedRoute | undefined {
+  first: FirstAttempt | undefined,
+): Promise<EvaluatedRoute | undefined> {
   const payer = services.catalog().findPayer(getDestinationToken(rail, payerKey));
   if (payer === undefined) return undefined;
   return {
     payer,
     standing: describeStanding(services, payer),
-    candidates: firstTerms === undefined ? [] : evaluateFirst(services, firstTerms),
+    candidates: first === undefined ? [] : await evaluateFirst(services, first),
   };
 }
 
-function evaluateFirst(services: RouterServices, terms: RouteTerms): RouteCandidate[] {
+export type FirstAttempt = { payout: StoredPayout; terms: RouteTerms };
+
+async function evaluateFirst(
+  services: RouterServices,
+  { payout, terms }: FirstAttempt,
+): Promise<RouteCandidate[]> {
   const [named, ...others] = listPayers(services.catalog(), terms);
   if (named?.isDynamicToken !== true || others.length === 0) return [];
-  const evaluate = (payer: Payer) => evaluatePayer(services, { payer, terms, tried: [] }).candidate;
+  const findObjection = await readObjections(services, payout, { named, others, terms });
+  const evaluate = (payer: Payer, isPromised = false) =>
+    evaluatePayer(services, { payer, terms, tried: [], findObjection, isPromised }).candidate;
   return [
-    { ...evaluate(named), is_chosen: true, excluded_by: '', detail: '' },
+    { ...evaluate(named, true), is_chosen: true, excluded_by: '', detail: '' },
     ...others.map((payer): RouteCandidate => {
       const candidate = evaluate(payer);
       if (candidate.excluded_by !== '') return candidate;
@@ -170,6 +198,9 @@ type Evaluation = {
   terms: RouteTerms;
   tried: readonly TriedPayer[];
   refused?: RefusedPayer | undefined;
+  findObjection: FindObjection;
+  /** At the price of the payout's quote, whatever the payer costs now. */
+  isPromised?: boolean;
 };
 
 type Evaluated = { candidate: RouteCandidate; providerPrice: string | undefined };
@@ -197,19 +228,20 @@ function evaluatePayer(services: RouterServices, evaluation: Evaluation): Evalua
     const candidate = { ...shown, ...prices, excluded_by: quote.reason, detail: quote.detail };
     return { candidate, providerPrice: undefined };
   }
-  const costMinor = quote.sourceMinor + quote.feeMinor;
+  const { sourceMinor, feeMinor } = evaluation.isPromised === true ? terms : quote;
+  const costMinor = sourceMinor + feeMinor;
   const excluded = findExclusion(services, evaluation, {
     costMinor,
     needsVerification: quote.verificationRequired,
   });
   const candidate: RouteCandidate = {
     ...shown,
-    fee: formatAmount(quote.feeMinor, source),
+    fee: formatAmount(feeMinor, source),
     exchange_rate: formatRate(quote.rate),
     cost: formatAmount(costMinor, source),
     score: score(standing, {
-      feeMinor: quote.feeMinor,
-      sourceMinor: quote.sourceMinor,
+      feeMinor,
+      sourceMinor,
       marginBasisPoints: getMargin(quote, { payer, terms }),
     }),
     is_chosen: false,
@@ -283,7 +315,7 @@ export function score(
 
 function findExclusion(
   services: RouterServices,
-  { payer, terms, tried, refused }: Evaluation,
+  { payer, terms, tried, refused, findObjection }: Evaluation,
   offer: { costMinor: bigint; needsVerification: boolean },
 ): { rule: ExclusionRule; detail: string } | undefined {
   const { railName, key } = payer;
@@ -297,6 +329,9 @@ function findExclusion(
   if (!services.hasIndependentPayers(railName) && tried.some(({ rail }) => rail === railName)) {
     return { rule: 'same_rail', detail: 'its rail refused the reference of this payout' };
   }
+  // Before the rule of a rail that is down, which may be chosen all the same.
+  const objection = findObjection(payer);
+  if (objection !== undefined) return objection;
   if (services.healthOf(railName) === 'down') {
     return { rule: 'rail_down', detail: 'its rail is down' };
   }

@@ -161,11 +161,11 @@ async function clearRecipient(
  * the same payer at what it asks now.
  */
 async function findRetry({ db, router }: DecisionServices, payout: DecidedPayoutRow) {
-  const tried = await listTriedPayers(db.system, {
-    accountId: payout.account_id,
-    payoutId: payout.payout_id,
+  const name = { accountId: payout.account_id, payoutId: payout.payout_id };
+  const { next, nextPrice } = await findNextPayer(router, describeTerms(payout), {
+    payout: { session: db.system, ...name },
+    tried: await listTriedPayers(db.system, name),
   });
-  const { next, nextPrice } = findNextPayer(router, describeTerms(payout), { tried });
   if (next !== undefined) {
     return { rail: next.railName, payerKey: next.key, providerPrice: nextPrice };
   }

@@ -3,6 +3,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import type { RouteCandidate } from '../destinations/route-candidate.ts';
 import { describeChosen } from '../dispatch/explain.ts';
 import { describeTerms } from '../dispatch/failover.ts';
+import type { StoredPayout } from '../dispatch/recipient-objections.ts';
 import { evaluateRoute, type RouterServices } from '../dispatch/routing.ts';
 import type { SendingPreview } from '../payouts/dry-run-view.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
@@ -26,7 +27,7 @@ export type Preview = (session: Session, payout: PayoutName) => Promise<SendingP
 export function createPreview({ rules, router, onError }: PreviewOptions): Preview {
   return async (session, payout) => {
     const row = await readPreviewRow(session, payout);
-    const route = describeRoute(router, row);
+    const route = await describeRoute(router, row, { session, ...payout });
     const holds: SendingPreview['holds'] = [];
     try {
       const [hit] = await checkRows({ ...rules, session }, [row]);
@@ -49,11 +50,15 @@ export function createPreview({ rules, router, onError }: PreviewOptions): Previ
   };
 }
 
-function describeRoute(router: RouterServices, row: PreviewRow): RouteCandidate[] {
-  const route = evaluateRoute(
+async function describeRoute(
+  router: RouterServices,
+  row: PreviewRow,
+  payout: StoredPayout,
+): Promise<RouteCandidate[]> {
+  const route = await evaluateRoute(
     router,
     { rail: row.rail, payerKey: row.payer_key },
-    describeTerms(row),
+    { payout, terms: describeTerms(row) },
   );
   if (route === undefined) return [];
   const { candidates, standing } = route;

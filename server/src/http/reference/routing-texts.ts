@@ -42,6 +42,14 @@ export const exclusionTexts: Readonly<Record<string, RoutingText>> = {
     cause: 'The payer needs a verified identity, which this recipient does not have.',
     remedy: 'Verify the recipient to widen the choice.',
   },
+  details_missing: {
+    cause: 'The payer needs details of the recipient that are not stored, or not in its form.',
+    remedy: "Store the details that `detail` names, for the recipient's next payout.",
+  },
+  recipient_refused: {
+    cause: 'The rail of the payer does not pay such a recipient or amount; `detail` says why.',
+    remedy: none,
+  },
   named_another: {
     cause: 'The request names the destination of another payer; this one may take over later.',
     remedy: 'Nothing. Use a destination with `is_dynamic_token` to allow it.',
@@ -65,7 +73,8 @@ export const exceptionTexts: Readonly<Record<string, RoutingText>> = {
     remedy: `${operator} Without an approval the payout is cancelled and refunded.`,
   },
   routes_exhausted: {
-    cause: 'Every payer of a dynamic destination refused, or costs more than quoted.',
+    cause:
+      'Every payer of a dynamic destination refused, costs more than quoted, or needs other details.',
     remedy: operator,
   },
   price_worse: {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from './commands.ts';
@@ -76,8 +76,10 @@ export async function startCompetition(): Promise<Competition> {
     );
   const ach = await open(openAch, 'ach');
   const sepa = await open(openBank, 'sepa');
-  // It pays everything, at once.
-  writeFileSync(join(folder, 'sepa/bank/options.json'), JSON.stringify({ rules: [] }));
+  // It pays everything, at once. The bank reads the file at any moment, and never a part of it.
+  const options = join(folder, 'sepa/bank/options.json');
+  writeFileSync(`${options}.part`, JSON.stringify({ rules: [] }));
+  renameSync(`${options}.part`, options);
   const chain = await open(openEthereum, 'chain');
   const rails = join(folder, 'rails.json');
   writeFileSync(rails, JSON.stringify({ rails: describeRails({ wise, ach, sepa, chain }) }));

@@ -185,6 +185,35 @@ for (const { name, colorScheme, isPhone } of looks.filter(({ isWhole }) => isWho
   });
 }
 
+for (const look of looks) {
+  test(`a payout shows what other ways would pay, the first of them at once: ${look.name}`, async () => {
+    const { page, context, faults } = await openWindow(owner, service, look);
+    await page.goto(`${service.baseUrl}/console${paths['completed']}`);
+    await settle(page);
+    const fold = page.locator('details', { hasText: 'Other ways to pay, at the prices of' });
+    const table = fold.getByRole('group', { name: 'Other ways to pay' });
+    assert.equal(await table.isVisible(), false, 'folded');
+    await fold.locator('summary').click();
+    const rows = table.locator('tbody tr');
+    assert.equal(await rows.count(), 8);
+    await rows.last().scrollIntoViewIfNeeded();
+    await picture(page, `other-ways-${look.name}`);
+    const button = fold.getByRole('button', { name: /^Show all \d+$/ });
+    const total = Number(/\d+/.exec((await button.textContent()) ?? '')?.[0]);
+    await button.click();
+    await button.waitFor({ state: 'detached' });
+    await rows.nth(8).waitFor();
+    assert.equal(await rows.count(), total);
+    await rows.last().scrollIntoViewIfNeeded();
+    await picture(page, `other-ways-all-${look.name}`);
+    const chain = rows.filter({ hasText: 'Cryptocurrency' }).first();
+    assert.match(await chain.innerText(), /\bon \w+/, 'with the network of its token');
+    assert.deepEqual(await findProblems(page, 'main'), []);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+}
+
 test('the sign-in holds, and without a session nothing else is shown', async () => {
   const { page } = await openVisitor(stage.browser, service, {});
   await page.goto(`${service.baseUrl}/console/payouts`);

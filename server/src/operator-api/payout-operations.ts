@@ -131,6 +131,7 @@ const singlePayoutOperations = () => [
     operationId: 'explainPayoutToOperator',
     summary: 'Explain a payout: route, attempts, exceptions, decisions',
     description: 'Also what clients are not shown: kinds of reviews, and who decided.',
+    fixed: { json: true },
     result: z
       .object({
         payout_token: text('The payout'),

@@ -1,8 +1,4 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -28,6 +24,7 @@ import {
   type Service,
   startService,
 } from './service.ts';
+import { startWise, type Wise } from './wise-kit.ts';
 
 /**
  * What a provider asks for of its recipients, as a client sees it: among the attributes of the
@@ -38,75 +35,24 @@ type Row = Record<string, unknown>;
 type Missing = { token: string; type: string; field: string; code: string };
 
 const delivery = { country: 'PHL', deliveryType: 'BANK_DEPOSIT', currency: 'PHP' } as const;
-const folder = mkdtempSync(join(tmpdir(), 'outlay-requirements-'));
 const account = '1234567890';
-/** The simulated Wise: its API, and where a test changes its forms. */
-type Wise = {
-  readonly url: string;
-  readonly token: string;
-  readonly profileId: string;
-  readonly webhookKey: string;
-  readonly control: string;
-};
-type Form = { type: string; fields: { key: string; when?: unknown }[] };
 
-let provider: ChildProcess;
 let wise: Wise;
 let service: Service;
 let owner: Account;
 let api: Api;
 
 before(async () => {
-  const simulator = '../server/testing/counterparties/wise/wise-process.ts';
-  provider = spawn(process.execPath, [join(import.meta.dirname, simulator)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  wise = await new Promise<Wise>((resolve) => {
-    provider.stdout?.once('data', (line) => resolve(JSON.parse(String(line))));
-  });
-  const rails = join(folder, 'rails.json');
-  writeFileSync(rails, JSON.stringify({ rails: [describeRail()] }));
-  service = await startService({ isOwn: true, settings: { OUTLAY_RAILS: rails } });
-  await subscribe(`${service.baseUrl}/rails/wise_eur`);
+  wise = await startWise();
+  service = await startService({ isOwn: true, settings: wise.settings });
+  await wise.notify(service);
   owner = await createAccount(service, { USD: '100000' });
   ({ api } = owner);
 });
 after(async () => {
   await service?.stop();
-  provider?.kill();
-  rmSync(folder, { recursive: true, force: true });
+  wise?.stop();
 });
-
-function describeRail(): Row {
-  return {
-    kind: 'wise',
-    name: 'wise_eur',
-    config: {
-      baseUrl: wise.url,
-      credentials: { token: wise.token },
-      profileId: wise.profileId,
-      sourceCurrency: 'EUR',
-      webhookKeys: [wise.webhookKey],
-      pollSeconds: 0.5,
-      requirementsSeconds: 1,
-    },
-    prices: { everySeconds: 5, bearBasisPoints: 10_000 },
-    companies: [{ key: 'wise', name: 'Wise' }],
-    payers: [
-      {
-        key: 'wise-ph',
-        companyKey: 'wise',
-        payerName: 'Wise',
-        countryCode: 'PHL',
-        deliveryType: 'BANK_DEPOSIT',
-        currencies: ['PHP'],
-        tariffs: [{ fee: [{ upTo: null, fixed: '0', basisPoints: 0 }] }],
-        availability: { delay: { minutes: 5 } },
-        options: { recipientType: 'philippines' },
-      },
-    ],
-  };
-}
 
 /** The other loops of the service do their part within seconds, on a busy machine within a minute. */
 async function waitFor<Value>(what: string, find: () => Promise<Value | undefined>) {
@@ -190,33 +136,6 @@ const commit = async (destination: Destination, payout: Payout) =>
     missing: Missing[];
   };
 
-async function subscribe(url: string): Promise<void> {
-  const response = await fetch(`${wise.url}/v3/profiles/${wise.profileId}/subscriptions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${wise.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: 'Outlay',
-      trigger_on: 'transfers#state-change',
-      delivery: { version: '4.0.0', url },
-    }),
-  });
-  assert.equal(response.status, 200);
-}
-
-async function listRecipients(): Promise<{ details: Row }[]> {
-  return (await fetch(`${wise.control}/recipients`)).json() as Promise<{ details: Row }[]>;
-}
-
-/** From now on everyone has a tax identification number, not businesses alone. */
-async function requireTaxId(): Promise<void> {
-  const address = `${wise.control}/forms/PHP`;
-  const form = (await (await fetch(address)).json()) as Form;
-  const fields = form.fields.map(({ when, ...field }) =>
-    field.key === 'taxId' || when === undefined ? field : { ...field, when },
-  );
-  await fetch(address, { method: 'PUT', body: JSON.stringify({ ...form, fields }) });
-}
-
 test('the fields of a provider are attributes, in the schema and on the page of the recipient', async () => {
   const destination = await createDestination();
   const bank = await waitFor('the banks are not listed', async () => {
@@ -260,7 +179,7 @@ test('what depends on a value is missing before the commit, and is sent as the f
   await waitForMissing(destination, ['BankAccountBranchNumber']);
   const branch = await findAsked(destination, 'BankAccountBranchNumber');
   assert.equal(branch.validation, '001|002');
-  assert.match(branch.expected_value, /requires it where bankCode is BPI/);
+  assert.match(branch.expected_value, /requires it where Bank name is BPI/);
   const incomplete = await quote(destination, first.attr_set_token).catch((error: Error) => error);
   assert.ok(incomplete instanceof Error, 'the quote is refused');
   assert.match(incomplete.message, /BankAccountBranchNumber/);
@@ -281,7 +200,7 @@ test('what depends on a value is missing before the commit, and is sent as the f
     const found = ok(await api.get<Payout>(path));
     return found['status'] === 'COMPLETED' ? found : undefined;
   });
-  const { email: _email, ...details } = (await listRecipients()).at(-1)?.details ?? {};
+  const { email: _email, ...details } = (await wise.listRecipients()).at(-1)?.details ?? {};
   assert.deepEqual(details, {
     legalType: 'PRIVATE',
     bankCode: 'BPI',
@@ -296,7 +215,7 @@ test('a form that changed after the quote refuses the commit with what is missin
   const values = { BankRoutingNumber: 'BDO', BankAccountNumber: account };
   const set = ok(await store(destination, values)).attr_set_token;
   const payout = await quote(destination, set);
-  await requireTaxId();
+  await wise.requireTaxId();
   await waitForMissing(destination, ['IdentificationNumber']);
   const refused = await commit(destination, payout);
   assert.equal(refused.status, 'addtl_attr_req');
@@ -311,7 +230,7 @@ test('a form that changed after the quote refuses the commit with what is missin
     [[asked.token, 'IdentificationNumber', 'recipient_missing']],
   );
   assert.equal(
-    (await listRecipients()).some(({ details }) => details['bankCode'] === 'BDO'),
+    (await wise.listRecipients()).some(({ details }) => details['bankCode'] === 'BDO'),
     false,
   );
   const complete = ok(await store(destination, { ...values, IdentificationNumber: '123456789' }));

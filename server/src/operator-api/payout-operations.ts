@@ -41,7 +41,7 @@ const exception = z
       .int()
       .nullable()
       .describe('Of an approval: so many persons must release it; else null'),
-    expires_at: optionalText('Of an approval: when the payout is cancelled without it, UTC'),
+    expires_at: optionalText('Of an approval: when the payout is canceled without it, UTC'),
     decisions: z.array(decision).describe('Decisions about its payout while it was open'),
   })
   .meta({ id: 'OperatorException' });

@@ -294,7 +294,7 @@ describe('the list of transfers', () => {
 });
 
 describe('cancelling', () => {
-  test('a transfer that waits for an approval is cancelled', async () => {
+  test('a transfer that waits for an approval is canceled', async () => {
     const instruction = newAdyenInstruction({ payerKey: 'reviewed' });
     assert.equal((await bench.rail.send(instruction, context)).outcome, 'accepted');
     const answer = await bench.rail.cancel?.(instruction, context);

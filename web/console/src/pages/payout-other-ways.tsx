@@ -16,19 +16,31 @@ const firstCount = 8;
 
 type Props = { payout: Payout; decision: PayoutDecision };
 
-/** What the recipient would get from the other payers of the country, had details been given for them. */
+/**
+ * What the recipient would get from the other payers of the country, had details been given for them.
+ * Nothing of it is drawn before it is unfolded.
+ */
 export function OtherWays({ payout, decision }: Props): ReactNode {
-  const [isWhole, setWhole] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const { other_ways: ways, compared_at: comparedAt } = decision;
   if (ways.length === 0) return null;
-  const { source_amount: amount, source_currency_code: currency } = payout;
   return (
-    <details className="details other-ways">
+    <details className="details other-ways" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span>
           Other ways to pay, at the prices of <Time value={comparedAt} />
         </span>
       </summary>
+      {isOpen ? <Ways ways={ways} payout={payout} /> : null}
+    </details>
+  );
+}
+
+function Ways({ ways, payout }: { ways: readonly OtherWay[]; payout: Payout }): ReactNode {
+  const [isWhole, setWhole] = useState(false);
+  const { source_amount: amount, source_currency_code: currency } = payout;
+  return (
+    <>
       <p className="small faint">
         What <Amount value={amount} currency={currency} /> would become. A payout never changes to
         one of these by itself: the recipient would have to give other details.
@@ -46,7 +58,7 @@ export function OtherWays({ payout, decision }: Props): ReactNode {
           </Button>
         </div>
       )}
-    </details>
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import {
@@ -9,34 +9,28 @@ import {
   listPayers,
   readAttributes,
 } from '../recipients.ts';
-import { ok, type Service } from '../service.ts';
+import { ok } from '../service.ts';
 import { startWise, type Wise } from '../wise-kit.ts';
-import {
-  findProblems,
-  openStage,
-  openWindow,
-  picture,
-  type Stage,
-  settle,
-  type Visitor,
-} from './kit.ts';
+import { findProblems, openWindow, picture, prepareStage, settle } from './kit.ts';
 
-/** The form of a provider that asks for more beside some values, and changes while the service runs. */
+/** The form of a provider that asks for more beside some values, and changes while the stage.service runs. */
 
 let wise: Wise;
-let stage: Stage;
-let service: Service;
-let owner: Visitor;
 let destination: Destination;
+
+const stage = prepareStage({
+  settings: async () => {
+    wise = await startWise();
+    return wise.settings;
+  },
+  fill,
+});
 
 const delivery = { country: 'PHL', deliveryType: 'BANK_DEPOSIT', currency: 'PHP' } as const;
 
-before(async () => {
-  wise = await startWise();
-  stage = await openStage(wise.settings);
-  ({ service, owner } = stage);
-  await wise.notify(service);
-  const { demo: api } = service;
+async function fill(): Promise<void> {
+  await wise.notify(stage.service);
+  const { demo: api } = stage.service;
   const userToken = await createUser(api, { country: 'PHL' });
   const destinationToken = await waitFor('no payer of Wise', async () => {
     const lookup = ok(await api.get<CountryLookup>('/country/PHL/cheapest?'));
@@ -45,11 +39,8 @@ before(async () => {
   });
   destination = { userToken, destinationToken, currency: 'PHP' };
   await waitForAttribute('BankRoutingNumber', (one) => one.input_type === 'options');
-});
-after(async () => {
-  await stage?.close();
-  wise?.stop();
-});
+}
+after(() => wise?.stop());
 
 async function waitFor<Value>(what: string, find: () => Promise<Value | undefined>) {
   for (let attempt = 0; attempt < 600; attempt += 1) {
@@ -57,21 +48,21 @@ async function waitFor<Value>(what: string, find: () => Promise<Value | undefine
     if (found !== undefined) return found;
     await sleep(100);
   }
-  throw new Error(`${what}\n${service.output().slice(-4000)}`);
+  throw new Error(`${what}\n${stage.service.output().slice(-4000)}`);
 }
 
 type Attribute = Awaited<ReturnType<typeof readAttributes>>[number];
 
-/** The provider's forms are read by a loop of the service. */
+/** The provider's forms are read by a loop of the stage.service. */
 const waitForAttribute = (type: string, fits: (attribute: Attribute) => boolean = () => true) =>
   waitFor(`${type} is not asked for`, async () => {
-    const attributes = await readAttributes(service.demo, destination);
+    const attributes = await readAttributes(stage.service.demo, destination);
     return attributes.find((one) => one.type === type && fits(one));
   });
 
 /** The form of details for the payer of the provider. */
 async function openForm(page: Page): Promise<void> {
-  await page.goto(`${service.baseUrl}/console/pay`);
+  await page.goto(`${stage.service.baseUrl}/console/pay`);
   await page.getByText('Ana Gómez').first().click();
   await page.getByLabel('Country').selectOption('PHL');
   await page.getByLabel('Amount to send').fill('250.25');
@@ -89,7 +80,7 @@ async function getQuote(page: Page): Promise<void> {
 }
 
 test('the fields of the provider have labels, choices, hints and faults', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   await openForm(page);
   const banks = page.getByLabel('Bank name').getByRole('option');
   assert.deepEqual(await banks.allTextContents(), [
@@ -106,11 +97,11 @@ test('the fields of the provider have labels, choices, hints and faults', async 
 });
 
 test('a field that is required beside a value is shown where it is missing', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   await page.getByLabel('Bank name').selectOption('BPI');
   await page.getByLabel('Account number').fill('1234567890');
   await press(page, 'Check and continue');
-  // The first recipient of this bank makes the service ask the provider about it.
+  // The first recipient of this bank makes the stage.service ask the provider about it.
   await getQuote(page);
   await waitForAttribute('BankAccountBranchNumber');
   await press(page, 'Commit');
@@ -130,13 +121,16 @@ test('a field that is required beside a value is shown where it is missing', asy
 });
 
 test('a form that changed after the quote refuses the commit, and shows the new field', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   await wise.requireTaxId();
   await waitForAttribute('IdentificationNumber', (one) => !one.is_optional);
   await press(page, 'Commit');
   await page.getByText(/^Tax identification number: /).waitFor();
   await press(page, 'Change details');
-  const phone = await openWindow(owner, service, { isPhone: true, colorScheme: 'dark' });
+  const phone = await openWindow(stage.owner, stage.service, {
+    isPhone: true,
+    colorScheme: 'dark',
+  });
   await openForm(phone.page);
   await phone.page.getByLabel('Tax identification number').scrollIntoViewIfNeeded();
   await picture(phone.page, 'requirements-phone-dark');
@@ -151,5 +145,5 @@ test('a form that changed after the quote refuses the commit, and shows the new 
   await getQuote(page);
   await press(page, 'Commit');
   await page.getByText('Committed', { exact: true }).waitFor();
-  assert.deepEqual(owner.faults, [], 'no error, no dialog, no other host');
+  assert.deepEqual(stage.owner.faults, [], 'no error, no dialog, no other host');
 });

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -27,7 +24,7 @@ import {
   type Service,
   startService,
 } from './service.ts';
-import { startWise, type Wise } from './wise-kit.ts';
+import { startWiseRequirements, type WiseRequirements } from './wise-requirements-kit.ts';
 
 /**
  * What a provider asks for of its recipients, as a client sees it: among the attributes of the
@@ -38,59 +35,24 @@ type Row = Record<string, unknown>;
 type Missing = { token: string; type: string; field: string; code: string };
 
 const delivery = { country: 'PHL', deliveryType: 'BANK_DEPOSIT', currency: 'PHP' } as const;
-const folder = mkdtempSync(join(tmpdir(), 'outlay-requirements-'));
 const account = '1234567890';
 
-let wise: Wise;
+let wise: WiseRequirements;
 let service: Service;
 let owner: Account;
 let api: Api;
 
 before(async () => {
-  wise = await startWise();
-  const rails = join(folder, 'rails.json');
-  writeFileSync(rails, JSON.stringify({ rails: [describeRail()] }));
-  service = await startService({ isOwn: true, settings: { OUTLAY_RAILS: rails } });
-  await wise.subscribe(`${service.baseUrl}/rails/wise_eur`);
+  wise = await startWiseRequirements();
+  service = await startService({ isOwn: true, settings: wise.settings });
+  await wise.notify(service);
   owner = await createAccount(service, { USD: '100000' });
   ({ api } = owner);
 });
 after(async () => {
   await service?.stop();
-  wise?.process.kill();
-  rmSync(folder, { recursive: true, force: true });
+  wise?.stop();
 });
-
-function describeRail(): Row {
-  return {
-    kind: 'wise',
-    name: 'wise_eur',
-    config: {
-      baseUrl: wise.url,
-      credentials: { token: wise.token },
-      profileId: wise.profileId,
-      sourceCurrency: 'EUR',
-      webhookKeys: [wise.webhookKey],
-      pollSeconds: 0.5,
-      requirementsSeconds: 1,
-    },
-    prices: { everySeconds: 5, bearBasisPoints: 10_000 },
-    companies: [{ key: 'wise', name: 'Wise' }],
-    payers: [
-      {
-        key: 'wise-ph',
-        companyKey: 'wise',
-        payerName: 'Wise',
-        countryCode: 'PHL',
-        deliveryType: 'BANK_DEPOSIT',
-        currencies: ['PHP'],
-        tariffs: [{ fee: [{ upTo: null, fixed: '0', basisPoints: 0 }] }],
-        availability: { delay: { minutes: 5 } },
-        options: { recipientType: 'philippines' },
-      },
-    ],
-  };
-}
 
 /** The other loops of the service do their part within seconds, on a busy machine within a minute. */
 async function waitFor<Value>(what: string, find: () => Promise<Value | undefined>) {
@@ -174,15 +136,6 @@ const commit = async (destination: Destination, payout: Payout) =>
     missing: Missing[];
   };
 
-/** From now on everyone has a tax identification number, not businesses alone. */
-async function requireTaxId(): Promise<void> {
-  const form = await wise.readForm('PHP');
-  const fields = form.fields.map(({ when, ...field }) =>
-    field.key === 'taxId' || when === undefined ? field : { ...field, when },
-  );
-  await wise.setForm('PHP', { ...form, fields });
-}
-
 test('the fields of a provider are attributes, in the schema and on the page of the recipient', async () => {
   const destination = await createDestination();
   const bank = await waitFor('the banks are not listed', async () => {
@@ -226,7 +179,7 @@ test('what depends on a value is missing before the commit, and is sent as the f
   await waitForMissing(destination, ['BankAccountBranchNumber']);
   const branch = await findAsked(destination, 'BankAccountBranchNumber');
   assert.equal(branch.validation, '001|002');
-  assert.match(branch.expected_value, /requires it where bankCode is BPI/);
+  assert.match(branch.expected_value, /requires it where Bank name is BPI/);
   const incomplete = await quote(destination, first.attr_set_token).catch((error: Error) => error);
   assert.ok(incomplete instanceof Error, 'the quote is refused');
   assert.match(incomplete.message, /BankAccountBranchNumber/);
@@ -262,7 +215,7 @@ test('a form that changed after the quote refuses the commit with what is missin
   const values = { BankRoutingNumber: 'BDO', BankAccountNumber: account };
   const set = ok(await store(destination, values)).attr_set_token;
   const payout = await quote(destination, set);
-  await requireTaxId();
+  await wise.requireTaxId();
   await waitForMissing(destination, ['IdentificationNumber']);
   const refused = await commit(destination, payout);
   assert.equal(refused.status, 'addtl_attr_req');

@@ -134,7 +134,7 @@ test('a commit answers HOLD where a rule asks for approval, and pays once it is 
   await waitForEnd(token);
 });
 
-test('a payout that is not approved in time is cancelled and refunded', async () => {
+test('a payout that is not approved in time is canceled and refunded', async () => {
   await setRules([{ ...large, expires_hours: 24 }]);
   const before = await readBalance(account.api);
   const { payout_token: token } = await pay(account.api, recipient, { source_amount: 600 });

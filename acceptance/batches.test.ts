@@ -127,7 +127,7 @@ test('two batches with the same rows pay them once, and the rest is released', a
   assert.equal(await readBalance(own.api), subtract('1000', needed));
 });
 
-test('a batch can be cancelled before its commit only, and by its account only', async () => {
+test('a batch can be canceled before its commit only, and by its account only', async () => {
   const draft = await uploadRows(api, describeRows(sender, 1));
   const other = await createAccount(service, {});
   assert.equal((await other.api.get(pathOf(draft))).status, 404);

@@ -46,7 +46,7 @@ test('concurrent quotes, cancellations and commits with keys are all answered co
     quoted.map((reply) => ok(reply).status),
     batches.map(() => 'QUOTED'),
   );
-  // Half of them are cancelled and committed at the same time; one of the two wins.
+  // Half of them are canceled and committed at the same time; one of the two wins.
   const ends = await Promise.all(
     batches.map(async (batch) => {
       const [cancelled, committed] = await Promise.all([

@@ -179,8 +179,10 @@ async function commitAndRead(api: Api, committed: Committed): Promise<void> {
   checkPayout(status, delivery);
   assert.equal(status['status'], 'PROCESSING');
   assert.equal(status['pickup_code'], result.pickup_code);
-  const { committed_at, timeline } = status;
-  const changed = { status: 'PROCESSING', pickup_code: result.pickup_code, committed_at, timeline };
+  // The payer may have taken it on meanwhile.
+  const { committed_at, timeline, rail_reference, transaction_hash } = status;
+  const progress = { committed_at, timeline, rail_reference, transaction_hash };
+  const changed = { status: 'PROCESSING', pickup_code: result.pickup_code, ...progress };
   assert.deepEqual(status, { ...payout, ...changed }, 'the terms of a payout never change');
   const withLogo = ok(await api.get<Payout>(`${path}?include_payer_logo=true`));
   const logo = Buffer.from(withLogo['payer_logo'] ?? '', 'base64');

@@ -228,7 +228,7 @@ test('quotes may repeat a client_transfer_id, which is committed once', async ()
   assert.equal(result.status, 'success', 'case matters');
 });
 
-test('a client_transfer_id stays taken after its payout was cancelled', async () => {
+test('a client_transfer_id stays taken after its payout was canceled', async () => {
   const recipient = await createRecipient(api, deliveryCases.bank);
   const id = randomUUID();
   const payout = await pay(api, recipient, { client_transfer_id: id });

@@ -20,7 +20,7 @@ export type WebhookBody = {
 };
 
 /** A status, or what else happens to the request; `undefined` answers 200. */
-export type Behaviour = (
+export type Behavior = (
   body: WebhookBody,
   response: ServerResponse,
 ) => number | 'handled' | undefined;
@@ -30,7 +30,7 @@ export type Receiver = AsyncDisposable & {
   readonly received: readonly Received[];
   /** What was accepted. */
   accepted(): Received[];
-  behave(behaviour: Behaviour): void;
+  behave(behavior: Behavior): void;
   /** Waits until the condition holds. */
   until(condition: () => boolean, what: string): Promise<void>;
 };
@@ -40,14 +40,14 @@ const waitMsMax = 20_000;
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   const waiting = new Set<() => void>();
-  let behaviour: Behaviour = () => undefined;
+  let behavior: Behavior = () => undefined;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString();
       const body = JSON.parse(text) as WebhookBody;
-      const answer = behaviour(body, response) ?? 200;
+      const answer = behavior(body, response) ?? 200;
       const status = answer === 'handled' ? 0 : answer;
       if (status !== 0) response.writeHead(status).end();
       received.push({ headers: request.headers, text, body, path: request.url ?? '', status });
@@ -61,7 +61,7 @@ export async function startReceiver(): Promise<Receiver> {
     received,
     accepted: () => received.filter(({ status }) => status >= 200 && status < 300),
     behave: (next) => {
-      behaviour = next;
+      behavior = next;
     },
     until: (condition, what) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { openStage, picture, type Stage, settle } from './kit.ts';
+import { picture, prepareStage, settle } from './kit.ts';
 
 /** What a person meets when something goes wrong: answers that are lost, sessions that end. */
 
-let stage: Stage;
-
-before(async () => {
-  stage = await openStage();
-});
-after(() => stage?.close());
+const stage = prepareStage();
 
 /** As far as the quote, for a new recipient. */
 async function quote(page: Page): Promise<void> {

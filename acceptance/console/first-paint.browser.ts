@@ -1,34 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { heads } from '../../web/console/src/shell/heads.ts';
 import { createRecipient, deliveryCases, pay } from '../recipients.ts';
-import type { Service } from '../service.ts';
-import {
-  findProblems,
-  openStage,
-  openVisitor,
-  openWindow,
-  picture,
-  type Stage,
-  settle,
-} from './kit.ts';
+import { findProblems, openVisitor, openWindow, picture, prepareStage, settle } from './kit.ts';
 
 /** What a page shows before its program runs, and that nothing moves when the program takes over. */
 
-let stage: Stage;
-let service: Service;
+const stage = prepareStage({ fill });
 let payout: string;
 
-before(async () => {
-  stage = await openStage();
-  ({ service } = stage);
-  const bank = await createRecipient(service.demo, deliveryCases.bank);
-  const { payout_token: token } = await pay(service.demo, bank);
-  await service.demo.post(`/sandbox/payout/${token}`, { outcome: 'completed' });
+async function fill(): Promise<void> {
+  const bank = await createRecipient(stage.service.demo, deliveryCases.bank);
+  const { payout_token: token } = await pay(stage.service.demo, bank);
+  await stage.service.demo.post(`/sandbox/payout/${token}`, { outcome: 'completed' });
   payout = `/payouts/${bank.userToken}/${token}`;
-});
-after(() => stage?.close());
+}
 
 type Box = { text: string; left: number; top: number; height: number };
 
@@ -48,13 +35,13 @@ const pages = Object.values(heads).flatMap(({ path, ...head }) =>
 
 for (const isPhone of [false, true]) {
   test(`headings are there before the program, and stay: ${isPhone ? 'phone' : 'desk'}`, async () => {
-    const early = await openWindow(stage.owner, service, { isPhone });
+    const early = await openWindow(stage.owner, stage.service, { isPhone });
     await early.page.route(/assets\/.*\.js$/, (route) => route.abort());
-    const late = await openWindow(stage.owner, service, { isPhone });
+    const late = await openWindow(stage.owner, stage.service, { isPhone });
     for (const path of pages) {
-      await early.page.goto(`${service.baseUrl}/console${path}`);
+      await early.page.goto(`${stage.service.baseUrl}/console${path}`);
       await early.page.evaluate('document.fonts.ready.then(() => undefined)');
-      await late.page.goto(`${service.baseUrl}/console${path}`);
+      await late.page.goto(`${stage.service.baseUrl}/console${path}`);
       await settle(late.page);
       const painted = await readHead(early.page);
       assert.equal(painted.length, 3, path);
@@ -68,9 +55,9 @@ for (const isPhone of [false, true]) {
 }
 
 test('without a session the first paint is the sign-in', async () => {
-  const { page, context } = await openVisitor(stage.browser, service, { isPhone: true });
+  const { page, context } = await openVisitor(stage.browser, stage.service, { isPhone: true });
   await page.route(/assets\/.*\.js$/, (route) => route.abort());
-  await page.goto(`${service.baseUrl}/console/payouts`);
+  await page.goto(`${stage.service.baseUrl}/console/payouts`);
   await page.getByText('Every payout, from quote to proof.').waitFor();
   await picture(page, 'first-paint-sign-in');
   assert.equal(await page.locator('main h1').count(), 0);
@@ -78,7 +65,7 @@ test('without a session the first paint is the sign-in', async () => {
 });
 
 test('what the page asked for early is not asked for again', async () => {
-  const { page, context } = await openWindow(stage.owner, service, {});
+  const { page, context } = await openWindow(stage.owner, stage.service, {});
   const asked: string[] = [];
   page.on('request', (request) => {
     const { pathname, search } = new URL(request.url());
@@ -86,7 +73,7 @@ test('what the page asked for early is not asked for again', async () => {
   });
   for (const path of ['', '/payouts', payout]) {
     asked.length = 0;
-    await page.goto(`${service.baseUrl}/console${path}`);
+    await page.goto(`${stage.service.baseUrl}/console${path}`);
     await settle(page);
     const early = await page.evaluate<string[]>(
       `(document.querySelector('meta[name="outlay-reads"]')?.content ?? '').split(' ')`,
@@ -99,12 +86,12 @@ test('what the page asked for early is not asked for again', async () => {
 });
 
 test('a phone loads the map of the overview when it comes into sight', async () => {
-  const { page, context } = await openWindow(stage.owner, service, { isPhone: true });
+  const { page, context } = await openWindow(stage.owner, stage.service, { isPhone: true });
   const maps: string[] = [];
   page.on('request', (request) => {
     if (request.url().includes('/corridor-map-')) maps.push(request.url());
   });
-  await page.goto(`${service.baseUrl}/console`);
+  await page.goto(`${stage.service.baseUrl}/console`);
   await settle(page);
   const place = page.getByRole('region', { name: 'Where the money goes' });
   await place.waitFor();
@@ -118,13 +105,13 @@ test('a phone loads the map of the overview when it comes into sight', async () 
 test('nothing moves while a page is loaded', async () => {
   const moved: string[] = [];
   for (const isPhone of [false, true]) {
-    const { page, context } = await openWindow(stage.owner, service, { isPhone });
+    const { page, context } = await openWindow(stage.owner, stage.service, { isPhone });
     await page.addInitScript(`globalThis.shift = 0;
       new PerformanceObserver((list) => {
         for (const entry of list.getEntries()) globalThis.shift += entry.value;
       }).observe({ type: 'layout-shift', buffered: true });`);
     for (const path of [...pages, payout]) {
-      await page.goto(`${service.baseUrl}/console${path}`);
+      await page.goto(`${stage.service.baseUrl}/console${path}`);
       await settle(page);
       const shift = await page.evaluate<number>('globalThis.shift');
       if (shift > 0.05) moved.push(`${path} ${isPhone ? 'phone' : 'desk'} ${shift}`);
@@ -136,14 +123,14 @@ test('nothing moves while a page is loaded', async () => {
 
 test('live is marked by word, edge and title, and has no sandbox', async () => {
   for (const isPhone of [false, true]) {
-    const { page, context } = await openWindow(stage.owner, service, { isPhone });
+    const { page, context } = await openWindow(stage.owner, stage.service, { isPhone });
     await page.route('**/console/session', async (route) => {
       const response = await route.fetch();
       const session = (await response.json()) as Record<string, unknown>;
       await route.fulfill({ response, json: { ...session, environment: 'live' } });
     });
     for (const path of ['', '/payouts', '/pay']) {
-      await page.goto(`${service.baseUrl}/console${path}`);
+      await page.goto(`${stage.service.baseUrl}/console${path}`);
       await settle(page);
       const bar = page.locator(isPhone ? '.topbar' : '.sidebar').first();
       await bar.getByText('LIVE', { exact: true }).waitFor();

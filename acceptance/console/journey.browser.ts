@@ -1,41 +1,22 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import readCode from 'jsqr';
 import { type TOTP, URI } from 'otpauth';
 import type { Page, Request } from 'playwright-core';
 import sharp from 'sharp';
-import type { Service } from '../service.ts';
-import {
-  ask,
-  findProblems,
-  openStage,
-  openVisitor,
-  openWindow,
-  picture,
-  type Stage,
-  settle,
-  type Visitor,
-} from './kit.ts';
+import { ask, findProblems, followLink, openWindow, picture, prepareStage, settle } from './kit.ts';
 
 /** From the first start to a completed payout, by hand, with texts that would like to be code. */
 
-let stage: Stage;
-let service: Service;
-let owner: Visitor;
+const stage = prepareStage();
 
 const script = '<script>alert(1)</script>';
 const image = '"><img src=x onerror=alert(1)>';
 const override = `\u202Egnirts ${'long'.repeat(20)}`;
 
-before(async () => {
-  stage = await openStage();
-  ({ service, owner } = stage);
-});
-after(() => stage?.close());
-
 test('a newcomer pays a new recipient, and gets a receipt', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   await page.getByRole('link', { name: 'New payout' }).first().click();
   await page.getByRole('button', { name: 'New recipient' }).click();
   await page.getByLabel('First name').fill(script);
@@ -71,7 +52,7 @@ test('a newcomer pays a new recipient, and gets a receipt', async () => {
 });
 
 test('the slider shows the payout as it was, and the proof is read', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   const slider = page.getByRole('slider');
   await slider.focus();
   await page.keyboard.press('Home');
@@ -88,7 +69,7 @@ test('the slider shows the payout as it was, and the proof is read', async () =>
 });
 
 test('a payout is found by the keyboard alone', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   await page.keyboard.press('Control+k');
   // The palette is loaded when it is first wanted.
   await page.getByRole('combobox', { name: /^Search/ }).waitFor();
@@ -100,8 +81,8 @@ test('a payout is found by the keyboard alone', async () => {
 });
 
 test('a file becomes a batch: columns are matched, a cell is fixed, and it is paid', async () => {
-  const { page } = owner;
-  const { user_token: user } = (await service.demo.get<{ user_token: string }[]>('/user'))
+  const { page } = stage.owner;
+  const { user_token: user } = (await stage.service.demo.get<{ user_token: string }[]>('/user'))
     .body[0] ?? {
     user_token: '',
   };
@@ -126,8 +107,8 @@ test('a file becomes a batch: columns are matched, a cell is fixed, and it is pa
 });
 
 test('the view of the list is in its address, and is saved under a name', async () => {
-  const { page } = owner;
-  await page.goto(`${service.baseUrl}/console/payouts`);
+  const { page } = stage.owner;
+  await page.goto(`${stage.service.baseUrl}/console/payouts`);
   await page.getByRole('link', { name: 'Completed' }).first().click();
   await page.waitForURL(/status=COMPLETED/);
   // The rows of the earlier view stay until those of the new one have come.
@@ -139,7 +120,7 @@ test('the view of the list is in its address, and is saved under a name', async 
   await page.getByRole('button', { name: 'Save this view' }).click();
   await page.getByLabel('Name').fill(image);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.goto(`${service.baseUrl}/console/payouts`);
+  await page.goto(`${stage.service.baseUrl}/console/payouts`);
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: image }).click();
   await page.waitForURL(/status=COMPLETED/);
   await page.getByRole('button', { name: 'Forget this view' }).waitFor();
@@ -153,21 +134,18 @@ test('the view of the list is in its address, and is saved under a name', async 
 });
 
 test('a request for two people is approved by another operator, and not by the requester', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   const reason = 'Booked twice';
   await ask(page, 'POST operators', { name: 'bob', role: 'owner', reason });
   const { outcome } = await ask<{ link: string }>(page, 'POST operators/bob/invite', { reason });
   const adjustment = { currency: 'USD', amount: '-50.00', reference: script, reason };
-  const { account } = service.credentials;
+  const { account } = stage.service.credentials;
   const asked = await ask(page, `POST accounts/${account}/adjustments`, adjustment);
   assert.equal(asked.result, 'waiting');
   await page.getByRole('link', { name: 'Approvals' }).click();
   await page.getByText('You asked for it').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0);
-  const bob = await openVisitor(stage.browser, service, {});
-  // The service of tests does not know its port before it listens.
-  await bob.page.goto(`${service.baseUrl}/console${new URL(outcome.link).hash}`);
-  await bob.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  const bob = await followLink(stage, outcome.link);
   await bob.page.getByRole('link', { name: '1 request to approve' }).click();
   await bob.page.getByText(script).waitFor();
   await bob.page.getByRole('button', { name: 'Approve' }).click();
@@ -191,7 +169,7 @@ test('a request for two people is approved by another operator, and not by the r
 });
 
 test('sending is stopped and resumed, each with a reason', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   await page.getByRole('link', { name: 'Rails' }).click();
   for (const [label, after] of [
     ['Stop sending', 'Sending is stopped'],
@@ -217,7 +195,7 @@ async function readQrCode(page: Page): Promise<string | undefined> {
 }
 
 test('an operator sets a password and an authenticator, and signs in with both', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   const password = 'correct horse battery staple';
   await page.getByRole('link', { name: 'owner' }).click();
   await page.getByRole('textbox', { name: 'Password' }).fill(password);
@@ -252,16 +230,16 @@ test('an operator sets a password and an authenticator, and signs in with both',
 });
 
 test('the clock moves and a session ends', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   await page.getByRole('link', { name: 'Sandbox' }).click();
   await page.getByRole('slider').focus();
   await page.keyboard.press('ArrowRight');
   await page.getByRole('button', { name: 'Move the clock' }).click();
   await page.getByText('Move it forward').waitFor();
-  const other = await openWindow(owner, service, { isPhone: true });
-  await other.page.goto(`${service.baseUrl}/console`);
+  const other = await openWindow(stage.owner, stage.service, { isPhone: true });
+  await other.page.goto(`${stage.service.baseUrl}/console`);
   await other.page.getByRole('button', { name: 'Menu' }).click();
   await other.page.getByRole('button', { name: 'Sign out' }).click();
   await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  assert.deepEqual(owner.faults, [], 'no error, no dialog, no other host');
+  assert.deepEqual(stage.owner.faults, [], 'no error, no dialog, no other host');
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { findBarriers, startBrowser } from '../chromium.ts';
@@ -26,22 +27,39 @@ export type Stage = {
   readonly browser: Browser;
   /** The first owner, signed in. */
   readonly owner: Visitor;
-  close(): Promise<void>;
 };
 
-/** What every suite begins with: a service of its own, a browser, and its owner in the console. */
-export async function openStage(
-  settings: StartOptions['settings'] = {},
-  options: Pick<StartOptions, 'recovers'> = {},
-): Promise<Stage> {
-  await using parts = new AsyncDisposableStack();
-  const service = await startService({ isOwn: true, settings, ...options });
-  parts.defer(() => service.stop());
-  const browser = await startBrowser();
-  parts.defer(() => browser.close());
-  const owner = await signIn(browser, service);
-  const opened = parts.move();
-  return { service, browser, owner, close: () => opened.disposeAsync() };
+type Settings = NonNullable<StartOptions['settings']>;
+
+type StageOptions = Pick<StartOptions, 'recovers'> & {
+  settings?: Settings | (() => Promise<Settings>);
+  /** Puts there what the suite looks at. Hooks of a file begin at the same time, so it is none. */
+  fill?: () => Promise<void>;
+};
+
+/**
+ * What every suite plays on: a service of its own, a browser, and its owner in the console. It is open
+ * before the first test, and until the last one has ended.
+ */
+export function prepareStage({ settings = {}, fill, ...options }: StageOptions = {}): Stage {
+  const parts = new AsyncDisposableStack();
+  let opened: Stage | undefined;
+  before(async () => {
+    const given = typeof settings === 'function' ? await settings() : settings;
+    const service = await startService({ isOwn: true, settings: given, ...options });
+    parts.defer(() => service.stop());
+    const browser = await startBrowser();
+    parts.defer(() => browser.close());
+    opened = { service, browser, owner: await signIn(browser, service) };
+    await fill?.();
+  });
+  after(() => parts.disposeAsync());
+  return new Proxy({} as Stage, {
+    get: (_target, name) => {
+      assert.ok(opened !== undefined, 'a hook opens the stage before the first test');
+      return Reflect.get(opened, name);
+    },
+  });
 }
 
 type Answer<Outcome> = { result: string; outcome: Outcome };
@@ -87,14 +105,24 @@ export async function actAndClose(
 async function signIn(browser: Browser, service: Service): Promise<Visitor> {
   const link = /http:\S+\/console#link=\S+/.exec(service.output())?.[0];
   assert.ok(link !== undefined, 'the service prints a link to the console');
-  const visitor = await openVisitor(browser, service, {});
+  const visitor = await followLink({ browser, service }, link);
   const { page, faults } = visitor;
-  await page.goto(link);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
   assert.ok(!page.url().includes('link='), 'the address keeps no link');
   // Without a session the first question is answered 401, which the browser reports.
   faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes('401')));
+  return visitor;
+}
+
+/** A window of the operator who was given the link. */
+export async function followLink(
+  { browser, service }: Pick<Stage, 'browser' | 'service'>,
+  link: string,
+): Promise<Visitor> {
+  const visitor = await openVisitor(browser, service, {});
+  // The service of tests does not know its port before it listens, so that links have another one.
+  await visitor.page.goto(`${service.baseUrl}/console${new URL(link).hash}`);
+  await visitor.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await visitor.page.getByRole('heading', { name: 'Overview' }).waitFor();
   return visitor;
 }
 

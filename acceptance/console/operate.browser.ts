@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createRecipient, deliveryCases, pay } from '../recipients.ts';
-import { advance, daySeconds, ok, type Service } from '../service.ts';
+import { advance, daySeconds, ok } from '../service.ts';
 import {
   createIncidents,
   drawFaces,
@@ -10,41 +10,29 @@ import {
   type Incidents,
   prepareCounterparties,
 } from './incidents.ts';
-import {
-  actAndClose,
-  openStage,
-  openVisitor,
-  picture,
-  type Stage,
-  settle,
-  type Visitor,
-} from './kit.ts';
+import { actAndClose, followLink, picture, prepareStage, settle, type Visitor } from './kit.ts';
 
 /** What operators decide and control, with real hits, images, files of a bank and lost answers. */
 
 const counterparties = prepareCounterparties();
-let stage: Stage;
-let service: Service;
-let owner: Visitor;
+const stage = prepareStage({
+  settings: { ...counterparties.settings, OUTLAY_FACE_SIMILARITY: 'shown' },
+  fill,
+});
 let incidents: Incidents;
 
-before(async () => {
-  stage = await openStage({ ...counterparties.settings, OUTLAY_FACE_SIMILARITY: 'shown' });
-  ({ service, owner } = stage);
-  const { demo: api } = service;
+async function fill(): Promise<void> {
+  const { demo: api } = stage.service;
   const bank = await createRecipient(api, deliveryCases.bank);
   const paid = await pay(api, bank, { source_amount: 20 });
   ok(await api.post(`/sandbox/payout/${paid.payout_token}`, { outcome: 'completed' }));
-  incidents = await createIncidents(service, counterparties);
-});
-after(async () => {
-  await stage?.close();
-  counterparties.remove();
-});
+  incidents = await createIncidents(stage.service, counterparties);
+}
+after(() => counterparties.remove());
 
 async function go(label: string): Promise<Visitor['page']> {
-  const { page } = owner;
-  await page.goto(`${service.baseUrl}/console`);
+  const { page } = stage.owner;
+  await page.goto(`${stage.service.baseUrl}/console`);
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: label }).click();
   await page.getByRole('heading', { level: 1, name: label }).waitFor();
   await settle(page);
@@ -89,13 +77,13 @@ const inDays = (days: number): string =>
   new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
 test('the similarity of faces is shown and does not decide; a later upload is not decided unseen', async () => {
-  const { demo: api } = service;
+  const { demo: api } = stage.service;
   const { userToken } = await createRecipient(api, deliveryCases.cash);
   const upload = async () => ok(await api.post(`/user/${userToken}/kyc/id`, await drawFaces()));
   await upload();
-  const { page } = owner;
+  const { page } = stage.owner;
   const panel = page.locator('section', { hasText: 'Face and portrait, by a model' }).last();
-  const load = () => page.goto(`${service.baseUrl}/console/identities/${userToken}`);
+  const load = () => page.goto(`${stage.service.baseUrl}/console/identities/${userToken}`);
   for (let tries = 0; tries < 60; tries += 1) {
     await load();
     await panel.getByText('This does not decide').waitFor();
@@ -111,7 +99,7 @@ test('the similarity of faces is shown and does not decide; a later upload is no
   await dialog.getByLabel('Reason').fill('The same face');
   await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
   await dialog.getByText('number 2, not 1').waitFor();
-  const refusals = owner.faults.splice(0);
+  const refusals = stage.owner.faults.splice(0);
   assert.equal(refusals.length, 1, refusals.join('; '));
   assert.match(refusals[0] ?? '', /409 .*\/decision$/);
   await page.keyboard.press('Escape');
@@ -134,7 +122,7 @@ test('a sanctions hit shows its evidence, and the payout goes on once it is clea
   await page.getByText('No recipient waits').waitFor();
   await actAndClose(page, 'Release', { Reason: 'Another date of birth' });
   await page.getByText('No hit waits').waitFor();
-  await page.goto(`${service.baseUrl}/console/recipients/${incidents.listed}`);
+  await page.goto(`${stage.service.baseUrl}/console/recipients/${incidents.listed}`);
   await page.getByRole('link', { name: 'Screening' }).last().click();
   await page.getByText('Results, newest first').waitFor();
 });
@@ -176,7 +164,7 @@ test('inputs of a bank that nothing matches, or that cannot be read, are closed'
 });
 
 test('a statement is read and downloaded', async () => {
-  await advance(service.demo, daySeconds);
+  await advance(stage.service.demo, daySeconds);
   const page = await go('Statements');
   await page.getByText('Commit').first().waitFor();
   const [file] = await Promise.all([
@@ -233,7 +221,7 @@ test('a key is made, works, is replaced and ends', async () => {
   await dialog.getByRole('button', { name: 'New credential' }).click();
   const key = (await dialog.getByText(/^test_/).textContent()) ?? '';
   await picture(page, 'api-key');
-  const api = service.demo.withToken(key);
+  const api = stage.service.demo.withToken(key);
   assert.equal((await api.get('/account/balance')).status, 200);
   assert.equal((await api.post('/user', {})).status, 403);
   await dialog.getByRole('button', { name: 'Close' }).click();
@@ -244,7 +232,7 @@ test('a key is made, works, is replaced and ends', async () => {
   const next = (await dialog.getByText(/^test_/).textContent()) ?? '';
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.getByText(/^Replaced, until/).waitFor();
-  const renewed = service.demo.withToken(next);
+  const renewed = stage.service.demo.withToken(next);
   assert.equal((await renewed.get('/account/balance')).status, 200);
   await row.getByRole('button', { name: 'Revoke' }).click();
   await dialog.getByLabel('Reason').fill('Lost');
@@ -266,13 +254,10 @@ test('an operator is invited by a link, looks without buttons, and is revoked', 
   await dialog.getByRole('button', { name: 'Invite' }).click();
   const link = (await dialog.getByText(/#link=/).textContent()) ?? '';
   await dialog.getByRole('button', { name: 'Close' }).click();
-  const vera = await openVisitor(stage.browser, service, {});
-  await vera.page.goto(`${service.baseUrl}/console${new URL(link).hash}`);
-  await vera.page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await vera.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const vera = await followLink(stage, link);
   const pages = ['operators', 'api-keys', 'limits', 'freezes', 'reconciliation', 'screening'];
   for (const path of [...pages, `identities/${incidents.verified}`]) {
-    await vera.page.goto(`${service.baseUrl}/console/${path}`);
+    await vera.page.goto(`${stage.service.baseUrl}/console/${path}`);
     await settle(vera.page);
     const acts = vera.page
       .getByRole('main')
@@ -283,7 +268,7 @@ test('an operator is invited by a link, looks without buttons, and is revoked', 
   await dialog.getByLabel('Reason').fill('Left');
   await dialog.getByRole('button', { name: 'Revoke' }).click();
   await dialog.getByText('Done', { exact: true }).waitFor();
-  await vera.page.goto(`${service.baseUrl}/console`);
+  await vera.page.goto(`${stage.service.baseUrl}/console`);
   await vera.page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
@@ -303,13 +288,13 @@ test('a policy is changed', async () => {
 });
 
 test('a recipient under a legal hold is not erased, and is once the hold ended', async () => {
-  const { demo: api } = service;
+  const { demo: api } = stage.service;
   const { userToken } = await createRecipient(api, deliveryCases.cash, {
     person: { first_name: 'Held', last_name: 'Person' },
   });
-  const { page } = owner;
+  const { page } = stage.owner;
   const open = async () => {
-    await page.goto(`${service.baseUrl}/console/recipients/${userToken}`);
+    await page.goto(`${stage.service.baseUrl}/console/recipients/${userToken}`);
     await settle(page);
   };
   await open();
@@ -332,16 +317,20 @@ test('a recipient under a legal hold is not erased, and is once the hold ended',
   await page.getByRole('heading', { name: 'Erased recipient' }).waitFor();
   await settle(page);
   await picture(page, 'recipient-erased');
-  owner.faults.splice(0, owner.faults.length, ...owner.faults.filter((f) => !/40[49]|410/.test(f)));
+  stage.owner.faults.splice(
+    0,
+    stage.owner.faults.length,
+    ...stage.owner.faults.filter((f) => !/40[49]|410/.test(f)),
+  );
 });
 
 test('the sandbox plays an outcome by one click', async () => {
-  const { demo: api } = service;
+  const { demo: api } = stage.service;
   const bank = await createRecipient(api, deliveryCases.bank);
   await pay(api, bank, { source_amount: 15, client_transfer_id: hostileName });
   const page = await go('Sandbox');
   const row = page.getByRole('row').filter({ hasText: hostileName });
   await row.getByRole('button', { name: 'Reject it' }).click();
   await row.waitFor({ state: 'detached' });
-  assert.deepEqual(owner.faults, [], 'no error, no dialog, no other host');
+  assert.deepEqual(stage.owner.faults, [], 'no error, no dialog, no other host');
 });

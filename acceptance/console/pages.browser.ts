@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { createRecipient, deliveryCases, pay, payoutPath } from '../recipients.ts';
@@ -8,39 +8,33 @@ import { createIncidents, prepareCounterparties } from './incidents.ts';
 import {
   ask,
   findProblems,
-  openStage,
   openVisitor,
   openWindow,
   picture,
-  type Stage,
+  prepareStage,
   settle,
-  type Visitor,
 } from './kit.ts';
 
 /** Every page, wide and narrow, light and dark: axe finds nothing, and nothing is cut off. */
 
 const counterparties = prepareCounterparties();
-let stage: Stage;
-let service: Service;
-let owner: Visitor;
+const stage = prepareStage({ settings: counterparties.settings, fill });
 let paths: Record<string, string>;
 
-before(async () => {
-  stage = await openStage(counterparties.settings);
-  ({ service, owner } = stage);
-  const { demo: api } = service;
+async function fill(): Promise<void> {
+  const { demo: api } = stage.service;
   const bank = await createRecipient(api, deliveryCases.bank);
   const wallet = await createRecipient(api, deliveryCases.wallet);
   const paid = await pay(api, bank, { metadata: { invoice: '<b>2041</b>' } });
   const rejected = await pay(api, wallet);
-  await waitForAttempt(service, payoutPath(bank, paid.payout_token));
+  await waitForAttempt(stage.service, payoutPath(bank, paid.payout_token));
   await api.post(`/sandbox/payout/${paid.payout_token}`, { outcome: 'completed' });
   await api.post(`/sandbox/payout/${rejected.payout_token}`, { outcome: 'rejected' });
   await pay(api, bank, { source_amount: 12.5 });
-  const incidents = await createIncidents(service, counterparties);
-  await prepareControls(owner.page, service);
+  const incidents = await createIncidents(stage.service, counterparties);
+  await prepareControls(stage.owner.page, stage.service);
   const hold = { until: '2199-01-01', reason: 'Inquiry 7' };
-  await ask(owner.page, `POST recipients/${incidents.verified}/holds`, hold);
+  await ask(stage.owner.page, `POST recipients/${incidents.verified}/holds`, hold);
   paths = {
     overview: '',
     payouts: '/payouts',
@@ -79,11 +73,8 @@ before(async () => {
     sandbox: '/sandbox',
     'not-found': '/nothing-here',
   };
-});
-after(async () => {
-  await stage?.close();
-  counterparties.remove();
-});
+}
+after(() => counterparties.remove());
 
 /** Until it was sent, so that its page shows the attempt and the payers that lost. */
 async function waitForAttempt({ demo: api }: Service, path: string): Promise<void> {
@@ -125,11 +116,11 @@ const shown = new Set(['overview', 'payouts', 'completed', 'pay']);
 
 for (const look of looks) {
   test(`every page holds: ${look.name}`, async () => {
-    const { page, context, faults } = await openWindow(owner, service, look);
+    const { page, context, faults } = await openWindow(stage.owner, stage.service, look);
     const problems: string[] = [];
     const wanted = Object.entries(paths).filter(([name]) => look.isWhole || shown.has(name));
     for (const [name, path] of wanted) {
-      await page.goto(`${service.baseUrl}/console${path}`);
+      await page.goto(`${stage.service.baseUrl}/console${path}`);
       await settle(page);
       await picture(page, `${name}-${look.name}`);
       if (!look.isWhole) continue;
@@ -150,14 +141,17 @@ for (const look of looks) {
 
 for (const { name, colorScheme, isPhone } of looks.filter(({ isWhole }) => isWhole)) {
   test(`every step of a payout holds: ${name}`, async () => {
-    const { page, context, faults } = await openWindow(owner, service, { colorScheme, isPhone });
+    const { page, context, faults } = await openWindow(stage.owner, stage.service, {
+      colorScheme,
+      isPhone,
+    });
     const problems: string[] = [];
     const look = async (step: string): Promise<void> => {
       await settle(page);
       await picture(page, `pay-${step}-${name}`);
       problems.push(...(await findProblems(page, 'main')).map((found) => `${step}: ${found}`));
     };
-    await page.goto(`${service.baseUrl}/console/pay`);
+    await page.goto(`${stage.service.baseUrl}/console/pay`);
     await page.getByText('Ana Gómez').first().click();
     await page.getByLabel('Country').selectOption('MEX');
     await page.getByLabel('Amount to send').fill('250.25');
@@ -185,9 +179,39 @@ for (const { name, colorScheme, isPhone } of looks.filter(({ isWhole }) => isWho
   });
 }
 
+for (const look of looks) {
+  test(`a payout shows what other ways would pay, the first of them at once: ${look.name}`, async () => {
+    const { page, context, faults } = await openWindow(stage.owner, stage.service, look);
+    await page.goto(`${stage.service.baseUrl}/console${paths['completed']}`);
+    await settle(page);
+    const fold = page.locator('details', { hasText: 'Other ways to pay, at the prices of' });
+    const table = fold.getByRole('group', { name: 'Other ways to pay' });
+    assert.equal(await table.isVisible(), false, 'folded');
+    await fold.locator('summary').click();
+    const rows = table.locator('tbody tr');
+    await rows.nth(7).waitFor();
+    assert.equal(await rows.count(), 8);
+    await rows.last().scrollIntoViewIfNeeded();
+    await picture(page, `other-ways-${look.name}`);
+    const button = fold.getByRole('button', { name: /^Show all \d+$/ });
+    const total = Number(/\d+/.exec((await button.textContent()) ?? '')?.[0]);
+    await button.click();
+    await button.waitFor({ state: 'detached' });
+    await rows.nth(8).waitFor();
+    assert.equal(await rows.count(), total);
+    await rows.last().scrollIntoViewIfNeeded();
+    await picture(page, `other-ways-all-${look.name}`);
+    const chain = rows.filter({ hasText: 'Cryptocurrency' }).first();
+    assert.match(await chain.innerText(), /\bon \w+/, 'with the network of its token');
+    assert.deepEqual(await findProblems(page, 'main'), []);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+}
+
 test('the sign-in holds, and without a session nothing else is shown', async () => {
-  const { page } = await openVisitor(stage.browser, service, {});
-  await page.goto(`${service.baseUrl}/console/payouts`);
+  const { page } = await openVisitor(stage.browser, stage.service, {});
+  await page.goto(`${stage.service.baseUrl}/console/payouts`);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await picture(page, 'sign-in');
   assert.deepEqual(await findProblems(page), []);
@@ -199,10 +223,10 @@ test('the sign-in holds, and without a session nothing else is shown', async () 
 });
 
 test('the page allows no script but its own', async () => {
-  const reply = await fetch(`${service.baseUrl}/console`);
+  const reply = await fetch(`${stage.service.baseUrl}/console`);
   const policy = reply.headers.get('content-security-policy') ?? '';
   assert.match(policy, /default-src 'none'/);
   assert.doesNotMatch(policy, /unsafe/);
-  const again = await fetch(`${service.baseUrl}/console`);
+  const again = await fetch(`${stage.service.baseUrl}/console`);
   assert.notEqual(again.headers.get('content-security-policy'), policy, 'a nonce is used once');
 });

@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   actAndClose,
   ask,
   findProblems,
-  openStage,
-  openVisitor,
+  followLink,
   openWindow,
   picture,
-  type Stage,
+  prepareStage,
   settle,
 } from './kit.ts';
 
 /** After a restore: nothing is sent until two operators have released it. */
 
-let stage: Stage;
-
-before(async () => {
-  stage = await openStage({}, { recovers: true });
-});
-after(() => stage?.close());
+const stage = prepareStage({ recovers: true });
 
 test('a recovery is shown, and released by two operators', async () => {
   const { service, owner } = stage;
@@ -38,9 +32,7 @@ test('a recovery is shown, and released by two operators', async () => {
   await picture(phone.page, 'recovery-open-phone');
   assert.deepEqual(await findProblems(phone.page, 'main'), []);
   await actAndClose(page, 'Release', { 'Rails that cannot list': 'true', Reason: 'Compared' });
-  const bob = await openVisitor(stage.browser, service, {});
-  await bob.page.goto(`${service.baseUrl}/console${new URL(outcome.link).hash}`);
-  await bob.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  const bob = await followLink(stage, outcome.link);
   await bob.page.getByRole('link', { name: 'Recovery' }).click();
   await bob.page.getByText('Compared', { exact: true }).waitFor();
   await actAndClose(bob.page, 'Release', { 'Rails that cannot list': 'true', Reason: 'Seen' });

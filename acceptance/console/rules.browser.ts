@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import {
   createPayout,
@@ -9,41 +9,35 @@ import {
   payoutPath,
   type Recipient,
 } from '../recipients.ts';
-import { ok, type Service } from '../service.ts';
+import { ok } from '../service.ts';
 import {
   actAndClose,
   ask,
   findProblems,
-  openStage,
-  openVisitor,
+  followLink,
   openWindow,
   picture,
-  type Stage,
+  prepareStage,
   settle,
   type Visitor,
 } from './kit.ts';
 
 /** Approval rules from the draft to the release by another operator, and a back-test of routing. */
 
-let stage: Stage;
-let service: Service;
-let owner: Visitor;
+const stage = prepareStage({ fill });
 let recipient: Recipient;
 
-before(async () => {
-  stage = await openStage();
-  ({ service, owner } = stage);
-  const { demo: api } = service;
+async function fill(): Promise<void> {
+  const { demo: api } = stage.service;
   recipient = await createRecipient(api, deliveryCases.bank);
   for (const amount of [20, 700]) {
     const paid = await pay(api, recipient, { source_amount: amount });
     ok(await api.post(`/sandbox/payout/${paid.payout_token}`, { outcome: 'completed' }));
   }
-});
-after(() => stage?.close());
+}
 
 async function go(page: Page, path: string): Promise<void> {
-  await page.goto(`${service.baseUrl}/console/${path}`);
+  await page.goto(`${stage.service.baseUrl}/console/${path}`);
   await settle(page);
 }
 
@@ -61,7 +55,7 @@ async function lookOnPhone(page: Page, name: string): Promise<string[]> {
 }
 
 test('rules are written, tried on the past, and put in force', async () => {
-  const { page } = owner;
+  const { page } = stage.owner;
   await go(page, 'rules');
   await page.getByText('No rules: no payout is held.').waitFor();
   await page.getByRole('button', { name: 'Add a rule' }).click();
@@ -104,8 +98,8 @@ test('rules are written, tried on the past, and put in force', async () => {
 });
 
 test('the operator who commits a payout cannot release it, and another one can', async () => {
-  const { page } = owner;
-  const { demo: api } = service;
+  const { page } = stage.owner;
+  const { demo: api } = stage.service;
   const quoted = await createPayout(api, recipient, { source_amount: 501 });
   const token = quoted['payout_token'] ?? '';
   await commitAsOperator(page, payoutPath(recipient, token));
@@ -135,7 +129,7 @@ test('the operator who commits a payout cannot release it, and another one can',
 
 /** By the session of the page, so that the operator is who committed it. */
 async function commitAsOperator(page: Page, path: string): Promise<void> {
-  const { account } = service.credentials;
+  const { account } = stage.service.credentials;
   const status = await page.evaluate<number>(`(async () => {
     const { csrf } = await (await fetch('/console/session')).json();
     const headers = { 'outlay-csrf': csrf, 'outlay-account': '${account}' };
@@ -147,19 +141,15 @@ async function commitAsOperator(page: Page, path: string): Promise<void> {
 /** A new approver, by a one-time link. */
 async function signInAs(name: string): Promise<Visitor> {
   const reason = 'Joined';
-  await ask(owner.page, 'POST operators', { name, role: 'approver', reason });
-  const invited = await ask<{ link: string }>(owner.page, `POST operators/${name}/invite`, {
+  await ask(stage.owner.page, 'POST operators', { name, role: 'approver', reason });
+  const invited = await ask<{ link: string }>(stage.owner.page, `POST operators/${name}/invite`, {
     reason,
   });
-  const visitor = await openVisitor(stage.browser, service, {});
-  await visitor.page.goto(`${service.baseUrl}/console${new URL(invited.outcome.link).hash}`);
-  await visitor.page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await visitor.page.getByRole('heading', { name: 'Overview' }).waitFor();
-  return visitor;
+  return followLink(stage, invited.outcome.link);
 }
 
 test('a change of routing is replayed, with what moves and what is lost', async () => {
-  const { page, context } = await openWindow(owner, service, {});
+  const { page, context } = await openWindow(stage.owner, stage.service, {});
   await go(page, 'backtest');
   await page.getByRole('button', { name: 'Change a payer' }).click();
   const entry = page.getByRole('region', { name: /^Payer / });

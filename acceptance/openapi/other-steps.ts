@@ -115,15 +115,15 @@ const statuses: Step[] = [
   },
 ];
 
-/** PNG images of one colour, 24 by 16: the intake decodes them, and only a person would mind. */
-const beforeColour = 'iVBORw0KGgoAAAANSUhEUgAAABgAAAAQCAMAAAA7+k+nAAAAA1BMVE';
-const afterColour =
+/** PNG images of one color, 24 by 16: the intake decodes them, and only a person would mind. */
+const beforeColor = 'iVBORw0KGgoAAAANSUhEUgAAABgAAAAQCAMAAAA7+k+nAAAAA1BMVE';
+const afterColor =
   'AAAACXBIWXMAAAPoAAAD6AG1e1JrAAAADklEQVQY02NgGAWDCQAAAZAAAcWb20kAAAAASUVORK5CYII=';
 
 export const images = [
-  { type: 'face', content: `${beforeColour}XMmWY7nafA${afterColour}` },
-  { type: 'document-front', content: `${beforeColour}UzZpk7I4HS${afterColour}` },
-  { type: 'document-back', content: `${beforeColour}VmmTP0c9oN${afterColour}` },
+  { type: 'face', content: `${beforeColor}XMmWY7nafA${afterColor}` },
+  { type: 'document-front', content: `${beforeColor}UzZpk7I4HS${afterColor}` },
+  { type: 'document-back', content: `${beforeColor}VmmTP0c9oN${afterColor}` },
 ];
 
 const cash = (known: Known) => ({

@@ -12,7 +12,7 @@ export const infoText = `Outlay sends payouts to people in many countries, in na
 
 **A payout in six calls.** Get an access token; create the recipient (a *user*) once; look up destinations
 for the user's country; read the attributes that the chosen destination needs and store their values; create
-a payout, which is a quote with a locked rate; commit it. A committed payout cannot be cancelled.
+a payout, which is a quote with a locked rate; commit it. A committed payout cannot be canceled.
 
 **Versions.** The first path segment is one of ${versions.join(', ')}; all behave alike. Here it is a
 variable of the server; operations outside of a version name their own server.

@@ -31,7 +31,7 @@ export function createOutput(
   { out, error, input, environment }: Terminal,
   isJson: boolean,
 ): Output {
-  // Without a value picocolors decides by itself, for colours wherever `CI` is set.
+  // Without a value picocolors decides by itself, for colors wherever `CI` is set.
   const isTerminal = out.isTTY === true && error.isTTY === true;
   const isPlain = Boolean(environment['NO_COLOR']) || environment['TERM'] === 'dumb';
   const colors = createColors(isTerminal && !isPlain);

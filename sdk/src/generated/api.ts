@@ -4835,7 +4835,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21932-e50d-769c-9c68-a58cc330f021
+                 * @example 01a2194a-8526-749f-b4b8-40781f39e52b
                  */
                 balance_token: string;
             };
@@ -4877,7 +4877,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21932-e50d-769c-9c68-a58cc330f021
+                 * @example 01a2194a-8526-749f-b4b8-40781f39e52b
                  */
                 balance_token: string;
             };
@@ -5014,7 +5014,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -5044,7 +5044,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -5079,7 +5079,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-f1f7-753f-8a87-125281d29707
+                 * @example usr_01a2194a-9814-77cf-bb13-e81f1cfdf787
                  */
                 user_token: string;
             };
@@ -5112,7 +5112,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -5143,7 +5143,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -5200,7 +5200,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -5230,7 +5230,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -5387,7 +5387,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
@@ -5427,7 +5427,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
@@ -5469,7 +5469,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
@@ -5531,7 +5531,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -5564,7 +5564,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -5610,12 +5610,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
+                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
                  */
                 payout_token: string;
             };
@@ -5648,12 +5648,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
+                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
                  */
                 payout_token: string;
             };
@@ -5690,12 +5690,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
+                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
                  */
                 payout_token: string;
             };
@@ -5750,12 +5750,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
+                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
                  */
                 payout_token: string;
             };
@@ -5785,12 +5785,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21932-e999-7556-b11a-975d22fe92bb
+                 * @example payout_01a2194a-8bed-733d-96fc-25c1f89c0a2b
                  */
                 payout_token: string;
             };
@@ -5908,7 +5908,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -6003,12 +6003,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21932-ef9f-702f-a5d6-70b63f22f7fa
+                 * @example payout_01a2194a-9478-70ed-bdf8-c0439d72a8d4
                  */
                 payout_token: string;
             };
@@ -6072,7 +6072,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21932-efad-77f1-a175-388c4508c78f
+                 * @example proposal_01a2194a-9487-756c-8e62-29af5fc628ee
                  */
                 proposal_token: string;
             };
@@ -6102,7 +6102,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21932-efad-77f1-a175-388c4508c78f
+                 * @example proposal_01a2194a-9487-756c-8e62-29af5fc628ee
                  */
                 proposal_token: string;
             };
@@ -6133,7 +6133,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21932-efad-77f1-a175-388c4508c78f
+                 * @example proposal_01a2194a-9487-756c-8e62-29af5fc628ee
                  */
                 proposal_token: string;
             };
@@ -6180,7 +6180,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -6213,7 +6213,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
@@ -6351,7 +6351,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -6382,7 +6382,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };
@@ -6417,12 +6417,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21932-eeef-7445-aeee-1d16f0402a52
+                 * @example link_01a2194a-936e-7115-a08e-acff4a14a65a
                  */
                 link_token: string;
             };
@@ -6450,12 +6450,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
+                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
                  */
                 payout_token: string;
             };
@@ -6589,7 +6589,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21932-f175-7208-b430-117facb5c379
+                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
                  */
                 batch_token: string;
             };
@@ -6621,7 +6621,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21932-f175-7208-b430-117facb5c379
+                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
                  */
                 batch_token: string;
             };
@@ -6668,7 +6668,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21932-f175-7208-b430-117facb5c379
+                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
                  */
                 batch_token: string;
             };
@@ -6696,7 +6696,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21932-f175-7208-b430-117facb5c379
+                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
                  */
                 batch_token: string;
             };
@@ -6727,7 +6727,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21932-f175-7208-b430-117facb5c379
+                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
                  */
                 batch_token: string;
             };
@@ -6758,7 +6758,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21932-f1b6-774c-b46d-f87830f8a5e9
+                 * @example batch_01a2194a-973d-76d6-bf3b-c57aac0fd18c
                  */
                 batch_token: string;
             };
@@ -6896,7 +6896,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -6926,7 +6926,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -6961,7 +6961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -6996,7 +6996,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -7027,7 +7027,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -7058,7 +7058,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -7089,7 +7089,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -7120,7 +7120,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -7166,7 +7166,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
             };
@@ -7194,12 +7194,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21932-eff1-71a2-9fb8-948e7cac08a9
+                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21932-efff-74b2-90c9-ad79ec6ae77f
+                 * @example delivery_01a2194a-9517-75e9-beff-79e754f88078
                  */
                 delivery_token: string;
             };
@@ -7337,7 +7337,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21932-e941-74a1-b368-8cf08379daf8
+                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
                  */
                 payout_token: string;
             };
@@ -7372,7 +7372,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21932-e86a-75bc-bc2d-c2e6ebcd804d
+                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
                  */
                 user_token: string;
             };

@@ -72,7 +72,7 @@ const rule = z.strictObject({
     .min(1)
     .max(24 * 90)
     .default(72)
-    .describe('Cancelled, with its money given back, where it is not released by then'),
+    .describe('Canceled, with its money given back, where it is not released by then'),
 });
 export type ApprovalRule = z.output<typeof rule>;
 

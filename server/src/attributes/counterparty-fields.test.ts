@@ -128,6 +128,26 @@ test('codes of the counterparty replace a format, and narrow choices that mean t
   assert.equal(narrowed.label, find(usa, 'BankAccountType')?.label);
 });
 
+test('a shorter account number is announced as the counterparty takes it', () => {
+  const shorter = { ...text, lengthMin: 4, lengthMax: 16 };
+  const account = find(withForms(philippines, ask([shorter])), 'BankAccountNumber');
+  assert.equal(account?.validation, '^[0-9]{6,16}$');
+  assert.equal(account.expectedValue, '6 to 16 digits');
+  const longer = ask([{ ...text, lengthMax: 40 }]);
+  const kept = find(withForms(philippines, longer), 'BankAccountNumber');
+  assert.equal(kept?.expectedValue, '6 to 20 digits');
+});
+
+test('a pattern of digits is said in words', () => {
+  const shared = { ...text, key: 'taxId', attribute: 'IdentificationNumber', label: 'Tax number' };
+  const say = (pattern: string) =>
+    find(withForms(philippines, ask([text, { ...shared, pattern }])), 'IdentificationNumber')
+      ?.expectedValue;
+  assert.equal(say('^\\d{9}$'), '9 digits');
+  assert.equal(say('^[0-9]{9,12}$'), '9 to 12 digits');
+  assert.equal(say('^[A-Z]{2}$'), 'Tax number');
+});
+
 test('codes that could not stand in a pattern are checked as a text', () => {
   const choices = ['a|b', '.*', '(x)+'].map((value) => ({ value, label: value }));
   const odd: RequiredField = {

@@ -14,6 +14,7 @@ import {
   field,
   freeText,
   optional,
+  type Requirement,
 } from './field.ts';
 
 /**
@@ -103,7 +104,7 @@ function collectFields(requirements: PayerRequirements): Map<AttributeType, Aske
     for (const one of forms[0]?.fields ?? []) {
       if (!isAttributeType(one.attribute)) continue;
       const before = asked.get(one.attribute) ?? noFields;
-      const values = Object.entries(given).map(([key, value]) => `${key} is ${value}`);
+      const values = describeGiven(given, forms[0]?.fields ?? []);
       const conditions = one.isRequired && values.length > 0 ? [values.join(' and ')] : [];
       asked.set(one.attribute, {
         ...before,
@@ -121,6 +122,17 @@ function collectFields(requirements: PayerRequirements): Map<AttributeType, Aske
     asked.set(type, { ...one, isRequired: one.isRequired && isEverywhere, demands });
   }
   return asked;
+}
+
+/** `Bank name is BPI`: what a form depends on, by the labels that a person sees. */
+function describeGiven(
+  given: StoredRequirements['given'],
+  fields: readonly RequiredField[],
+): string[] {
+  return Object.entries(given).map(([key, value]) => {
+    const label = fields.find((one) => one.key === key)?.label ?? '';
+    return `${describeLabel(label) || key} is ${value}`;
+  });
 }
 
 const noFields: Asked = { fields: [], isRequired: true, conditions: [], demands: [] };
@@ -162,7 +174,7 @@ function narrowField(base: Field, asked: Asked): Field {
   const narrowed = {
     ...base,
     ...demandBy(asked),
-    requirement: { ...requirement, isOptional },
+    requirement: { ...requirement, ...narrowDigits(requirement, asked), isOptional },
     check,
   };
   const choices = listChoices(asked);
@@ -175,6 +187,21 @@ function narrowField(base: Field, asked: Asked): Field {
   }
   // The counterparty has codes of its own, which replace the format.
   return makeField(requirement.type, { ...asked, isRequired: !isOptional });
+}
+
+/** A number of digits as the counterparty takes it; nothing where it takes all, or it is no such number. */
+function narrowDigits({ validation, expectedValue, alternatives }: Requirement, asked: Asked) {
+  const range = /^\^\[0-9\]\{(\d+),(\d+)\}\$$/.exec(validation);
+  if (range === null || alternatives.length > 0) return {};
+  const [minimum, maximum] = [Number(range[1]), Number(range[2])];
+  const [least, most] = findLengths(asked);
+  const digits = [Math.max(minimum, least), Math.min(maximum, most)] as const;
+  if (digits[0] > digits[1] || (digits[0] === minimum && digits[1] === maximum)) return {};
+  const narrowed = field({ type: 'BankAccountNumber', label: '', digits }).requirement;
+  return {
+    validation: narrowed.validation,
+    expectedValue: expectedValue.replace(/^\d+ to \d+ digits/, narrowed.expectedValue),
+  };
 }
 
 function shareChoices(values: readonly string[], { fields }: Asked): readonly string[] {
@@ -209,12 +236,14 @@ function makeField(type: AttributeType, asked: Asked): Field {
     const made = field({ ...shared, isDate: true, hint: join('A date: YYYY-MM-DD', hint) });
     return { ...made, ...demandBy(asked) };
   }
-  const shown = asked.fields.length === 1 ? writePublicPattern(first?.pattern ?? '') : undefined;
+  // Forms with patterns of their own are checked, and shown as a text.
+  const patterns = new Set(asked.fields.map(({ pattern }) => pattern));
+  const shown = patterns.size === 1 ? writePublicPattern(first?.pattern ?? '') : undefined;
   const lengthMax = Math.max(...asked.fields.map((one) => one.lengthMax ?? 255));
   const made = field({
     ...shared,
     pattern: shown?.slice(1, -1) ?? freeText(Math.min(Math.max(lengthMax, 2), 255)),
-    hint: join(describeLengths(asked) || name, hint),
+    hint: join(describeDigits(shown) || describeLengths(asked) || name, hint),
   });
   return { ...made, ...demandBy(asked) };
 }
@@ -243,9 +272,22 @@ function describeLabel(text: string): string {
   return text.replaceAll(/[()]/g, ' ').replaceAll(/\s+/g, ' ').trim().slice(0, 100);
 }
 
-function describeLengths({ fields }: Asked): string {
-  const least = Math.min(...fields.map(({ lengthMin = 0 }) => lengthMin));
-  const most = Math.max(...fields.map(({ lengthMax = Number.POSITIVE_INFINITY }) => lengthMax));
+/** `9 digits`, for a pattern that takes a number of digits. */
+function describeDigits(pattern = ''): string {
+  const range = /^\^(?:\\d|\[0-9\])\{(\d+)(?:,(\d+))?\}\$$/.exec(pattern);
+  if (range === null) return '';
+  const [, least, most = least] = range;
+  return least === most ? `${least} digits` : `${least} to ${most} digits`;
+}
+
+/** The least and the most that one of the forms takes. */
+const findLengths = ({ fields }: Asked): [least: number, most: number] => [
+  Math.min(...fields.map(({ lengthMin = 0 }) => lengthMin)),
+  Math.max(...fields.map(({ lengthMax = Number.POSITIVE_INFINITY }) => lengthMax)),
+];
+
+function describeLengths(asked: Asked): string {
+  const [least, most] = findLengths(asked);
   if (!Number.isFinite(most)) return least > 1 ? `At least ${least} characters` : '';
   return least === most ? `${least} characters` : `${Math.max(least, 1)} to ${most} characters`;
 }

@@ -6,10 +6,15 @@ export type Section = readonly [title: string, lines: readonly string[]];
 export function formatSections(sections: readonly Section[]): string {
   return sections
     .map(([title, lines]) =>
-      [title, ...(lines.length === 0 ? ['none'] : lines).map((line) => `  ${line}`)].join('\n'),
+      [title, ...(lines.length === 0 ? ['none'] : lines).map((line) => `  ${line}`)]
+        .map(printable)
+        .join('\n'),
     )
     .join('\n');
 }
+
+/** Texts of counterparties and persons must not move the cursor or reverse what stands around them. */
+const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD');
 
 /** Rows under their titles; nothing without rows. Columns of numbers are aligned to the right. */
 export function formatColumns(

@@ -17,7 +17,8 @@ import { findMessage } from '../travel-rule/travel-rule.ts';
 import { defineCommand } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
-import { oneOf, payout, reason } from './options.ts';
+import { flag, oneOf, payout, reason } from './options.ts';
+import { writeExplanation } from './payout-screen.ts';
 
 export const payoutCommands = [
   defineCommand({
@@ -25,8 +26,8 @@ export const payoutCommands = [
     argument: 'payout',
     permission: 'read',
     about: 'show why a payout took its route, what was decided, and its next step',
-    options: { payout },
-    run: async (context, { payout: payoutId }) => {
+    options: { payout, json: flag('as JSON') },
+    run: async (context, { payout: payoutId, json }) => {
       const key = await getPayoutKey(context, payoutId);
       await using rails = await openRails(context);
       const { router } = rails.dispatcher;
@@ -34,12 +35,13 @@ export const payoutCommands = [
       const decisions = await listDecisions(context.db, key);
       const schedule = await describeSchedule(context.db.system, key);
       const travelRule = await findMessage(context.db.system, key);
-      return {
+      const result = {
         ...explained,
         ...schedule,
         ...(travelRule !== undefined && { travel_rule: travelRule }),
         persons_decided: decisions.map(describeDecision),
       };
+      return json ? result : writeExplanation(result);
     },
   }),
   defineCommand({
@@ -97,7 +99,8 @@ export const payoutCommands = [
       await recovery.refresh();
       recovery.refuse();
       await dispatcher.cancelOne(key.accountId, key.payoutId);
-      return await explainPayout(services, key);
+      const { compared_at: _, other_ways: __, ...explained } = await explainPayout(services, key);
+      return explained;
     },
   }),
   defineCommand({

@@ -103,8 +103,8 @@ describe('checks', () => {
   });
 });
 
-describe('cancelling and failing over', () => {
-  it('a payout cancelled before it was sent is never sent', async () => {
+describe('canceling and failing over', () => {
+  it('a payout canceled before it was sent is never sent', async () => {
     let isClear = false;
     const rail = first((kind) => {
       if (!isClear) return { outcome: 'unknown', reason: 'no_answer' };

@@ -27,7 +27,7 @@ export function describeTerms(row: TermsRow): RouteTerms {
 
 /**
  * The next payer of a refused payout, or that none is left; undefined if it must not fail over. A payout
- * whose payer asks more than quoted is never cancelled by itself: without another payer a person decides
+ * whose payer asks more than quoted is never canceled by itself: without another payer a person decides
  * whether it is sent at the higher price.
  */
 export async function failOver(

@@ -100,12 +100,25 @@ test('the front page tells what this is and where to begin, in JSON or for a bro
   assert.equal((await get('/guides/%2e%2e%2fREADME')).statusCode, 404);
 });
 
+const readText = (html: string): string =>
+  html
+    .replaceAll(/<[^>]+>/g, '')
+    .replace(/^(?:an?|the) |\.$/gi, '')
+    .toLowerCase();
+
 test('every code has a page with its cause, its remedy and an example', async () => {
   for (const code of documentedCodes) {
     const page = await get(`/problems/${code}`);
     assert.equal(page.statusCode, 200, code);
     assert.ok(page.body.includes(`<p><code>${code}</code></p>`), code);
-    assert.match(page.body, /<b>Cause\.<\/b> .+<b>Remedy\.<\/b> .+<pre [^>]+>\{/s, code);
+    assert.match(page.body, /<h1>.+<b>Remedy\.<\/b> .+<pre [^>]+>\{/s, code);
+    // A cause says more than the heading, or is the heading itself.
+    const pairs = page.body.matchAll(
+      /<h1>(.+)<\/h1>\n.+\n<p class="text"><b>Cause\.<\/b> (.+)<\/p>/g,
+    );
+    for (const [, heading = '', cause = ''] of pairs) {
+      assert.notEqual(readText(cause), readText(heading), code);
+    }
   }
   const unknown = await get('/problems/%3Cscript%3E');
   assert.equal(unknown.statusCode, 404);

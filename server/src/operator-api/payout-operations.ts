@@ -41,7 +41,7 @@ const exception = z
       .int()
       .nullable()
       .describe('Of an approval: so many persons must release it; else null'),
-    expires_at: optionalText('Of an approval: when the payout is cancelled without it, UTC'),
+    expires_at: optionalText('Of an approval: when the payout is canceled without it, UTC'),
     decisions: z.array(decision).describe('Decisions about its payout while it was open'),
   })
   .meta({ id: 'OperatorException' });
@@ -144,6 +144,7 @@ const singlePayoutOperations = () => [
     operationId: 'explainPayoutToOperator',
     summary: 'Explain a payout: route, attempts, exceptions, decisions',
     description: 'Also what clients are not shown: kinds of reviews, and who decided.',
+    fixed: { json: true },
     result: explanation,
     refusals: [404],
   }),

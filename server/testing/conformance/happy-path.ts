@@ -122,7 +122,7 @@ export const happyPathCases: readonly Case[] = [
   },
   ...(['paid', 'rejected', 'returned'] as const).map(makeForEverCase),
   {
-    name: 'a payment cancelled right after its send is either paid or never paid',
+    name: 'a payment canceled right after its send is either paid or never paid',
     needs: ['cancellation'],
     run: (stage) =>
       stage.runInTestRun(async (testRun) => {

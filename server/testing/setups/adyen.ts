@@ -1,8 +1,11 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { after, before } from 'node:test';
 import type { z } from 'zod';
 import type { configSchema } from '../../src/rails/adyen/config.ts';
 import { railModule } from '../../src/rails/adyen/rail.ts';
-import type { Instruction, RailCalls } from '../../src/rails/contract/contract.ts';
+import { signBody } from '../../src/rails/adyen/webhooks.ts';
+import type { Instruction, RailCalls, RailObservation } from '../../src/rails/contract/contract.ts';
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import type { Counterparty, Place } from '../conformance/subject.ts';
 import {
@@ -163,6 +166,13 @@ export type AdyenBench = {
   readonly host: TestHost;
   readonly rail: RailCalls;
   readonly clock: { nowMs: number };
+  /** As many times what Adyen does next with each of its transfers. */
+  advance(steps: number): Promise<void>;
+  /** Delivers all webhooks about the payment, in this order, and returns what the rail reads in them. */
+  readWebhooks(
+    payment: Pick<Instruction, 'reference'>,
+    isReversed?: boolean,
+  ): Promise<RailObservation[]>;
   /** The same rail on the same records, as another process has it. */
   again(changes?: Partial<AdyenConfigInput>): Promise<RailCalls>;
   close(): Promise<void>;
@@ -191,17 +201,56 @@ export async function openAdyenBench(bench: AdyenBenchOptions = {}): Promise<Ady
     const config = describeAdyenConfig(simulator.address.port, { ...bench.config, ...changes });
     return railModule.create(railModule.configSchema.parse(config), host);
   };
+  const rail = await again();
   return {
     simulator,
     host,
-    rail: await again(),
+    rail,
     clock,
+    advance: async (steps) => {
+      for (let step = 0; step < steps; step += 1) await simulator.advance();
+    },
+    readWebhooks: ({ reference }, isReversed = false) => {
+      const bodies = [...simulator.books.webhooks.values()]
+        .map(({ body }) => body)
+        .filter((body) => body.includes(reference));
+      return deliver(rail, isReversed ? bodies.toReversed() : bodies);
+    },
     again,
     close: async () => {
       await simulator.close();
       await host.close();
     },
   };
+}
+
+/** What the rail reads in signed webhooks. */
+async function deliver(rail: RailCalls, bodies: readonly string[]): Promise<RailObservation[]> {
+  const observations: RailObservation[] = [];
+  for (const text of bodies) {
+    const body = Buffer.from(text);
+    const headers = { hmacsignature: signBody(body, adyenAccount.webhookKey) };
+    const message = { method: 'POST', path: '', query: {}, headers, body };
+    const reading = await rail.readCallback?.(message);
+    assert.ok(reading?.kind === 'accepted');
+    observations.push(...reading.message.observations);
+  }
+  return observations;
+}
+
+/** A bench for the tests of a file: open before the first one, closed after the last one. */
+export function prepareAdyenBench(): AdyenBench {
+  let opened: AdyenBench | undefined;
+  before(async () => {
+    opened = await openAdyenBench();
+  });
+  after(() => opened?.close());
+  return new Proxy({} as AdyenBench, {
+    get: (_target, name) => {
+      assert.ok(opened !== undefined, 'a hook opens the bench before the first test');
+      return Reflect.get(opened, name);
+    },
+  });
 }
 
 export const context = { signal: new AbortController().signal };

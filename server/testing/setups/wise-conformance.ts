@@ -46,7 +46,7 @@ export function describeWise(
           amountMinor: 12_345n,
           attributes: { BankRoutingNumber: '23-14-70', BankAccountNumber: accounts[outcome] },
         }),
-        // A transfer pays by being funded; one that was cancelled before its payout paid nothing.
+        // A transfer pays by being funded; one that was canceled before its payout paid nothing.
         payments: async ({ reference }) => {
           const transfer = wise.find(reference);
           if (transfer === undefined || transfer.wasStopped) return [];

@@ -17,7 +17,7 @@ create table exceptions (
   closed_at timestamptz,
   resolution text not null default '',
   problem_id text collate "C",
-  -- Of an approval: how many persons must release it, and when it is cancelled without.
+  -- Of an approval: how many persons must release it, and when it is canceled without.
   approvers smallint check (approvers > 0),
   expires_at timestamptz,
   primary key (account_id, id),

@@ -3,7 +3,7 @@
 create index payout_quotes_country on payout_quotes (account_id, country, id);
 create index payout_quotes_delivery_type on payout_quotes (account_id, delivery_type, id);
 
--- A cancelled payout has a refund or a return. A journal is written once, so other kinds cost nothing.
+-- A canceled payout has a refund or a return. A journal is written once, so other kinds cost nothing.
 create index ledger_journals_given_back on ledger_journals (account_id, payout_id)
   where kind in ('refund', 'return');
 -- The kinds of a statement that are few among the commits.

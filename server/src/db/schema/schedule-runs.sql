@@ -228,8 +228,8 @@ begin
 end
 $$;
 
--- Tries claimed payouts of one account: each runs, waits or, from its deadline on, is cancelled. A payout
--- that a rail may have paid before a restore is not cancelled. `p_reasons`: the sentences of each
+-- Tries claimed payouts of one account: each runs, waits or, from its deadline on, is canceled. A payout
+-- that a rail may have paid before a restore is not canceled. `p_reasons`: the sentences of each
 -- obstacle, `waiting` and `ended`. Answers how many run.
 create function run_schedules(p_account uuid, p_tries json, p_reasons json, p_retry_ms integer)
   returns integer

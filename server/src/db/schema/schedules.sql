@@ -1,13 +1,13 @@
 -- Payouts that are committed for a later time. Until then a payout is SCHEDULED: its client_transfer_id
 -- is taken, no money has moved, and its price is not locked. When its time comes it is priced again,
--- checked as a commit is, and committed; or it waits, and is cancelled after its deadline.
+-- checked as a commit is, and committed; or it waits, and is canceled after its deadline.
 
 create table payout_schedules (
   account_id uuid not null,
   payout_id uuid not null,
   -- As the client wrote it; payout_quotes.runs_at is what follows from it.
   scheduled_for text not null check (length(scheduled_for) <= 40),
-  -- From then on it is tried again, and cancelled.
+  -- From then on it is tried again, and canceled.
   deadline_at timestamptz not null,
   -- The amount that the client fixed; the other one follows from the price of the day.
   given_side text not null check (given_side in ('source', 'destination')),
@@ -15,7 +15,7 @@ create table payout_schedules (
   min_destination_amount bigint check (min_destination_amount > 0),
   source_currency text not null,
   -- The next time of the environment at which it is tried: first runs_at, then the deadline, and daily
-  -- after that where it may not be cancelled. Null before the commit, and once it ran or was cancelled.
+  -- after that where it may not be canceled. Null before the commit, and once it ran or was canceled.
   due_at timestamptz,
   -- Waits for something else than funds: when it is tried again meanwhile, by the real time.
   retry_at timestamptz,
@@ -26,7 +26,7 @@ create table payout_schedules (
   -- As in payout_dispatches.
   lease_until timestamptz,
   fence bigint not null default 0,
-  -- When it was cancelled without having run.
+  -- When it was canceled without having run.
   ended_at timestamptz,
   -- The price of the quote, which the payout had until it ran.
   quoted_source_amount bigint,

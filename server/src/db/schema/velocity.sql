@@ -9,7 +9,7 @@ create table velocity_entries (
   -- Cents of USD, at the rate of the check.
   usd_amount bigint not null check (usd_amount >= 0),
   counted_at timestamptz not null,
-  -- The payout was cancelled.
+  -- The payout was canceled.
   is_void boolean not null default false,
   primary key (account_id, payout_id)
 );

@@ -11,7 +11,7 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/source_amount', detail: 'The amount must be at most 2500 USD' },
   },
   already_used: {
-    cause: 'Another user of the account already has this value.',
+    cause: 'The value must be unique in the account, and belongs to another user of it.',
     remedy: 'Find that user by `GET /user/lookup`, or correct the value.',
     example: { pointer: '/email', detail: 'email already belongs to another user of the account' },
   },
@@ -26,7 +26,8 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/source_amount', detail: 'source_amount must be more than zero' },
   },
   amount_refused: {
-    cause: 'The payer does not pay this amount; the detail names the limit.',
+    cause:
+      'The payer has limits for this kind of payment; the detail names the one that is exceeded.',
     remedy: 'Change the amount, or choose another payer.',
     example: { pointer: '/destination_amount', detail: 'amount: at most 99999999.99 USD' },
   },
@@ -73,7 +74,7 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/source_amount', detail: 'The amount must be at least 5 USD' },
   },
   burn_address: {
-    cause: 'Funds sent to this address are lost: it has no known key.',
+    cause: 'The address has no known key, so what arrives there can never be spent.',
     remedy: 'Ask the recipient for the address of their own wallet.',
     example: {
       pointer: '/values/0/value',
@@ -90,22 +91,23 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     },
   },
   check_digit: {
-    cause: 'The check digit is wrong: a digit is mistyped, missing or transposed.',
+    cause:
+      'The number contradicts its own check digit: a digit is mistyped, missing or transposed.',
     remedy: 'Ask the recipient to read the number again.',
     example: { pointer: '/values/0/value', detail: 'The check digits of the IBAN are wrong' },
   },
   checksum: {
-    cause: 'The checksum of the address is wrong: a character is mistyped.',
+    cause: 'The address contradicts its own checksum: a character is mistyped.',
     remedy: 'Copy the address again instead of typing it.',
     example: { pointer: '/values/0/value', detail: 'The checksum of the address is wrong' },
   },
   control_characters: {
-    cause: 'A text has control characters, such as line breaks.',
+    cause: 'A line break, a tab or another control character is in the text.',
     remedy: 'Remove them.',
     example: { pointer: '/city', detail: 'city must not contain control characters' },
   },
   currency_mismatch: {
-    cause: 'The currency differs from that of the balance.',
+    cause: 'The request names a balance, and a currency other than that of the balance.',
     remedy: 'Leave the currency out, or name the balance in that currency.',
     example: { pointer: '/source_currency_code', detail: 'The balance is in USD' },
   },
@@ -115,12 +117,12 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { parameter: 'currency', detail: 'Pix via Banco Sol does not pay out USD' },
   },
   duplicate: {
-    cause: 'The value occurs twice and must occur once.',
+    cause: 'Two items of the list have the same value. Each value may occur once.',
     remedy: 'Send it once.',
     example: { pointer: '/2/type', detail: 'face must occur once' },
   },
   expired: {
-    cause: 'The date has passed.',
+    cause: 'The document or card expired on the given date.',
     remedy: 'Ask the recipient for a document or card that is still valid.',
     example: { pointer: '/values/2/value', detail: 'The date must not have passed' },
   },
@@ -174,12 +176,12 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/attr_set_token', detail: 'destination_token is required' },
   },
   not_a_bic: {
-    cause: 'The value is not a SWIFT/BIC (ISO 9362).',
+    cause: 'The value does not have the form of a SWIFT/BIC (ISO 9362).',
     remedy: 'Send 8 or 11 characters, such as `DEUTDEFF`.',
     example: { pointer: '/values/1/value', detail: 'SWIFT must be a BIC' },
   },
   not_a_date: {
-    cause: 'The date does not exist in the calendar.',
+    cause: 'The calendar has no such day, for example 30 February.',
     remedy: 'Send YYYY-MM-DD.',
     example: { pointer: '/values/2/value', detail: 'The date must exist' },
   },
@@ -194,7 +196,7 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/destination_token', detail: 'currency: not served' },
   },
   parameters_exclusive: {
-    cause: 'Two query parameters exclude each other.',
+    cause: 'The query has two parameters of which only one can apply; the detail names both.',
     remedy: 'Send one of them.',
     example: { parameter: 'page', detail: 'page must not be combined with cursor' },
   },
@@ -250,12 +252,12 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     },
   },
   repeated_attribute: {
-    cause: 'The attribute occurs twice in `values`.',
+    cause: 'Two items of `values` have the token of the same attribute.',
     remedy: 'Send each attribute once.',
     example: { pointer: '/values/1/token', detail: 'The attribute must occur once' },
   },
   required: {
-    cause: 'A value is required and absent.',
+    cause: 'The operation needs a value that the request does not have.',
     remedy: 'Send the value that `pointer` or `parameter` names.',
     example: { pointer: '/email', detail: 'email is required' },
   },
@@ -271,7 +273,7 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/scheduled_for', detail: 'scheduled_for must be at most 365 days ahead' },
   },
   too_long: {
-    cause: 'The value is longer than allowed.',
+    cause: 'The value has more characters than the field takes.',
     remedy: 'Shorten it to the length that the detail names.',
     example: { pointer: '/first_name', detail: 'first_name must have at most 100 characters' },
   },
@@ -281,7 +283,7 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/metadata', detail: 'metadata must have at most 50 keys' },
   },
   too_short: {
-    cause: 'The value is shorter than required.',
+    cause: 'The value has fewer characters than the field needs.',
     remedy: 'Send as much as the detail names.',
     example: { pointer: '/client_transfer_id', detail: 'must have at least 1 character' },
   },

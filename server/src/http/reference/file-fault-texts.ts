@@ -12,7 +12,7 @@ export const fileFaultTexts = {
     },
   },
   animated_image: {
-    cause: 'The image has several frames.',
+    cause: 'An animation shows several pictures, and it is not clear which one counts.',
     remedy: 'Send a single one.',
     example: { pointer: '/0/content', detail: 'face: the image is animated' },
   },
@@ -27,7 +27,7 @@ export const fileFaultTexts = {
     example: { pointer: '/1/content', detail: 'the PNG image is incomplete or damaged' },
   },
   empty_file: {
-    cause: 'The file of a batch has no rows.',
+    cause: 'The file is empty, or has a header and nothing below it.',
     remedy: 'Check the export; a CSV file needs rows below its header.',
     example: { detail: 'the file has no rows' },
   },
@@ -57,7 +57,7 @@ export const fileFaultTexts = {
     example: { detail: 'the header has no column user_token or internal_user_id' },
   },
   repeated_column: {
-    cause: 'The header of the file has a column twice.',
+    cause: 'Two cells of the header have the same name.',
     remedy: 'Remove or rename one of them.',
     example: { detail: 'the header has the column source_amount twice' },
   },
@@ -80,7 +80,7 @@ export const fileFaultTexts = {
     example: { pointer: '/2/content', detail: 'an image must have at most 10 MiB of Base64' },
   },
   trailing_data: {
-    cause: 'The file continues after the end of the image.',
+    cause: 'Other data follows the end of the image in the same file.',
     remedy: 'Save the picture again with another program.',
     example: { pointer: '/0/content', detail: 'data follows the end of the PNG image' },
   },

@@ -92,7 +92,10 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     cause: 'The destination does not pay out in this currency.',
     remedy: quoteAgain,
   },
-  rates_unavailable: { cause: 'No exchange rate is recent enough.', remedy: 'Retry later.' },
+  rates_unavailable: {
+    cause: 'No exchange rate is recent enough.',
+    remedy: 'Retry later, when newer rates have been read.',
+  },
   rail_unavailable: {
     cause: 'The rail of the payer does not answer at the moment.',
     remedy: 'Retry later, or choose another payer.',

@@ -13,7 +13,10 @@ import { type CodeText, problemTexts } from './problem-texts.ts';
 import { reasonTexts } from './reason-texts.ts';
 import { exceptionTexts, exclusionTexts } from './routing-texts.ts';
 
-/** The page of a code: what it means, what to do, an example, and a list of all codes below it. */
+/**
+ * The page of a code: what it means, what to do, an example, and a list of all codes below it. Where a
+ * code has no title of its own, its cause is the heading.
+ */
 
 type Entry = {
   code: string;
@@ -142,8 +145,7 @@ function renderEntry({ code, kind, title, cause, remedy, example }: Entry): stri
   return `<p class="kind">${kind}</p>
 <h1>${mark(heading)}</h1>
 <p><code>${code}</code></p>
-<p class="text"><b>Cause.</b> ${mark(cause)}</p>
-<p class="text"><b>Remedy.</b> ${mark(remedy)}</p>
+${cause === title ? '' : `<p class="text"><b>Cause.</b> ${mark(cause)}</p>\n`}<p class="text"><b>Remedy.</b> ${mark(remedy)}</p>
 <pre tabindex="0" aria-label="Example">${escapeText(JSON.stringify(example, null, 2))}</pre>`;
 }
 

@@ -129,13 +129,13 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'client_transfer_id was already committed',
   },
   idempotency_in_progress: {
-    cause: 'The first request with this Idempotency-Key is still being processed.',
+    cause: 'An earlier request with this Idempotency-Key has no answer yet.',
     remedy: 'Repeat the same request after the time in `Retry-After` to get its answer.',
     example: 'The first request with this Idempotency-Key is still in progress',
   },
   illegal_move: {
     cause:
-      'The present state does not allow the operation, for example completing a payout that was rejected.',
+      'The resource is in a state in which this is not possible: a rejected payout cannot be completed, for example.',
     remedy: 'Read the resource and decide by its present state.',
     example: 'A CANCELLED payout cannot become COMPLETED',
   },
@@ -159,7 +159,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
   },
   proposal_refused: {
     cause:
-      'The payout could not be committed now, for the reason that `obstacle` names by code, so there is nothing to confirm.',
+      'An obstacle prevents the commit of the payout, so there is nothing to confirm. `obstacle` is its code.',
     remedy: 'Remove the obstacle as its page says, then propose the payout again.',
     example: 'required attributes of the destination are missing: CLABE',
   },
@@ -170,7 +170,8 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'The recipient changed after the proposal',
   },
   clock_backwards: {
-    cause: 'The clock of the sandbox cannot be set back.',
+    cause:
+      'The time in the request is before the present time of the sandbox, whose clock only moves forward.',
     remedy: 'Use a time after the present one, which `GET /sandbox/clock` answers.',
     example: 'The clock cannot be set back',
   },
@@ -195,7 +196,8 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'Payouts to this user have not ended',
   },
   user_erased: {
-    cause: 'The personal data of this user was erased and can no longer be read.',
+    cause:
+      'Names, details and images of this user were erased and can no longer be read. The payouts are kept.',
     remedy:
       'If the request repeats an earlier one with its Idempotency-Key, the first one took effect: do not repeat it with another key.',
     example: 'The data of the user was erased',
@@ -206,7 +208,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'The body is too large',
   },
   uri_too_long: {
-    cause: 'The URL exceeds the length limit.',
+    cause: 'The URL with its query is longer than the service accepts.',
     remedy: 'Shorten the query.',
     example: 'The URL is too long',
   },
@@ -234,7 +236,8 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'The account may have 10000 open quotes and has 10000',
   },
   rate_limited: {
-    cause: 'Too many requests per second.',
+    cause:
+      'Requests or login attempts arrive faster than their limit allows. Limits apply to a credential and to an address.',
     remedy: 'Wait for the time in `Retry-After`, then send more slowly.',
     example: 'Too many requests',
   },
@@ -250,7 +253,8 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'The request failed. Quote request_id when you report it.',
   },
   rates_unavailable: {
-    cause: 'No exchange rate is recent enough for a quote. Nothing was changed.',
+    cause:
+      'The exchange rate of one of the two currencies is too old for a quote. Nothing was changed.',
     remedy: 'Retry after the time in `Retry-After`.',
     example: 'No recent exchange rate for MXN',
   },

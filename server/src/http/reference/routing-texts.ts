@@ -14,7 +14,10 @@ export const exclusionTexts: Readonly<Record<string, RoutingText>> = {
     cause: 'There is no exchange rate for the currency.',
     remedy: 'Retry later, or use another currency.',
   },
-  rate_stale: { cause: 'The exchange rate is too old for a quote.', remedy: 'Retry later.' },
+  rate_stale: {
+    cause: 'The exchange rate is too old for a quote.',
+    remedy: 'Retry later, when newer rates have been read.',
+  },
   price_stale: {
     cause: "The latest price of the payer's provider is too old for a quote.",
     remedy: 'Retry later: prices are read every minute.',
@@ -70,7 +73,7 @@ export const exceptionTexts: Readonly<Record<string, RoutingText>> = {
   },
   approval: {
     cause: 'The operator requires approval for payouts like this one.',
-    remedy: `${operator} Without an approval the payout is cancelled and refunded.`,
+    remedy: `${operator} Without an approval the payout is canceled and refunded.`,
   },
   routes_exhausted: {
     cause:

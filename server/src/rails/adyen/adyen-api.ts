@@ -10,7 +10,7 @@ export type AdyenApi = {
   /** `body` is sent as it is. */
   createTransfer(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ApiResult>;
   getTransfer(id: string, signal: AbortSignal): Promise<ApiResult>;
-  /** Only transfers that wait for an approval can be cancelled. */
+  /** Only transfers that wait for an approval can be canceled. */
   cancelTransfer(id: string, signal: AbortSignal): Promise<ApiResult>;
   /** One page of the balance account's transfers, by the time of their creation. */
   listTransfers(query: TransferQuery, signal: AbortSignal): Promise<TransferPage>;

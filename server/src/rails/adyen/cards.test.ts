@@ -1,28 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
-  type AdyenBench,
   adyenAttributes,
   context,
   newAdyenInstruction,
-  openAdyenBench,
+  prepareAdyenBench,
 } from '../../../testing/setups/adyen.ts';
 import type { Instruction } from '../contract/contract.ts';
 
 /** Payments to stored cards; conformance of them is in card-conformance.test.ts. */
 
-let bench: AdyenBench;
-before(async () => {
-  bench = await openAdyenBench();
-});
-after(() => bench.close());
+const bench = prepareAdyenBench();
 
 const newCardPayment = (changes: Partial<Instruction> = {}): Instruction =>
   newAdyenInstruction({ payerKey: 'card', attributes: adyenAttributes.card, ...changes });
-
-async function advance(steps: number): Promise<void> {
-  for (let step = 0; step < steps; step += 1) await bench.simulator.advance();
-}
 
 async function send(instruction: Instruction): Promise<void> {
   assert.equal((await bench.rail.send(instruction, context)).outcome, 'accepted');
@@ -53,9 +44,9 @@ describe('a stored card', () => {
       },
       cardIdentification: { storedPaymentMethodId: 'ZMV627QSCQVDKG66' },
     });
-    await advance(2);
+    await bench.advance(2);
     assert.equal((await query(instruction)).outcome, 'accepted');
-    await advance(1);
+    await bench.advance(1);
     assert.equal((await query(instruction)).outcome, 'paid');
   });
 
@@ -83,9 +74,9 @@ describe('a stored card', () => {
       const instruction = newCardPayment();
       bench.simulator.expect(instruction.reference, 'failed');
       await send(instruction);
-      await advance(2);
+      await bench.advance(2);
       assert.equal((await query(instruction)).outcome, 'accepted');
-      await advance(1);
+      await bench.advance(1);
       const answer = await query(instruction);
       assert.equal(answer.outcome, 'rejected');
       assert.equal('reason' in answer && answer.reason, reason);
@@ -95,7 +86,7 @@ describe('a stored card', () => {
   test('that sends the money back is returned, under whatever status', async () => {
     const instruction = newCardPayment();
     await send(instruction);
-    await advance(3);
+    await bench.advance(3);
     assert.equal((await query(instruction)).outcome, 'paid');
     bench.simulator.force(instruction.reference, 'returned');
     for (const status of ['returned', 'refunded', 'reversed']) {
@@ -113,7 +104,7 @@ describe('a stored card', () => {
   test('is refunded by evidence only: an undescribed status without money is not understood', async () => {
     const instruction = newCardPayment();
     await send(instruction);
-    await advance(3);
+    await bench.advance(3);
     const transfer = bench.simulator.books.list().at(-1);
     assert.ok(transfer !== undefined);
     transfer.status = 'refunded';
@@ -129,9 +120,9 @@ describe('a stored card', () => {
     const instruction = newCardPayment();
     bench.simulator.setOptions({ reviewPattern: instruction.reference });
     await send(instruction);
-    await advance(3);
+    await bench.advance(3);
     assert.equal((await query(instruction)).outcome, 'accepted');
-    await advance(4);
+    await bench.advance(4);
     assert.equal((await query(instruction)).outcome, 'paid');
   });
 

@@ -1,50 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
-  type AdyenBench,
-  adyenAccount,
   adyenAttributes,
   context,
   newAdyenInstruction,
-  openAdyenBench,
+  prepareAdyenBench,
 } from '../../../testing/setups/adyen.ts';
 import type { Instruction, RailObservation } from '../contract/contract.ts';
 import { listFees, listMoneyProblems, listReturns } from './money-moves.ts';
-import { signBody } from './webhooks.ts';
 import { type Transfer, transferSchema } from './wire.ts';
 
 /** What Adyen takes for a payment, as charges. */
 
-let bench: AdyenBench;
-before(async () => {
-  bench = await openAdyenBench();
-});
-after(() => bench.close());
-
-async function advance(steps: number): Promise<void> {
-  for (let step = 0; step < steps; step += 1) await bench.simulator.advance();
-}
+const bench = prepareAdyenBench();
 
 async function pay(changes: Partial<Instruction> = {}): Promise<Instruction> {
   const instruction = newAdyenInstruction(changes);
   assert.equal((await bench.rail.send(instruction, context)).outcome, 'accepted');
-  await advance(4);
+  await bench.advance(4);
   return instruction;
-}
-
-/** The observations of all webhooks about the payment. */
-async function readWebhooks({ reference }: Instruction): Promise<RailObservation[]> {
-  const observations: RailObservation[] = [];
-  for (const { body: text } of bench.simulator.books.webhooks.values()) {
-    if (!text.includes(reference)) continue;
-    const body = Buffer.from(text);
-    const headers = { hmacsignature: signBody(body, adyenAccount.webhookKey) };
-    const message = { method: 'POST', path: '', query: {}, headers, body };
-    const reading = await bench.rail.readCallback?.(message);
-    assert.ok(reading?.kind === 'accepted');
-    observations.push(...reading.message.observations);
-  }
-  return observations;
 }
 
 const listed = ({ reference }: Instruction) =>
@@ -71,7 +45,7 @@ describe('a fee that is an event of the transfer', () => {
     const [charge] = answer.charges ?? [];
     assert.ok(charge !== undefined);
     assert.deepEqual(withoutId(charge), takenAs(35n));
-    assert.deepEqual(listCharges(await readWebhooks(instruction)), [charge]);
+    assert.deepEqual(listCharges(await bench.readWebhooks(instruction)), [charge]);
     await bench.rail.work?.(context);
     assert.deepEqual(listCharges(listed(instruction)), [charge]);
   });
@@ -88,7 +62,7 @@ describe('a fee that is an event of the transfer', () => {
     const instant = newAdyenInstruction({ payerKey: 'instant' });
     bench.simulator.expect(instant.reference, 'failed');
     await bench.rail.send(instant, context);
-    await advance(5);
+    await bench.advance(5);
     const refused = await bench.rail.query(instant, context);
     assert.equal(refused.outcome, 'rejected');
     assert.deepEqual(refused.charges?.map(withoutId), [takenAs(35n)]);
@@ -96,7 +70,7 @@ describe('a fee that is an event of the transfer', () => {
     const returned = await pay();
     bench.simulator.force(returned.reference, 'returned');
     for (const instruction of [instant, returned]) {
-      const observations = await readWebhooks(instruction);
+      const observations = await bench.readWebhooks(instruction);
       const fees = observations.filter(({ charges }) => charges !== undefined);
       assert.ok(fees.length > 0);
       const others = observations.filter(({ charges }) => charges === undefined);
@@ -116,7 +90,7 @@ describe('a fee that is a transfer of its own', () => {
     const instruction = await pay();
     // By its reference, as after a lost answer: two transfers have it, and one of them is the fee.
     assert.equal((await bench.rail.query(instruction, context)).outcome, 'paid');
-    const observations = await readWebhooks(instruction);
+    const observations = await bench.readWebhooks(instruction);
     assert.deepEqual(listCharges(observations).map(withoutId), [takenAs(7n)]);
     for (let pass = 0; pass < 3; pass += 1) await bench.rail.work?.(context);
     assert.deepEqual(listCharges(listed(instruction)), listCharges(observations));
@@ -130,7 +104,7 @@ describe('a fee that is a transfer of its own', () => {
     bench.simulator.setOptions({ faults: [{ on: 'create', kind: 'reset_after' }] });
     assert.equal((await bench.rail.send(instruction, context)).outcome, 'unknown');
     bench.simulator.setOptions({ faults: [] });
-    await advance(4);
+    await bench.advance(4);
     assert.equal((await bench.rail.query(instruction, context)).outcome, 'paid');
     const recovered = await bench.rail.recover?.(bench.clock.nowMs - 3_600_000, context);
     const ours = recovered?.filter(({ reference }) => reference === instruction.reference) ?? [];

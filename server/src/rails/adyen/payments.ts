@@ -9,7 +9,7 @@ import type { Outcome } from './outcomes.ts';
  *
  * `sending`: an order may have left; its text is kept, so that it is repeated byte for byte under the
  * same idempotency key. `idle`: every order that left was certainly not processed. `known`: Adyen has
- * a transfer. `refused`: Adyen refused the order for good. `cancelled`: cancelled before it was sent.
+ * a transfer. `refused`: Adyen refused the order for good. `cancelled`: canceled before it was sent.
  */
 export const paymentStates = ['sending', 'idle', 'known', 'refused', 'cancelled'] as const;
 export type PaymentState = (typeof paymentStates)[number];

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
-  type AdyenBench,
   adyenAccount,
   context,
   newAdyenInstruction,
-  openAdyenBench,
+  prepareAdyenBench,
 } from '../../../testing/setups/adyen.ts';
 import type { Instruction } from '../contract/contract.ts';
 import { signBody } from './webhooks.ts';
@@ -14,19 +13,13 @@ import { signBody } from './webhooks.ts';
 
 const dayMs = 24 * 3_600_000;
 
-let bench: AdyenBench;
-before(async () => {
-  bench = await openAdyenBench();
-});
-after(() => bench.close());
+const bench = prepareAdyenBench();
 
 function listFor({ reference }: Instruction) {
   return bench.simulator.books.list().filter((transfer) => transfer.reference === reference);
 }
 
-async function advance(steps = 5): Promise<void> {
-  for (let step = 0; step < steps; step += 1) await bench.simulator.advance();
-}
+const advance = (steps = 5): Promise<void> => bench.advance(steps);
 
 /** Only calls of this kind get the fault, and no longer than until `heal`. */
 function breakCalls(
@@ -294,7 +287,7 @@ describe('the list of transfers', () => {
 });
 
 describe('cancelling', () => {
-  test('a transfer that waits for an approval is cancelled', async () => {
+  test('a transfer that waits for an approval is canceled', async () => {
     const instruction = newAdyenInstruction({ payerKey: 'reviewed' });
     assert.equal((await bench.rail.send(instruction, context)).outcome, 'accepted');
     const answer = await bench.rail.cancel?.(instruction, context);

@@ -383,7 +383,7 @@ export async function cancel(
     if (isTooLate) return await settle(setup, instruction, transfer);
     await api.cancelTransfer(transfer.id, context.signal);
   }
-  // Its status says whether it was cancelled. An order is not repeated to cancel it.
+  // Its status says whether it was canceled. An order is not repeated to cancel it.
   const looked = await lookUp(setup, instruction, context);
   return looked === 'not_listed' ? { outcome: 'unknown', reason: 'no_answer' } : looked;
 }

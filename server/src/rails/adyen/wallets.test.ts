@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
-  type AdyenBench,
-  adyenAccount,
   adyenAttributes,
   context,
   newAdyenInstruction,
-  openAdyenBench,
+  prepareAdyenBench,
 } from '../../../testing/setups/adyen.ts';
-import type { Instruction } from '../contract/contract.ts';
-import { signBody } from './webhooks.ts';
+import type { Instruction, RailObservation } from '../contract/contract.ts';
 
 /** Payments to accounts that Adyen keeps; conformance of them is in wallet-conformance.test.ts. */
 
-let bench: AdyenBench;
-before(async () => {
-  bench = await openAdyenBench();
-});
-after(() => bench.close());
+const bench = prepareAdyenBench();
 
 const walletId = adyenAttributes.wallet.BankAccountNumber;
 
@@ -31,38 +24,11 @@ const newWalletPayment = (changes: Partial<Instruction> = {}): Instruction =>
 
 async function pay(instruction: Instruction): Promise<void> {
   assert.equal((await bench.rail.send(instruction, context)).outcome, 'accepted');
-  await advance(2);
+  await bench.advance(2);
   assert.equal((await bench.rail.query(instruction, context)).outcome, 'paid');
 }
 
-async function advance(steps: number): Promise<void> {
-  for (let step = 0; step < steps; step += 1) await bench.simulator.advance();
-}
-
-/** Delivers every webhook about the payment, in this order, and returns what they say. */
-async function readWebhooks({ reference }: Instruction, isReversed = false) {
-  const bodies = [...bench.simulator.books.webhooks.values()]
-    .map(({ body }) => body)
-    .filter((body) => body.includes(reference));
-  if (isReversed) bodies.reverse();
-  const observations = [];
-  for (const text of bodies) {
-    const body = Buffer.from(text);
-    const headers = { hmacsignature: signBody(body, adyenAccount.webhookKey) };
-    const reading = await bench.rail.readCallback?.({
-      method: 'POST',
-      path: '',
-      query: {},
-      headers,
-      body,
-    });
-    assert.ok(reading?.kind === 'accepted');
-    observations.push(...reading.message.observations);
-  }
-  return observations;
-}
-
-const amounts = (observations: Awaited<ReturnType<typeof readWebhooks>>) =>
+const amounts = (observations: readonly RailObservation[]) =>
   new Map(
     observations
       .filter(({ outcome }) => outcome === 'returned')
@@ -96,7 +62,10 @@ describe('a wallet', () => {
   test('has webhooks of both balance accounts, of which those of ours count', async () => {
     const instruction = newWalletPayment();
     await pay(instruction);
-    const outcomes = (await readWebhooks(instruction)).map(({ id, outcome }) => ({ id, outcome }));
+    const outcomes = (await bench.readWebhooks(instruction)).map(({ id, outcome }) => ({
+      id,
+      outcome,
+    }));
     const { id } = bench.simulator.books.list().at(-1) ?? { id: '' };
     assert.deepEqual(outcomes, [
       { id: `${id}:accepted`, outcome: 'accepted' },
@@ -120,9 +89,9 @@ describe('a wallet', () => {
       assert.equal('amountMinor' in total && total.amountMinor, 2_345n);
       assert.equal(bench.simulator.getWalletBalance(walletId), before + 10_000);
       // Each part is one observation, whatever the order of the webhooks, and the list has the same.
-      const observed = amounts(await readWebhooks(instruction));
+      const observed = amounts(await bench.readWebhooks(instruction));
       assert.deepEqual([...observed.values()], [345n, 2_000n]);
-      const late = amounts(await readWebhooks(instruction, true));
+      const late = amounts(await bench.readWebhooks(instruction, true));
       assert.deepEqual(
         new Map([...late].toSorted(([a], [b]) => (a < b ? -1 : 1))),
         new Map([...observed].toSorted(([a], [b]) => (a < b ? -1 : 1))),

@@ -23,7 +23,7 @@ export const reasonTexts = {
   payer_error: 'the payer reported an error',
   sent_back: 'returned by the receiving institution',
   recalled: 'recalled by the sender',
-  cancelled: 'cancelled before it was sent',
+  cancelled: 'canceled before it was sent',
   replaced: 'the payment was displaced before it was final',
   unreachable: 'the payer cannot be reached',
   busy: 'the payer is busy',

@@ -139,7 +139,7 @@ async function signAndSend(
     ...pass.payments.change(stored, { state: 'signed', value }),
     pass.nonces.change(nonce, nonce.next + 1),
   ]);
-  // It was cancelled, or another process changed it: the signed bytes are discarded.
+  // It was canceled, or another process changed it: the signed bytes are discarded.
   if (!isWritten) return 'conflict';
   signing.nonce = { ...nonce, next: nonce.next + 1, revision: nonce.revision + 1 };
   signing.room -= 1;

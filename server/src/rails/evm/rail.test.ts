@@ -129,7 +129,7 @@ describe('a rail of Ethereum', () => {
     assert.equal((await query(run, instruction)).outcome, 'paid');
   });
 
-  test('a waiting payment can be cancelled, a signed one cannot', async () => {
+  test('a waiting payment can be canceled, a signed one cannot', async () => {
     const { rail } = run;
     assert(rail.cancel !== undefined);
     const cancelled = { outcome: 'rejected', reason: 'cancelled' };

@@ -107,7 +107,7 @@ test('a reference is paid once however often it is sent', async () => {
   assert.equal(booked.length, 1);
 });
 
-test('a payment without a transfer can be cancelled for good', async () => {
+test('a payment without a transfer can be canceled for good', async () => {
   const early = instruct();
   assert.equal((await run.rail.cancel?.(early, context))?.outcome, 'rejected');
   assert.equal((await run.rail.send(early, context)).outcome, 'rejected');

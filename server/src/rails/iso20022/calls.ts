@@ -120,7 +120,7 @@ const overdueMs = 500;
 
 /**
  * Reads the bank's files before it sends any, since a report may concern a payment that still waits.
- * While the bank cannot be reached no file is closed, so that its payments can still be cancelled.
+ * While the bank cannot be reached no file is closed, so that its payments can still be canceled.
  */
 async function work(signal: AbortSignal, parts: WorkParts): Promise<number | undefined> {
   const { config, host, openExchange, book, inbox } = parts;

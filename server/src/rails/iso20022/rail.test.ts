@@ -89,7 +89,7 @@ describe('files are closed at the cut-offs of the bank', () => {
     assert.deepEqual(references.toSorted(), instructions.map((one) => one.reference).toSorted());
   });
 
-  test('a payment can be cancelled until then and not after', async () => {
+  test('a payment can be canceled until then and not after', async () => {
     const early = makeInstruction();
     const late = makeInstruction();
     await it.rail.send(early, context);
@@ -105,7 +105,7 @@ describe('files are closed at the cut-offs of the bank', () => {
     assert.deepEqual(await it.rail.send(early, context), cancelled);
   });
 
-  test('a payment cancelled before it was ever sent is never sent', async () => {
+  test('a payment canceled before it was ever sent is never sent', async () => {
     const instruction = makeInstruction();
     await it.rail.cancel?.(instruction, context);
     const answer = await it.rail.send(instruction, context);
@@ -358,7 +358,7 @@ test('a reference that is used again with another amount is answered with unknow
   ]);
 });
 
-test('while the bank cannot be reached no file is closed, and payments can be cancelled', async () => {
+test('while the bank cannot be reached no file is closed, and payments can be canceled', async () => {
   const instruction = makeInstruction();
   await writeFile(join(it.folder, 'outbox-blocked'), '');
   const exchange = { mode: 'directory', folder: it.folder, outbox: 'outbox-blocked/x' };

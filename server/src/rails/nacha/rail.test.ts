@@ -78,7 +78,7 @@ test('a refusal is final, and the query of an unknown reference answers retry', 
     assert.deepEqual(await rail.query(foreign, context), refusal);
   }));
 
-test('a payment is cancelled until its file is closed, and before it was ever sent', () =>
+test('a payment is canceled until its file is closed, and before it was ever sent', () =>
   withBench({}, async (bench) => {
     const { rail, folder } = bench;
     const [first, second, third] = ['p1', 'p2', 'p3'].map((name) => makeInstruction(name)) as [

@@ -29,7 +29,7 @@ import { draftEntry, draftSchema, isSamePayment } from './drafts.ts';
 const paymentStates = ['waiting', 'filed', 'paid', 'returned', 'rejected', 'cancelled'] as const;
 
 const paymentSchema = z.object({
-  /** Null: cancelled before it was ever sent, or known by the manifest of its file alone. */
+  /** Null: canceled before it was ever sent, or known by the manifest of its file alone. */
   draft: draftSchema.nullable(),
   /** Of a payment that is known by the manifest of its file. */
   amountMinor: minorUnits.optional(),

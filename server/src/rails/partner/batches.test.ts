@@ -298,7 +298,7 @@ test('a request for which a client waits is not behind those of payments', async
   }
 });
 
-test('an order of a batch is cancelled by itself', async () => {
+test('an order of a batch is canceled by itself', async () => {
   const instructions = createSeveral(3);
   await sendAll(instructions);
   const [first, ...others] = instructions;

@@ -11,7 +11,7 @@ import { getAmountMinor } from '../../core/money.ts';
 import { capabilities } from './capability-protocol.ts';
 import { railModule } from './rail.ts';
 
-const behaviour: PartnerOptions = {
+const behavior: PartnerOptions = {
   settleMs: 30,
   collectMs: 30,
   fee: '0.50',
@@ -30,7 +30,7 @@ type Opened = Omit<Awaited<ReturnType<typeof openPartner>>, 'keys'> & {
 };
 
 async function openSigned(): Promise<Opened> {
-  const { keys, ...partner } = await openPartner(behaviour);
+  const { keys, ...partner } = await openPartner(behavior);
   const access = { signingKey: keys.outlay, partnerKeys: [keys.partner] };
   return { ...partner, scheme: 'http', access };
 }
@@ -39,7 +39,7 @@ async function openSigned(): Promise<Opened> {
 const everyOrder = { ordersMin: 1 };
 
 async function openSignedInBatches(): Promise<Opened> {
-  const { keys, ...partner } = await openPartner({ ...behaviour, capabilities: ['batches'] });
+  const { keys, ...partner } = await openPartner({ ...behavior, capabilities: ['batches'] });
   const keyed = { signingKey: keys.outlay, partnerKeys: [keys.partner] };
   const access = { ...keyed, capabilities: ['batches'], batches: everyOrder };
   return { ...partner, scheme: 'http', access };
@@ -52,7 +52,7 @@ async function openWithHmac(): Promise<Opened> {
   const authentication = { kind: 'hmac', key };
   const light = { authentication, callbackKeys: [callbackKey], queryLagSeconds: 0 };
   // With optional parts as well, which change no outcome.
-  const options = { ...behaviour, capabilities: [...capabilities] };
+  const options = { ...behavior, capabilities: [...capabilities] };
   const access = { light, capabilities: [...capabilities], batches: everyOrder };
   return { ...(await openWithSecrets(options, secrets)), scheme: 'http', access };
 }
@@ -65,7 +65,7 @@ async function openWithCertificates(): Promise<Opened> {
   const secrets = { light: { outlayKeys: [], callbackKey, tls } };
   const authentication = { kind: 'tls', ...client, authority: authority.certificate };
   const light = { authentication, callbackKeys: [callbackKey], queryLagSeconds: 0 };
-  return { ...(await openWithSecrets(behaviour, secrets)), scheme: 'https', access: { light } };
+  return { ...(await openWithSecrets(behavior, secrets)), scheme: 'https', access: { light } };
 }
 
 testLevel(openSigned);

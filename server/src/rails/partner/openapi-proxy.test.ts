@@ -67,7 +67,7 @@ let subject: PartnerRail;
 
 before(async () => {
   const secrets = { light: { outlayKeys: [key], callbackKey: newKey('partner-1') } };
-  const behaviour = {
+  const behavior = {
     settleMs: 86_400_000,
     fee: '0.50',
     rejectPattern: '^rejected$',
@@ -77,7 +77,7 @@ before(async () => {
     deposits: { EUR: '100.00', USD: '20.00' },
     prices: [price],
   };
-  partner = await openWithSecrets(behaviour, secrets);
+  partner = await openWithSecrets(behavior, secrets);
   proxy = await startProxy(`http://127.0.0.1:${partner.port}`);
   const light = { authentication: { kind: 'hmac', key } } as const;
   subject = await openPartnerRail({

@@ -25,7 +25,7 @@ const program = fileURLToPath(new URL('../../../../cli/src/main.ts', import.meta
 const folder = mkdtempSync(join(tmpdir(), 'outlay-check-'));
 after(() => rmSync(folder, { recursive: true }));
 
-const behaviour = {
+const behavior = {
   settleMs: 50,
   rejectLaterPattern: '^rejected$',
   returnPattern: '^returned$',
@@ -138,7 +138,7 @@ test('the file that the guide shows passes, with keys', async () => {
   const callbackKey = newKey(access.callbackKeys[0].id);
   const partner = await openWithSecrets(
     {
-      ...behaviour,
+      ...behavior,
       collectMs: 20,
       rejectLaterPattern: '_rejected$',
       returnPattern: '_returned$',
@@ -178,7 +178,7 @@ for (const algorithm of ['hmac-sha256', 'ed25519'] as const) {
     const ours = newPair('outlay-1', algorithm);
     const theirs = newPair('partner-1', algorithm);
     const secrets = { outlayKeys: [ours.verifying], partnerKey: theirs.signing };
-    const partner = await openWithSecrets(behaviour, secrets);
+    const partner = await openWithSecrets(behavior, secrets);
     try {
       const access = {
         level: 'signed',
@@ -200,7 +200,7 @@ test('a partner with client certificates passes every rule', async () => {
   const tls = { ...authority.issue('partner'), clientAuthority: authority.certificate };
   const callbackKey = newKey('partner-1');
   const secrets = { light: { outlayKeys: [], callbackKey, tls } };
-  const partner = await openWithSecrets(behaviour, secrets);
+  const partner = await openWithSecrets(behavior, secrets);
   try {
     const client = { ...authority.issue('outlay'), authority: authority.certificate };
     const access = { level: 'tls', ...client, callbackKeys: [callbackKey] };
@@ -219,7 +219,7 @@ describe('with HMAC', () => {
   let partner: Awaited<ReturnType<typeof openWithSecrets>>;
   let url = '';
   before(async () => {
-    partner = await openWithSecrets(behaviour, { light: { outlayKeys: [key], callbackKey } });
+    partner = await openWithSecrets(behavior, { light: { outlayKeys: [key], callbackKey } });
     url = `http://127.0.0.1:${partner.port}`;
   });
   after(async () => partner.close());

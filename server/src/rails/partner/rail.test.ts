@@ -172,7 +172,7 @@ test('a definite refusal carries its reason', async () => {
   await partner.setOptions({ rejectPattern: '' });
 });
 
-test('a payment that was cancelled before it came is never paid', async () => {
+test('a payment that was canceled before it came is never paid', async () => {
   const instruction = newInstruction();
   const cancelled = await subject.rail.cancel?.(instruction, context);
   assert.equal(cancelled?.outcome, 'rejected');
@@ -188,7 +188,7 @@ test('a payment that was cancelled before it came is never paid', async () => {
   assert.equal(payments[instruction.reference]?.paidCount, 0);
 });
 
-test('cancelling what has been paid says so', async () => {
+test('canceling what has been paid says so', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
   await awaitObservations(instruction.reference, 1);

@@ -33,7 +33,7 @@ export async function buildBatches(parts: RailParts, { signal }: CallContext): P
       const isDue = chosen.length === config.batchItemsMax || leavesAtMs <= host.nowMs();
       if (!isDue) dueAtMs = Math.min(dueAtMs, leavesAtMs);
       else if (!(await storeBatch(parts, chosen))) {
-        // A payment was cancelled, or taken by another process meanwhile.
+        // A payment was canceled, or taken by another process meanwhile.
         dueAtMs = Math.min(dueAtMs, host.nowMs() + buildAgainMs);
       }
     }
@@ -88,7 +88,7 @@ export async function listReleases(
 const triesMax = 5;
 
 /**
- * Takes back the batch of a payment whose order has not left, so that the payment can be cancelled.
+ * Takes back the batch of a payment whose order has not left, so that the payment can be canceled.
  * False where the order may have left.
  */
 export async function releaseBatch(parts: RailParts, batchKey: string): Promise<boolean> {

@@ -213,7 +213,7 @@ test('an item that PayPal refuses does not keep the others', async () => {
   assert.equal((await query(all[1])).outcome, 'rejected');
 });
 
-test('an item is cancelled before its batch leaves', async () => {
+test('an item is canceled before its batch leaves', async () => {
   const all = [newInstruction(), newInstruction()] as const;
   for (const instruction of all) await send(instruction);
   subject.paypal.setOptions({ faults: [{ kind: 'busy', count: 1 }] });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Instruction, Rail, RailAnswer } from '../contract/contract.ts';
 import { findMagicOutcome, type MagicOutcome } from './magic.ts';
 import { sandboxCompanies, sandboxPayers } from './network.ts';
@@ -40,8 +41,11 @@ const returnedAfterMs = 5 * dayMs;
 const clearAfterMs = 2 * hourMs;
 const reachableAfterMs = 10 * minuteMs;
 
+const networks = { BTC: 'bitcoin', LTC: 'litecoin', ETH: 'ethereum', USDC: 'ethereum' };
+const networkOf: ReadonlyMap<string, string> = new Map(Object.entries(networks));
+
 export function createSandboxRail(options: SandboxOptions): Rail {
-  const answer = async (instruction: Instruction): Promise<RailAnswer> => {
+  const decide = async (instruction: Instruction): Promise<RailAnswer> => {
     const script = await options.findScript(instruction.reference);
     const nowMs = options.nowMs();
     if (script !== undefined) return followScript(script, instruction, nowMs);
@@ -50,6 +54,8 @@ export function createSandboxRail(options: SandboxOptions): Rail {
       ? followPlan(instruction, nowMs)
       : followMagic(outcome, instruction, nowMs);
   };
+  const answer = async (instruction: Instruction): Promise<RailAnswer> =>
+    nameTaken(await decide(instruction), instruction);
   return {
     name: 'sandbox',
     kind: 'sandbox',
@@ -61,10 +67,26 @@ export function createSandboxRail(options: SandboxOptions): Rail {
     reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
     companies: sandboxCompanies,
     payers: sandboxPayers,
-    networks: { BTC: 'bitcoin', LTC: 'litecoin', ETH: 'ethereum', USDC: 'ethereum' },
+    networks,
     send: answer,
     query: answer,
   };
+}
+
+/**
+ * What it has taken on has a number of its own, as at a provider, or a transaction hash on a chain.
+ * Like everything here it follows from the instruction.
+ */
+function nameTaken(answer: RailAnswer, { reference, currency }: Instruction): RailAnswer {
+  const { outcome } = answer;
+  if (outcome === 'rejected' || outcome === 'retry' || outcome === 'unknown') return answer;
+  const digest = createHash('sha256').update(reference).digest('hex');
+  const network = networkOf.get(currency);
+  const providerReference =
+    network === undefined
+      ? `SBX${digest.slice(0, 12).toUpperCase()}`
+      : `${network === 'ethereum' ? '0x' : ''}${digest}`;
+  return { ...answer, providerReference };
 }
 
 function followScript(

@@ -77,7 +77,7 @@ export async function buildReplacementSet(context: PassContext): Promise<BuildRe
       }),
     ),
   ]);
-  // Another process was faster, or a payment was cancelled; the next pass continues.
+  // Another process was faster, or a payment was canceled; the next pass continues.
   if (!isWritten) return { kind: 'idle', dueAtMs: host.nowMs() };
   return { kind: 'built', set: { ...value, key, state: 'open', revision: 1 } };
 }

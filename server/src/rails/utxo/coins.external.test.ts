@@ -204,7 +204,7 @@ describe('keys of the rail', () => {
 });
 
 describe('rejections', () => {
-  test('a waiting payment can be cancelled for good', async () => {
+  test('a waiting payment can be canceled for good', async () => {
     const { rail } = await bench.open('own', ['1'], { batch: { waitSeconds: 60 } });
     const { address, instruction } = await bench.payTo(10_000_000n);
     await rail.send(instruction);

@@ -115,7 +115,7 @@ export async function queryPayment(
   return state === 'current' ? { outcome: 'retry', reason: 'other' } : answerUnknown(state);
 }
 
-/** A payment in a transaction cannot be cancelled: the transaction may have spread anywhere. */
+/** A payment in a transaction cannot be canceled: the transaction may have spread anywhere. */
 export async function cancelPayment(
   context: PaymentContext,
   instruction: Instruction,

@@ -93,7 +93,7 @@ function check(): Promise<readonly string[] | undefined> {
   return Promise.resolve(rail.calls.check?.({ signal: new AbortController().signal }));
 }
 
-test('with a wallet that has sent nothing a payment can be sent or cancelled', async () => {
+test('with a wallet that has sent nothing a payment can be sent or canceled', async () => {
   const instruction = instruct(address, 1_000_000n);
   assert.deepEqual(await rail.query(instruction), { outcome: 'retry', reason: 'other' });
   assert.deepEqual(await rail.cancel(instruction), cancelled);

@@ -169,7 +169,7 @@ test('two processes at once fund a group once', () =>
     { fundingSeconds: 60 },
   ));
 
-test('a payment is cancelled while it waits, and not once it is in a group', () =>
+test('a payment is canceled while it waits, and not once it is in a group', () =>
   withGroups(async ({ rail, wise }) => {
     const [stopped, kept] = [newInstruction(), newInstruction()];
     await sendAll({ rail }, [stopped, kept]);
@@ -180,7 +180,7 @@ test('a payment is cancelled while it waits, and not once it is in a group', () 
     await rail.work?.(context);
     assertPaidOnce({ wise }, [kept]);
     assert.equal(wise.find(stopped.reference), undefined);
-    // A funded transfer is cancelled by itself, until Wise has converted it.
+    // A funded transfer is canceled by itself, until Wise has converted it.
     assert.equal((await rail.cancel?.(kept, context))?.outcome, 'rejected');
   }));
 
@@ -208,7 +208,7 @@ test('a group without enough money waits for it', () =>
     assertPaidOnce({ wise }, all);
   }, unfunded));
 
-test('a group whose rates are over before it is funded is cancelled and refused', async () => {
+test('a group whose rates are over before it is funded is canceled and refused', async () => {
   let realMs = Date.now();
   const times = { nowMs: () => realMs, realNowMs: () => realMs };
   const options = { wise: { balances: { EUR: '10' }, ...times }, host: times };
@@ -284,7 +284,7 @@ test('a group with a foreign transfer is not funded', () =>
     assertPaidOnce({ wise }, all);
   }));
 
-test('a transfer that is cancelled at Wise before its group is funded is refused by itself', () =>
+test('a transfer that is canceled at Wise before its group is funded is refused by itself', () =>
   withGroups(async ({ rail, wise }) => {
     const [stopped, kept] = [newInstruction(), newInstruction()];
     await sendAll({ rail }, [stopped, kept]);
@@ -375,7 +375,7 @@ test('a group that changes after it was read is read again before it is complete
     assertPaidOnce({ wise }, all);
   }));
 
-test('a group that is cancelled at Wise ends its payments, through a lost answer', () =>
+test('a group that is canceled at Wise ends its payments, through a lost answer', () =>
   withGroups(async ({ rail, wise }) => {
     const all = [newInstruction(), newInstruction()];
     await sendAll({ rail }, all);

@@ -59,7 +59,7 @@ async function formGroup(setup: Setup): Promise<boolean> {
   if (first === undefined) return late.length > 0;
   const references = waiting.map(({ key }) => key);
   const value: GroupValue = { references, fundingCount: 0, fundedAtMs: 0 };
-  // Where one of them was cancelled meanwhile nothing is written, and the next pass finds the others.
+  // Where one of them was canceled meanwhile nothing is written, and the next pass finds the others.
   await host.store.write([
     groups.change({ key: first.key, revision: 0 }, { state: 'open', value }),
     ...waiting.flatMap((one) =>
@@ -210,7 +210,7 @@ function refuse(
 
 /**
  * The payments first: a group that is not ended yet is looked at again. One whose transfer was
- * cancelled before the funding stays as it is, and is refused by its query.
+ * canceled before the funding stays as it is, and is refused by its query.
  */
 async function endFunded(
   { groups, payments }: Setup,
@@ -259,7 +259,7 @@ async function followGroup(setup: Setup, known: Known, context: CallContext): Pr
 
 type Fundings = { readonly funded: readonly string[]; readonly waiting: readonly string[] };
 
-/** References by what became of their transfers; one that was cancelled without its money is neither. */
+/** References by what became of their transfers; one that was canceled without its money is neither. */
 async function readFundings(
   setup: Setup,
   { transfers }: Members,
@@ -311,7 +311,7 @@ async function startCancelling(
   context: CallContext,
 ): Promise<void> {
   const { value } = group;
-  setup.host.log('warn', 'a batch group is cancelled', { reference: group.key });
+  setup.host.log('warn', 'a batch group is canceled', { reference: group.key });
   const next = { state: 'cancelling', value } as const;
   if (!(await setup.groups.write(group, next))) return;
   const revision = group.revision + 1;
@@ -320,7 +320,7 @@ async function startCancelling(
 
 /**
  * Cancels the group at Wise, which is final and refused where it is funded, and ends each payment when
- * its transfer is cancelled, or as it was funded.
+ * its transfer is canceled, or as it was funded.
  */
 async function endCancelled(setup: Setup, known: Known, context: CallContext): Promise<void> {
   const { group, payments } = known;

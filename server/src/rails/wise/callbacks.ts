@@ -64,7 +64,7 @@ async function readStateChange(
   if (transfer === undefined) return accept(ignored);
   const { reference } = transfer.value;
   const payment = await payments.find(reference);
-  // What was refused or cancelled here is refunded without a further outcome.
+  // What was refused or canceled here is refunded without a further outcome.
   if (payment?.state === 'refused' || payment?.state === 'cancelled') return accept(ignored);
   const observation = observe(status, { transferId: resource.id, reference, atMs });
   if (observation !== undefined) {

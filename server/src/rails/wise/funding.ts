@@ -94,7 +94,7 @@ function isRateOver({ config, host }: Setup, { value }: Payment): boolean {
   return (value.order?.fixedUntilMs ?? 0) <= host.realNowMs();
 }
 
-/** The transfer is too old to be funded at its price: it is cancelled, which is final, and refused. */
+/** The transfer is too old to be funded at its price: it is canceled, which is final, and refused. */
 async function giveUp(
   setup: Setup,
   { instruction, record, transferId }: Known & { readonly transferId: string },
@@ -121,7 +121,7 @@ async function refusePayment(
   return isWritten ? { outcome: 'rejected', reason, code } : unknown('busy');
 }
 
-/** Whether the transfer is cancelled for certain; never funded, or its money goes back. */
+/** Whether the transfer is canceled for certain; never funded, or its money goes back. */
 export async function cancelAtWise(
   { api }: Setup,
   transferId: string,

@@ -8,7 +8,7 @@ import { openRecords, type Records, type TypedRecord } from '../kit/records.ts';
  *
  * - `open`: it is made, gets its transfers and is completed. No funding has left.
  * - `funding`: a funding may have left. The payments have their transfers and are `funding` as well.
- * - `cancelling`: it is cancelled at Wise, and its payments end as their transfers do.
+ * - `cancelling`: it is canceled at Wise, and its payments end as their transfers do.
  * - `funded`, `cancelled`: no money leaves for it.
  */
 export const groupStates = ['open', 'funding', 'cancelling', 'funded', 'cancelled'] as const;

@@ -107,7 +107,7 @@ test('too little money is a retry, and the same transfer is funded later', async
   }
 });
 
-test('a transfer whose rate is over is cancelled and refused, not funded at another rate', async () => {
+test('a transfer whose rate is over is canceled and refused, not funded at another rate', async () => {
   let realMs = Date.now();
   const times = { nowMs: () => realMs, realNowMs: () => realMs };
   const slow = await openWiseRail(ground, {
@@ -268,7 +268,7 @@ test('a refused token is a retry at the funding, because nothing was carried out
   assert.equal((await subject.rail.send(instruction, context)).outcome, 'accepted');
 });
 
-test('a funded transfer can be cancelled before its conversion, not after', async () => {
+test('a funded transfer can be canceled before its conversion, not after', async () => {
   const { rail, wise, host } = subject;
   const instruction = newInstruction();
   await rail.send(instruction, context);
@@ -287,7 +287,7 @@ test('a funded transfer can be cancelled before its conversion, not after', asyn
   assert.equal((await rail.cancel?.(late, context))?.outcome, 'accepted');
 });
 
-test('a transfer that was cancelled elsewhere is under way until its money is back', async () => {
+test('a transfer that was canceled elsewhere is under way until its money is back', async () => {
   const { rail, wise } = subject;
   const instruction = newInstruction();
   await rail.send(instruction, context);
@@ -297,7 +297,7 @@ test('a transfer that was cancelled elsewhere is under way until its money is ba
   assert.equal((await rail.query(instruction, context)).outcome, 'returned');
 });
 
-test('an unfunded transfer that Wise has cancelled was never paid', async () => {
+test('an unfunded transfer that Wise has canceled was never paid', async () => {
   const { rail, wise } = subject;
   const instruction = newInstruction();
   breakOnce(booking, 'reset_before');

@@ -5,7 +5,7 @@ import { readMinor, type Transfer } from './protocol.ts';
 
 /**
  * - `unfunded`: Wise waits for the funding.
- * - `under_way`: funded. `bounced_back` is under way too: it is sent again, or cancelled and refunded.
+ * - `under_way`: funded. `bounced_back` is under way too: it is sent again, or canceled and refunded.
  *   `cancelled` after a funding is under way until the money is back (`funds_refunded`).
  * - `undefined`: `charged_back`, `unknown`, and what Wise may add.
  */

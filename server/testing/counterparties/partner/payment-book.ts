@@ -11,7 +11,7 @@ export type State = 'accepted' | 'ready_for_pickup' | 'paid' | 'rejected' | 'ret
 
 export type Entry =
   | { type: 'booked'; reference: string; digest: string; order: BookedOrder; atMs: number }
-  /** A reference that was cancelled before an order arrived. */
+  /** A reference that was canceled before an order arrived. */
   | { type: 'tombstone'; reference: string; amount: string; currency: string; atMs: number }
   | { type: 'state'; reference: string; state: State; reason: string; event: string; atMs: number }
   | { type: 'return'; reference: string; entry: PaymentReturn; event: string; atMs: number }

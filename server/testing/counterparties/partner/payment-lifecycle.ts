@@ -97,7 +97,7 @@ function book(
   const { reference } = order;
   const digest = createHash('sha256').update(text).digest('hex');
   const known = books.payments.get(reference);
-  // A tombstone answers every order: the reference was cancelled before one arrived.
+  // A tombstone answers every order: the reference was canceled before one arrived.
   if (known !== undefined) {
     return known.digest === '' || known.digest === digest ? known : 'conflict';
   }

@@ -38,7 +38,7 @@ export type Transfer = {
   /** The batch group that it was created in, which alone funds it. */
   readonly groupId?: string;
   status: string;
-  /** Cancelled before it was paid out. */
+  /** Canceled before it was paid out. */
   wasStopped: boolean;
   /** How often it was funded from the balance. */
   fundings: number;

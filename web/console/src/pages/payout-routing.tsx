@@ -2,13 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Payout, Schemas } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
-import { decisionQuery, keyOfPayout } from '../api/payout-queries.ts';
+import { decisionQuery, keyOfPayout, type PayoutDecision } from '../api/payout-queries.ts';
 import { formatRate } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { Network } from '../ui/network.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Panel, SkeletonRows, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { OtherWays } from './payout-other-ways.tsx';
+import { ProviderPrice } from './provider-price.tsx';
 
 type Candidate = Schemas['RouteCandidate'];
 
@@ -25,21 +27,40 @@ export function PayoutRouting({ payout }: { payout: Payout }): ReactNode {
           </tbody>
         </table>
       ) : (
-        data.decisions.map((decision, index) => (
-          <div key={`${decision.decided_at}-${index}`}>
-            <p className="decision small faint">
-              Decision {index + 1}
-              {decision.decided_at === '' ? ', nothing was sent yet' : ', '}
-              {decision.decided_at === '' ? null : <Time value={decision.decided_at} isExact />}
-              {decision.refused_because === ''
-                ? ''
-                : `, because: ${readable(decision.refused_because)}`}
-            </p>
-            <Candidates rows={decision.candidates} currency={payout.source_currency_code} />
-          </div>
-        ))
+        <>
+          {data.decisions.map((decision, index) => (
+            <Decision
+              key={`${decision.decided_at}-${index}`}
+              decision={decision}
+              number={index + 1}
+              currency={payout.source_currency_code}
+            />
+          ))}
+          <OtherWays payout={payout} decision={data} />
+        </>
       )}
     </Panel>
+  );
+}
+
+type DecisionProps = {
+  decision: PayoutDecision['decisions'][number];
+  number: number;
+  currency: string;
+};
+
+function Decision({ decision, number, currency }: DecisionProps): ReactNode {
+  const { decided_at: decidedAt, refused_because: why } = decision;
+  return (
+    <div>
+      <p className="decision small faint">
+        Decision {number}
+        {decidedAt === '' ? ', nothing was sent yet' : ', '}
+        {decidedAt === '' ? null : <Time value={decidedAt} isExact />}
+        {why === '' ? '' : `, because: ${readable(why)}`}
+      </p>
+      <Candidates rows={decision.candidates} currency={currency} />
+    </div>
   );
 }
 
@@ -89,17 +110,6 @@ function Candidates({ rows, currency }: CandidatesProps): ReactNode {
       rows={rows}
       keyOf={(candidate) => candidate.destination_token + candidate.company_name}
     />
-  );
-}
-
-/** What the payer's provider asked, where it quotes prices. */
-function ProviderPrice({ price }: { price: Candidate['provider_price'] }): ReactNode {
-  if (price === null) return null;
-  const fee = price.fee === '' ? 'no price' : `${price.fee} ${price.source_currency}`;
-  return (
-    <span className="small faint">
-      provider {fee} at {formatRate(price.exchange_rate)}, {price.age_seconds} s old
-    </span>
   );
 }
 

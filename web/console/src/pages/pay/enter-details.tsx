@@ -1,7 +1,7 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import type { Schemas, User } from '../../api/client.ts';
+import type { Api, Schemas, User } from '../../api/client.ts';
 import { useApi } from '../../api/context.tsx';
 import { findFault } from '../../ui/faults.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
@@ -10,6 +10,7 @@ import { Skeleton } from '../../ui/parts.tsx';
 import type { Choice } from './destinations.ts';
 import {
   type Attribute,
+  findChoiceHint,
   findFormFault,
   listAsked,
   listChoices,
@@ -27,7 +28,7 @@ export function EnterDetails({ user, choice, onStored }: Props): ReactNode {
   const { token, currency } = choice.offer;
   const path = { user_token: user.user_token, destination_token: token, currency };
   const { data, error } = useQuery({
-    queryKey: [api.account, 'attributes', path],
+    queryKey: keyOf(api, path),
     queryFn: () => api.readAttributes(path),
     staleTime: 0,
   });
@@ -35,6 +36,8 @@ export function EnterDetails({ user, choice, onStored }: Props): ReactNode {
   if (data === undefined) return <Skeleton height={140} />;
   return <DetailsForm key={token} path={path} attributes={data} onStored={onStored} />;
 }
+
+const keyOf = ({ account }: Api, path: Path) => [account, 'attributes', path];
 
 type Path = { user_token: string; destination_token: string; currency: string };
 type FormProps = {
@@ -47,6 +50,7 @@ type Texts = Record<string, string>;
 
 function useStore({ path, onStored }: Pick<FormProps, 'path' | 'onStored'>) {
   const api = useApi();
+  const queries = useQueryClient();
   return useMutation({
     mutationFn: (values: { token: string; value: string }[]) =>
       api.storeAttributes({ ...path, body: { values } }),
@@ -55,6 +59,8 @@ function useStore({ path, onStored }: Pick<FormProps, 'path' | 'onStored'>) {
       const open = missing.filter(({ type }) => type !== identityType);
       if (open.length === 0) onStored(set);
     },
+    // A provider may ask for more beside these values, or for something else by now.
+    onSettled: () => queries.invalidateQueries({ queryKey: keyOf(api, path) }),
   });
 }
 
@@ -71,8 +77,12 @@ function DetailsForm({ path, attributes, onStored }: FormProps): ReactNode {
   const identity = attributes.find(({ type }) => type === identityType);
   const store = useStore({ path, onStored });
   const read = (token: string): string => (values[token] ?? '').trim();
+  const missing = store.data?.missing ?? [];
+  const isMissing = ({ token }: Attribute): boolean =>
+    read(token) === '' && missing.some((one) => one.token === token);
   const findFaultOf = (attribute: Attribute): string | undefined =>
     findFault(store.error, attribute.token) ??
+    (isMissing(attribute) ? 'Required beside these details' : undefined) ??
     (isChecked ? findFormFault(attribute, read(attribute.token)) : undefined);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -84,7 +94,7 @@ function DetailsForm({ path, attributes, onStored }: FormProps): ReactNode {
   return (
     <form className="stack" onSubmit={submit} noValidate>
       {store.error === null ? null : <ProblemNotice error={store.error} />}
-      <Missing missing={store.data?.missing ?? []} />
+      <Missing missing={missing.filter(({ token }) => !asked.some((one) => one.token === token))} />
       {groups.map(({ group, options }) => (
         <SelectField
           key={group}
@@ -98,7 +108,7 @@ function DetailsForm({ path, attributes, onStored }: FormProps): ReactNode {
         {asked.map((attribute) => (
           <AttributeField
             key={attribute.token}
-            attribute={attribute}
+            attribute={isMissing(attribute) ? { ...attribute, is_optional: false } : attribute}
             value={values[attribute.token] ?? ''}
             fault={findFaultOf(attribute)}
             onText={(value) => setValues({ ...values, [attribute.token]: value })}
@@ -155,18 +165,20 @@ type AttributeFieldProps = {
 };
 
 function AttributeField({ attribute, value, fault, onText }: AttributeFieldProps): ReactNode {
-  const { label, is_optional: isOptional, input_type: kind, expected_value: hint } = attribute;
+  const { label, is_optional: isOptional, input_type: kind } = attribute;
   if (kind === 'options') {
     const none = { value: '', label: isOptional ? 'None' : 'Choose one' };
     const choices = [none, ...listChoices(attribute)];
-    return <SelectField {...{ label, isOptional, fault, value, choices, onText }} />;
+    const hint = findChoiceHint(attribute);
+    return <SelectField {...{ label, isOptional, fault, hint, value, choices, onText }} />;
   }
   const type = kind === 'date' ? 'date' : 'text';
-  const hints = kind === 'date' ? undefined : hint;
+  const { expected_value: form } = attribute;
+  const hint = kind === 'date' || form === label ? undefined : form;
   return (
     <TextField
       {...{ label, isOptional, fault, value, onText, type }}
-      hint={hints}
+      hint={hint}
       autoComplete="off"
       spellCheck={false}
       maxLength={1000}

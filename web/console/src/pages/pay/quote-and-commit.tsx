@@ -198,10 +198,12 @@ function useCountdown(endsAtMs: number): number {
 
 function Refused({ result }: { result: Result }): ReactNode {
   if (result.status === 'success') return null;
+  const { missing: details = [] } = result;
   return (
     <Notice tone="warning" title="Not committed: no money has moved">
-      <p>{result.errors}</p>
-      {(result.missing ?? []).map((missing) => (
+      {details.length > 0 ? <p>The payer asks for more than it was given.</p> : null}
+      {details.length > 0 ? null : <p>{result.errors}</p>}
+      {details.map((missing) => (
         <p key={missing.token + missing.field}>
           {missing.label}: {missing.why}
         </p>

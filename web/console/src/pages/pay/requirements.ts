@@ -18,6 +18,15 @@ export function listChoices({
   });
 }
 
+/**
+ * What is said about an attribute with `options` beside its choices, such as when it is required. The
+ * list of choices ends at the first full stop that is not in the meaning of one.
+ */
+export function findChoiceHint({ expected_value: hint }: Attribute): string | undefined {
+  const rest = hint.replace(/^One of: (?:\([^()]*\)|[^().])*(?:\. )?/, '');
+  return rest === '' ? undefined : rest;
+}
+
 export type Group = { group: string; options: { option: string; label: string }[] };
 
 /** The groups of which one option is to be complete, such as a Pix key or a bank account. */

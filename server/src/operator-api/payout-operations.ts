@@ -108,6 +108,19 @@ const exceptionOperations = () => [
   }),
 ];
 
+const explanation = z
+  .object({
+    payout_token: text('The payout'),
+    status: text('Its status'),
+    decisions: z.array(objectAnswer).describe('Decisions of the router, with the losers'),
+    compared_at: text('The moment of the prices in other_ways'),
+    other_ways: z.array(objectAnswer).describe('What other ways would cost now'),
+    attempts: z.array(objectAnswer).describe('Every attempt at a rail'),
+    exceptions: z.array(objectAnswer).describe('Every exception, open or closed'),
+    persons_decided: z.array(decision).describe('Decisions of operators'),
+  })
+  .meta({ id: 'OperatorPayoutExplanation' });
+
 const singlePayoutOperations = () => [
   defineOperation({
     command: 'payout list',
@@ -131,18 +144,7 @@ const singlePayoutOperations = () => [
     operationId: 'explainPayoutToOperator',
     summary: 'Explain a payout: route, attempts, exceptions, decisions',
     description: 'Also what clients are not shown: kinds of reviews, and who decided.',
-    result: z
-      .object({
-        payout_token: text('The payout'),
-        status: text('Its status'),
-        decisions: z.array(objectAnswer).describe('Decisions of the router, with the losers'),
-        compared_at: text('The moment of the prices in other_ways'),
-        other_ways: z.array(objectAnswer).describe('What other ways would cost now'),
-        attempts: z.array(objectAnswer).describe('Every attempt at a rail'),
-        exceptions: z.array(objectAnswer).describe('Every exception, open or closed'),
-        persons_decided: z.array(decision).describe('Decisions of operators'),
-      })
-      .meta({ id: 'OperatorPayoutExplanation' }),
+    result: explanation,
     refusals: [404],
   }),
   defineOperation({

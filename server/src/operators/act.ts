@@ -174,6 +174,7 @@ function openLog<Context extends ActContext, Values>(
         id: operator.id,
         name: operator.name,
         role: operator.role,
+        credential: operator.credential,
         address,
       },
       action: command.name,

@@ -82,7 +82,7 @@ const deposits = defineQuery({
   name: 'list_deposits_of_a_day',
   text: `
     select currency, amount from balance_bookings
-    where booked_by = $1 and kind = 'fund' and booked_at > environment_now() - interval '1 day'
+    where booked_by = $1 and kind = 'fund' and booked_at > (select environment_now()) - interval '1 day'
       and (account_id, reference) <> ($2::uuid, $3::text)`,
   columns: { currency: column.text, amount: column.bigint },
 });

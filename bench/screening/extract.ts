@@ -6,7 +6,10 @@ import type { ParsedList } from '../../server/src/screening/list-entry.ts';
 import { importParsed } from '../../server/src/screening/lists.ts';
 import type { MeasuredName } from '../../server/src/screening/match-name.ts';
 import { parseOfac } from '../../server/src/screening/ofac.ts';
-import { createSpellingCache, findCandidateMatches } from '../../server/src/screening/screening.ts';
+import {
+  createScreeningCache,
+  findCandidateMatches,
+} from '../../server/src/screening/screening.ts';
 import { parseUn } from '../../server/src/screening/un.ts';
 import { drawOrdinaryOrganisations, drawOrdinaryPersons } from './ordinary.ts';
 import { type Asked, type BenchList, disguise, holdOut } from './samples.ts';
@@ -89,7 +92,7 @@ async function answerAll(
   { db, say }: Pick<ExtractOptions, 'db' | 'say'>,
   asked: readonly Asked[],
 ): Promise<Answered[]> {
-  const cache = createSpellingCache();
+  const cache = createScreeningCache();
   const answered: Answered[] = [];
   for (let from = 0; from < asked.length; from += batch) {
     const portion = asked.slice(from, from + batch);

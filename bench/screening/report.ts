@@ -5,7 +5,7 @@ import type { ParsedList } from '../../server/src/screening/list-entry.ts';
 import { readWords } from '../../server/src/screening/names.ts';
 import { parseOfac } from '../../server/src/screening/ofac.ts';
 import {
-  createSpellingCache,
+  createScreeningCache,
   importLists,
   type ScreenedPerson,
   type Screening,
@@ -169,7 +169,7 @@ function countHits(scores: readonly number[]): Table {
 async function screenAll(
   db: Database,
   people: readonly ScreenedPerson[],
-  cache = createSpellingCache(),
+  cache = createScreeningCache(),
 ): Promise<Screening[]> {
   const options = { thresholdPermille: Math.min(...thresholds), cache };
   const screenings: Screening[] = [];
@@ -185,7 +185,7 @@ async function measureOrdinary(
   const { db } = options;
   const people = makeOrdinaryPeople(options.ordinaryPeople, 7);
   const namesOnly = people.map(({ person }) => ({ ...person, dateOfBirth: '', countryCode: '' }));
-  const cache = createSpellingCache();
+  const cache = createScreeningCache();
   const byName: Screening[] = [];
   const first = await timeFor(namesOnly.length, async () => {
     byName.push(...(await screenAll(db, namesOnly, cache)));
@@ -199,10 +199,11 @@ async function measureOrdinary(
   const single = await timeFor(singles.length, async () => {
     for (const person of singles) await screenPersons(db.system, [person], { cache });
   });
+  const wordsOf = (person: ScreenedPerson): string[] =>
+    readWords(`${person.firstName} ${person.lastName}`).map(({ text }) => text);
+  const known = new Set(namesOnly.flatMap(wordsOf));
   const isNew = (person: ScreenedPerson): boolean =>
-    readWords(person.firstName).some(
-      ({ text, kind }) => kind === 'word' && !cache.spellings.has(text),
-    );
+    wordsOf(person).some((word) => !known.has(word));
   const strangers = drawOrdinaryPersons(20)
     .filter(({ group }) => !isCommonest(group))
     .map(({ person }) => person)

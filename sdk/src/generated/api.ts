@@ -2639,11 +2639,15 @@ export interface components {
             fee: string;
             /** @description Decimal, all-in */
             exchange_rate: string;
-            /** @enum {string} */
-            health: "up" | "degraded" | "down";
-            score: Decimal | null;
             /** @description For operators: what its provider asks, where it quotes prices; the latest one, even if too old */
             provider_price: components["schemas"]["ProviderPrice"] | null;
+            /**
+             * @description Of its rail
+             * @enum {string}
+             */
+            health: "up" | "degraded" | "down";
+            /** @description As of the candidates; null without a price */
+            score: Decimal | null;
             /** @description How the recipient gets the money */
             delivery_type: components["schemas"]["DeliveryType"];
             /** @description What the recipient gets: ISO 4217 code or ticker */

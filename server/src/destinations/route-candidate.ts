@@ -71,11 +71,11 @@ export const otherWaySchema = candidateSchema
     network: true,
     fee: true,
     exchange_rate: true,
-    health: true,
-    score: true,
     provider_price: true,
   })
   .extend({
+    health: candidateSchema.shape.health.describe('Of its rail'),
+    score: candidateSchema.shape.score.describe('As of the candidates; null without a price'),
     delivery_type: z.enum(deliveryTypes),
     destination_currency_code: z.string(),
     destination_amount: z

@@ -23,6 +23,7 @@ import { createRecipientRescreening } from '../rules/recipient-rescreening.ts';
 import { createRescreening } from '../rules/rescreening.ts';
 import { createRules } from '../rules/rules.ts';
 import { findScript } from '../sandbox/sandbox.ts';
+import { createScreeningCache } from '../screening/screening.ts';
 import type { Foundation } from './foundation.ts';
 import { openScreeningService, type SecondOpinion } from './screening-service.ts';
 import { openLimitsFile, readScreening } from './settings.ts';
@@ -133,6 +134,7 @@ function describeRules(
     },
     mayGainLimits: config.OUTLAY_VELOCITY_LIMITS !== undefined,
     screening: readScreening(config),
+    cache: createScreeningCache(),
     opinions,
     realNowMs,
   };

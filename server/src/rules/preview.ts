@@ -6,7 +6,6 @@ import { describeTerms } from '../dispatch/failover.ts';
 import { evaluateRoute, type RouterServices } from '../dispatch/routing.ts';
 import type { SendingPreview } from '../payouts/dry-run-view.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
-import { createSpellingCache } from '../screening/screening.ts';
 import { type PreviewRow, readPreviewRow } from './preview.sql.ts';
 import { checkRows, type RulesOptions } from './rules.ts';
 import { measureHeadroom } from './velocity.ts';
@@ -25,13 +24,12 @@ export type PreviewOptions = {
 export type Preview = (session: Session, payout: PayoutName) => Promise<SendingPreview>;
 
 export function createPreview({ rules, router, onError }: PreviewOptions): Preview {
-  const cache = createSpellingCache();
   return async (session, payout) => {
     const row = await readPreviewRow(session, payout);
     const route = describeRoute(router, row);
     const holds: SendingPreview['holds'] = [];
     try {
-      const [hit] = await checkRows({ ...rules, session, cache }, [row]);
+      const [hit] = await checkRows({ ...rules, session }, [row]);
       // Which check holds it could warn a suspect.
       if (hit !== undefined) holds.push('review');
     } catch (error) {

@@ -8,6 +8,7 @@ import {
   sdnLines,
 } from '../../testing/setups/screening.ts';
 import { findScreening, type UserKey } from '../screening/records.ts';
+import { createScreeningCache } from '../screening/screening.ts';
 import {
   createRecipientRescreening,
   findRescreeningProgress,
@@ -37,6 +38,7 @@ function open(thresholdPermille = 870): () => Promise<boolean> {
   const pass = createRecipientRescreening({
     ...kit,
     screening: { lists, thresholdPermille, ageMsMax: Number.MAX_SAFE_INTEGER },
+    cache: createScreeningCache(),
     realNowMs: Date.now,
     onError: (error) => errors.push(error),
   });

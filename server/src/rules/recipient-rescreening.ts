@@ -1,6 +1,6 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { screenUsers, type UserToScreen } from '../screening/records.ts';
-import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
+import { findListFaults, readListsInForce } from '../screening/screening.ts';
 import { openPerson } from '../users/users.ts';
 
 export { measureRecipients } from './recipient-rescreening.sql.ts';
@@ -27,7 +27,7 @@ import { describePerson } from './screened-payout.ts';
 
 export type RecipientRescreeningOptions = Pick<
   RulesOptions,
-  'db' | 'keys' | 'screening' | 'realNowMs'
+  'db' | 'keys' | 'screening' | 'cache' | 'realNowMs'
 > & {
   /** Called for a recipient whose data cannot be read; the others are screened. */
   onError: (error: unknown) => void;
@@ -42,11 +42,10 @@ const nilUuid = '00000000-0000-0000-0000-000000000000';
 export function createRecipientRescreening(
   options: RecipientRescreeningOptions,
 ): (() => Promise<boolean>) | undefined {
-  const { db, keys, screening, realNowMs } = options;
+  const { db, keys, screening, cache, realNowMs } = options;
   if (screening === undefined) return undefined;
   const { thresholdPermille } = screening;
   const session = db.system;
-  const cache = createSpellingCache();
   return async () => {
     const lists = await readListsInForce(session);
     if (findListFaults(lists, screening, realNowMs()).length > 0) return false;

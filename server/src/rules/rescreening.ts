@@ -1,6 +1,6 @@
 import type { Dispatcher } from '../dispatch/dispatch.ts';
 import { type PayoutToScreen, screenPayouts } from '../screening/payout-screenings.ts';
-import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
+import { findListFaults, readListsInForce } from '../screening/screening.ts';
 import {
   type LiveCursor,
   type LiveRow,
@@ -16,7 +16,10 @@ import { describeScreening, readScreenedPayout } from './screened-payout.ts';
  * yet. A hit stops the payout if that is still possible, and opens an exception in any case.
  */
 
-export type RescreeningOptions = Pick<RulesOptions, 'db' | 'keys' | 'screening' | 'realNowMs'> & {
+export type RescreeningOptions = Pick<
+  RulesOptions,
+  'db' | 'keys' | 'screening' | 'cache' | 'realNowMs'
+> & {
   dispatcher: Pick<Dispatcher, 'cancelOne'>;
   /** Called for a payout that cannot be read; the others are screened. */
   onError: (error: unknown) => void;
@@ -35,10 +38,9 @@ const beginning: LiveCursor = { account_id: nilUuid, payout_id: nilUuid };
 export function createRescreening(
   options: RescreeningOptions,
 ): (() => Promise<boolean>) | undefined {
-  const { db, screening, realNowMs } = options;
+  const { db, screening, cache, realNowMs } = options;
   if (screening === undefined) return undefined;
   const { thresholdPermille, blockedCountries = [] } = screening;
-  const cache = createSpellingCache();
   let round = beginRound(Buffer.alloc(0));
   return async () => {
     const lists = await readListsInForce(db.system);

@@ -8,6 +8,7 @@ import {
   type MoneyTest,
 } from '../../testing/setups/money.ts';
 import { getRate } from '../core/rate.ts';
+import { createScreeningCache } from '../screening/screening.ts';
 import { type AccountLimit, isRaised, setAccountLimit } from './account-limits.ts';
 import { createRules } from './rules.ts';
 import type { VelocityLimit } from './velocity.ts';
@@ -30,6 +31,7 @@ function open(...limits: VelocityLimit[]) {
     rates: () => rates,
     limits,
     screening: undefined,
+    cache: createScreeningCache(),
     realNowMs: Date.now,
   });
   const rail = createFakeRail(() => ({ outcome: 'paid' }));

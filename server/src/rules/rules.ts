@@ -5,7 +5,7 @@ import type { CheckedRow, CheckHit, RuleHit, Rules, Waiting } from '../dispatch/
 import type { MidRates } from '../fx/rate-book.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import { type PayoutScreening, screenPayouts } from '../screening/payout-screenings.ts';
-import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
+import { findListFaults, readListsInForce, type ScreeningCache } from '../screening/screening.ts';
 import { requestOpinions } from '../screening/service/opinions.ts';
 import { findLimitedAccounts } from './account-limits.ts';
 import { describeScreening, readScreenedPayout } from './screened-payout.ts';
@@ -27,6 +27,8 @@ export type RulesOptions = {
   screening: ScreeningSettings | undefined;
   /** Gives a second opinion; undefined: there is none. */
   opinions?: OpinionSettings | undefined;
+  /** Shared by all who screen in this process. */
+  cache: ScreeningCache;
   /** Real time, by which lists age, whatever the sandbox's clock shows. */
   realNowMs: () => number;
 };
@@ -51,14 +53,13 @@ export function createRules(options: RulesOptions): Rules {
   const { screening, opinions, mayGainLimits = false, db } = options;
   const isUnscreened = screening === undefined && opinions === undefined;
   const onlyOfAccounts = !mayGainLimits && options.limits.length === 0 && isUnscreened;
-  const cache = createSpellingCache();
   return {
     onlyOfAccounts,
     check: async (rows) => {
       const approving = { session: db.system, keys: options.keys, rates: options.rates() };
       const holds = await judgeApprovals(approving, rows.map(nameOf));
       const others = rows.filter((_, index) => holds[index] === undefined);
-      const own = await checkRows({ ...options, session: db.system, cache }, others);
+      const own = await checkRows({ ...options, session: db.system }, others);
       const hits = await addOpinions(options, others, own);
       const found = new Map(others.map((row, index) => [row, hits[index]]));
       return rows.map((row, index): RuleHit | Waiting | undefined => {
@@ -103,10 +104,12 @@ const nameOf = (row: CheckedRow): PayoutName => ({
   payoutId: row.payout_id,
 });
 
-type Check = Pick<RulesOptions, 'keys' | 'rates' | 'limits' | 'screening' | 'realNowMs'> & {
+type Check = Pick<
+  RulesOptions,
+  'keys' | 'rates' | 'limits' | 'screening' | 'cache' | 'realNowMs'
+> & {
   /** The system's, which also stores the results. */
   session: Session;
-  cache: ReturnType<typeof createSpellingCache>;
 };
 
 export async function checkRows(

@@ -19,6 +19,7 @@ import { listExceptionPage } from '../exceptions/exceptions.ts';
 import type { NewSchedule } from '../payouts/schedules.sql.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { listPayoutScreenings, wasScreened } from '../screening/payout-screenings.ts';
+import { createScreeningCache } from '../screening/screening.ts';
 import { listWaitingPayouts } from './recipient-rescreening.ts';
 import { createRescreening } from './rescreening.ts';
 import { createRules, type ScreeningSettings } from './rules.ts';
@@ -79,7 +80,13 @@ function open(answers: Answers = {}) {
       },
     }),
   };
-  const base = { db: money.db, keys: money.keys, screening: settings, realNowMs: Date.now };
+  const base = {
+    db: money.db,
+    keys: money.keys,
+    screening: settings,
+    cache: createScreeningCache(),
+    realNowMs: Date.now,
+  };
   const rates = createRates({});
   const rules = createRules({ ...base, rates: () => rates, limits: [] });
   assert.ok(rules !== undefined);

@@ -1,8 +1,9 @@
 import { describeEntry, type Hit, type HitEvidence, type ScreenedPerson } from './hit.ts';
+import type { ListedWords } from './listed-words.ts';
 import { informWord, measureNames, type NameFeatures } from './name-features.ts';
 import { type NameCircumstances, type ScoreOptions, scoreName } from './name-model.ts';
 import type { NameWord } from './names.ts';
-import { asOrganisationWord } from './organisation-words.ts';
+import { readAsKind } from './organisation-words.ts';
 import type { CandidateRow } from './screening.sql.ts';
 import { pairWords } from './similarity.ts';
 
@@ -15,11 +16,8 @@ export type NameSearch = {
     readonly words: readonly NameWord[];
   };
   readonly person: ScreenedPerson;
-  /** The number of listed names that have the word in any spelling. */
-  readonly countOf: (word: NameWord) => number;
+  readonly words: ListedWords;
   readonly nameCount: number;
-  /** The words of a listed name, as its kind reads them. */
-  readonly wordsOf: (texts: string, kind: CandidateRow['kind']) => readonly NameWord[];
   /** By list, the version in force. */
   readonly versionOf: (list: string) => string;
 };
@@ -74,14 +72,6 @@ export function matchName(row: CandidateRow, search: NameSearch): Match {
   return { hit, measured, explain: () => explainMatch(hit, name.text, compared) };
 }
 
-/** Words of an organisation have a meaning where they name a line of business or a place. */
-export function readAsKind(
-  words: readonly NameWord[],
-  kind: CandidateRow['kind'],
-): readonly NameWord[] {
-  return kind === 'organisation' ? words.map(asOrganisationWord) : words;
-}
-
 type Compared = {
   readonly searched: readonly NameWord[];
   readonly listed: readonly NameWord[];
@@ -113,15 +103,17 @@ function explainMatch(
 
 function compareCandidate(
   row: CandidateRow,
-  { name, countOf, nameCount, wordsOf }: NameSearch,
+  { name, words: lists, nameCount }: NameSearch,
 ): Compared {
   const inform = (words: readonly NameWord[]) => ({
     words,
-    information: words.map((word) => informWord(word, { word: countOf(word), names: nameCount })),
+    information: words.map((word) =>
+      informWord(word, { word: lists.countOf(word), names: nameCount }),
+    ),
   });
   const searched = inform(readAsKind(name.words, row.kind));
-  const listed = inform(wordsOf(row.words, row.kind));
-  const features = measureNames(searched, listed, wordsOf(row.entry_words, row.kind));
+  const listed = inform(lists.readName(row.words, row.kind));
+  const features = measureNames(searched, listed, lists.readName(row.entry_words, row.kind));
   return { searched: searched.words, listed: listed.words, features };
 }
 

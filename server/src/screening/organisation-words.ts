@@ -204,3 +204,11 @@ export function readAcronyms(words: readonly NameWord[]): string[] {
 }
 
 const joining = new Set('and of the de del y e for'.split(' '));
+
+/** Words of an organisation have a meaning where they name a line of business or a place. */
+export function readAsKind(
+  words: readonly NameWord[],
+  kind: 'person' | 'organisation',
+): readonly NameWord[] {
+  return kind === 'organisation' ? words.map(asOrganisationWord) : words;
+}

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
 import type { ListVersion } from './hit.ts';
 import { dateOfBirth, entryKinds, nameQualities } from './list-entry.ts';
+import type { ListedWord } from './word-index.ts';
 
 /** The SQL of lists and of searches in them; that of their results is in `records.sql.ts`. */
 
@@ -27,28 +28,24 @@ const selectVersions = defineQuery({
   },
 });
 
-const similarWordColumns = {
-  given: column.text,
-  listed: column.text,
-  name_count: column.integer,
-};
-export type SimilarWordRow = RowOf<typeof similarWordColumns>;
+/** The lists in force, as `describeVersions` writes them. */
+const describedLists = `
+      (
+        select string_agg(concat_ws(' ', l.list, l.sequence, v.version), E'\\n' order by l.list)
+        from screening_lists l
+        join screening_versions v on v.list = l.list and v.sequence = l.sequence
+      )`;
 
-const selectSimilarWords = defineQuery({
-  name: 'screening_select_similar_words',
+/** All words in one text, because tens of thousands of rows take the driver many times as long. */
+const selectWords = defineQuery({
+  name: 'screening_select_words',
   text: `
-    select given, listed, name_count
-    from find_similar_words($1::text[], $2::text[])`,
-  columns: similarWordColumns,
-});
-
-const selectListedWords = defineQuery({
-  name: 'screening_select_listed_words',
-  text: `
-    select w.word as listed, w.name_count
-    from unnest($1::text[]) as given (word)
-    join screening_words w on w.word = given.word`,
-  columns: { listed: column.text, name_count: column.integer },
+    select
+      coalesce(string_agg(concat_ws(' ', word, skeleton, name_count, spelling_count), E'\\n'), '')
+        as words,
+      coalesce(${describedLists}, '') as lists
+    from screening_words`,
+  columns: { words: column.text, lists: column.text },
 });
 
 const candidateColumns = {
@@ -101,12 +98,7 @@ const selectCandidates = defineQuery({
     )
     select ranked.ordinal, n.list, n.entry_id, n.text, n.quality, n.words,
       e.name, e.kind, e.births, e.countries, e.words as entry_words, e.programmes,
-      e.content_hash,
-      (
-        select string_agg(concat_ws(' ', l.list, l.sequence, v.version), E'\\n' order by l.list)
-        from screening_lists l
-        join screening_versions v on v.list = l.list and v.sequence = l.sequence
-      ) as lists
+      e.content_hash, ${describedLists} as lists
     from ranked
     join screening_names n on n.id = ranked.name_id
     join screening_entries e on e.list = n.list and e.entry_id = n.entry_id
@@ -114,22 +106,6 @@ const selectCandidates = defineQuery({
     where ranked.place <= $5
     order by ranked.ordinal, ranked.place`,
   columns: candidateColumns,
-});
-
-const selectWordCounts = defineQuery({
-  name: 'screening_select_word_counts',
-  text: `
-    select w.word as text, w.spelling_count
-    from unnest($1::text[]) as given (word)
-    join screening_words w on w.word = given.word
-    union all
-    select '/' || given.skeleton, alike.spelling_count
-    from unnest($2::text[]) as given (skeleton)
-    cross join lateral (
-      select w.spelling_count from screening_words w where w.skeleton = given.skeleton limit 1
-    ) alike
-    where length(given.skeleton) >= 4`,
-  columns: { text: column.text, spelling_count: column.integer },
 });
 
 export type SearchedWord = { ordinal: number; given: string; listed: string; weight: number };
@@ -153,22 +129,17 @@ export function describeVersions(versions: readonly ListVersion[]): string {
   return versions.map(({ list, sequence, version }) => `${list} ${sequence} ${version}`).join('\n');
 }
 
-export function findSimilarWords(
+export async function readListedWords(
   session: Session,
-  words: readonly { text: string; skeleton: string }[],
-): Promise<SimilarWordRow[]> {
-  return many(session, selectSimilarWords, [
-    words.map(({ text }) => text),
-    words.map(({ skeleton }) => skeleton),
-  ]);
+): Promise<{ words: ListedWord[]; lists: string }> {
+  const { words, lists } = await one(session, selectWords);
+  const lines = words === '' ? [] : words.split('\n');
+  return { words: lines.map(readListedWord), lists };
 }
 
-/** Those of the words that the lists have, unchanged. */
-export function findListedWords(
-  session: Session,
-  words: readonly string[],
-): Promise<{ listed: string; name_count: number }[]> {
-  return many(session, selectListedWords, [words]);
+function readListedWord(line: string): ListedWord {
+  const [text = '', skeleton = '', nameCount, spellingCount] = line.split(' ');
+  return { text, skeleton, nameCount: Number(nameCount), spellingCount: Number(spellingCount) };
 }
 
 export function findCandidates(
@@ -183,19 +154,4 @@ export function findCandidates(
     searched.map(({ weight }) => weight),
     countMax,
   ]);
-}
-
-/**
- * The number of listed names that have each word in any spelling. A searched word that no name has is
- * counted by its skeleton, under a slash. Words that occur in no name are absent.
- */
-export async function countWords(
-  session: Session,
-  {
-    texts,
-    skeletons,
-  }: { readonly texts: readonly string[]; readonly skeletons: readonly string[] },
-): Promise<Map<string, number>> {
-  const rows = await many(session, selectWordCounts, [texts, skeletons]);
-  return new Map(rows.map((row) => [row.text, row.spelling_count]));
 }

@@ -9,7 +9,7 @@ import {
   screenPerson,
   sdnLines,
 } from '../../testing/setups/screening.ts';
-import { createSpellingCache, type ScreenedPerson, screenPersons } from './screening.ts';
+import { createScreeningCache, type ScreenedPerson, screenPersons } from './screening.ts';
 
 let screening: ScreeningTest;
 before(async () => {
@@ -145,7 +145,7 @@ test('screening many at once gives the same results as one by one, in order', as
     person('Idris', 'Qumrani', { businessName: 'Grey Falcons' }),
     person('—', '…'),
   ];
-  const cache = createSpellingCache();
+  const cache = createScreeningCache();
   const together = await screenPersons(screening.db.system, subjects, { cache });
   const cached = await screenPersons(screening.db.system, subjects, { cache });
   const alone = await Promise.all(subjects.map((one) => screenPerson(screening.db.system, one)));
@@ -210,7 +210,7 @@ test('the name of a bank is a hit only with a very high score', async () => {
 });
 
 test('a search with what an earlier one learned follows every change of the lists', async () => {
-  const cache = createSpellingCache();
+  const cache = createScreeningCache();
   const { system } = screening.db;
   const subject = person('Timofej', 'Zverovskij');
   const find = async () => {

@@ -7,36 +7,32 @@ import {
   nameReview,
   type ScreenedPerson,
 } from './hit.ts';
+import {
+  createScreeningCache,
+  type ListedWords,
+  openListedWords,
+  type ScreeningCache,
+} from './listed-words.ts';
 import { parserVersion } from './lists.ts';
-import { type Match, matchName, readAsKind } from './match-name.ts';
+import { type Match, matchName } from './match-name.ts';
 import { type NameWord, readWords } from './names.ts';
 import { findObfuscations, type Obfuscation, readObfuscatedName } from './obfuscated-names.ts';
 import { asOrganisationWord } from './organisation-words.ts';
 import {
-  type CandidateRow,
   describeVersions,
   findCandidates,
   readVersions,
   type SearchedWord,
 } from './screening.sql.ts';
-import {
-  createSpellingCache,
-  findCounts,
-  findSpellings,
-  prepareCache,
-  readListedWord,
-  type Spelling,
-  type SpellingCache,
-} from './spellings.ts';
 
 export type { Hit, ListsInForce, ListVersion, ScreenedPerson } from './hit.ts';
+export { createScreeningCache, type ScreeningCache } from './listed-words.ts';
 export { findListFault, importLists, type ListReport, type ListSource } from './lists.ts';
-export { createSpellingCache, type SpellingCache } from './spellings.ts';
 
 /**
- * Screens names against the sanctions lists in force: PostgreSQL finds the listed names that share
- * words, or spellings of words, with the searched name (trigrams and skeletons); those are then
- * compared as a whole. Scores are thousandths. `records.ts` stores the results.
+ * Screens names against the sanctions lists in force: the words of the lists that are spellings of the
+ * searched ones are found in memory, the listed names that share most of them by PostgreSQL; those are
+ * then compared as a whole. Scores are thousandths. `records.ts` stores the results.
  */
 
 export type Screening = {
@@ -55,8 +51,7 @@ export type ScreeningOptions = {
   readonly thresholdPermille?: number;
   /** Alpha-3 codes; payments that concern one of these are hits. */
   readonly blockedCountries?: readonly string[];
-  /** Shared in a process, it saves most of the search, because most words of names are common. */
-  readonly cache?: SpellingCache;
+  readonly cache?: ScreeningCache;
 };
 
 export const defaultThresholdPermille = 870;
@@ -109,17 +104,17 @@ export async function screenPersons(
   options: ScreeningOptions = {},
 ): Promise<Screening[]> {
   const names = persons.flatMap(listNames);
-  const shared = options.cache ?? createSpellingCache();
+  const cache = options.cache ?? createScreeningCache();
   // Those of the last search will do: if they have changed since, the search is repeated.
-  let lists = shared.lists ?? (await readListsInForce(session));
+  let lists = cache.lists ?? (await readListsInForce(session));
   for (let tries = 1; ; tries += 1) {
-    const cache = prepareCache(shared, lists);
-    const { hits: found, isOfLists } = await findHits(session, { names, persons, lists, cache });
+    const words = await openListedWords(session, cache, lists);
+    const { hits: found, isOfLists } = await findHits(session, { names, persons, lists, words });
     const after = isOfLists ? lists : await readListsInForce(session);
     // Results found while a list changed belong to neither version.
     const isSame = after.fingerprint.equals(lists.fingerprint);
     if (isSame || tries === triesMax) {
-      shared.lists = isSame ? after : undefined;
+      cache.lists = isSame ? after : undefined;
       const threshold = options.thresholdPermille ?? defaultThresholdPermille;
       const used = isSame ? after : lists;
       return persons.map((person, index) =>
@@ -134,12 +129,12 @@ export async function screenPersons(
 export async function findCandidateMatches(
   session: Session,
   persons: readonly ScreenedPerson[],
-  cache: SpellingCache,
+  cache: ScreeningCache,
 ): Promise<Match[][]> {
   const lists = await readListsInForce(session);
   const names = persons.flatMap(listNames);
-  const task = { names, persons, lists, cache: prepareCache(cache, lists) };
-  return (await findHits(session, task)).hits;
+  const words = await openListedWords(session, cache, lists);
+  return (await findHits(session, { names, persons, lists, words })).hits;
 }
 
 function conclude(
@@ -249,7 +244,7 @@ type Task = {
   readonly names: readonly SearchedName[];
   readonly persons: readonly ScreenedPerson[];
   readonly lists: ListsInForce;
-  readonly cache: SpellingCache;
+  readonly words: ListedWords;
 };
 
 /**
@@ -258,71 +253,30 @@ type Task = {
  */
 async function findHits(
   session: Session,
-  task: Task,
+  { names, persons, lists, words }: Task,
 ): Promise<{ readonly hits: Match[][]; readonly isOfLists: boolean }> {
-  const { names, persons } = task;
   let isOfLists = false;
   const hits: Match[][] = persons.map(() => []);
-  const versions = new Map(task.lists.versions.map(({ list, version }) => [list, version]));
+  const versions = new Map(lists.versions.map(({ list, version }) => [list, version]));
   const versionOf = (list: string): string => versions.get(list) ?? '';
+  const nameCount = lists.versions.reduce((sum, list) => sum + list.nameCount, 0);
+  const described = describeVersions(lists.versions);
   for (let from = 0; from < names.length; from += portionNames) {
     const portion = names.slice(from, from + portionNames);
-    const { candidates, ...found } = await search(session, portion, task);
-    ({ isOfLists } = found);
+    const searched = portion.flatMap((name, index) =>
+      listSearchedWords(name, index + 1, { words, nameCount }),
+    );
+    const candidates = await findCandidates(session, searched, candidatesMax);
+    isOfLists = words.lists === described && candidates[0]?.lists === described;
     for (const row of candidates) {
       const name = portion[row.ordinal - 1];
       const person = name === undefined ? undefined : persons[name.personIndex];
       if (name === undefined || person === undefined) continue;
-      hits[name.personIndex]?.push(matchName(row, { ...found, name, person, versionOf }));
+      const match = matchName(row, { name, person, words, nameCount, versionOf });
+      hits[name.personIndex]?.push(match);
     }
   }
   return { hits, isOfLists };
-}
-
-type SearchResult = {
-  candidates: readonly CandidateRow[];
-  /** Whether the last statement of the search saw the lists of the task. */
-  isOfLists: boolean;
-  /** The number of listed names that have the word in any spelling. */
-  countOf: (word: NameWord) => number;
-  nameCount: number;
-  /** The words of a listed name, cached because candidates come again and share many words. */
-  wordsOf: (texts: string, kind: CandidateRow['kind']) => readonly NameWord[];
-};
-
-async function search(
-  session: Session,
-  names: readonly SearchedName[],
-  { lists, cache }: Task,
-): Promise<SearchResult> {
-  const words = new Map<string, NameWord>();
-  for (const word of names.flatMap((name) => name.words)) words.set(word.text, word);
-  const searchedWords = [...words.values()].filter(({ kind }) => kind === 'word');
-  const similar = await findSpellings(session, searchedWords, cache);
-  const nameCount = lists.versions.reduce((sum, list) => sum + list.nameCount, 0);
-  const searched = names.flatMap((name, index) =>
-    listSearchedWords(name, index + 1, { similar, nameCount }),
-  );
-  const candidates = await findCandidates(session, searched, candidatesMax);
-  const listed = candidates.flatMap((row) => row.words.split(' '));
-  const asked = { searched: [...words.values()], listed };
-  const { counts, isFromCache } = await findCounts(session, asked, cache);
-  // Another call may have filled the cache from newer lists meanwhile.
-  const isCacheOfLists = cache.fingerprint.equals(lists.fingerprint);
-  const isOfLists =
-    isFromCache && isCacheOfLists && candidates[0]?.lists === describeVersions(lists.versions);
-  const countOf = ({ text, skeleton }: NameWord): number =>
-    counts.get(text) || (counts.get(`/${skeleton}`) ?? 0);
-  const wordsOf: SearchResult['wordsOf'] = (texts, kind) => {
-    const key = `${kind} ${texts}`;
-    const known = cache.names.get(key);
-    if (known !== undefined) return known;
-    const listedWords = texts.split(' ').map((text) => readListedWord(text, cache));
-    const read = readAsKind(listedWords, kind);
-    cache.names.set(key, read);
-    return read;
-  };
-  return { candidates, isOfLists, wordsOf, countOf, nameCount };
 }
 
 /**
@@ -332,21 +286,22 @@ async function search(
 function listSearchedWords(
   name: SearchedName,
   ordinal: number,
-  found: { similar: ReadonlyMap<string, Spelling[]>; nameCount: number },
+  listed: { words: ListedWords; nameCount: number },
 ): SearchedWord[] {
   const words = name.isCompany ? name.words.map(asOrganisationWord) : name.words;
   const isShort = words.filter(({ kind }) => kind === 'word').length < 2;
-  return words.flatMap(({ text, kind, meaning }) => {
+  return words.flatMap((word) => {
+    const { text, kind, meaning } = word;
     if (kind !== 'word') {
       return isShort ? [{ ordinal, given: text, listed: text, weight: weights[kind] }] : [];
     }
-    const spellings = found.similar.get(text) ?? [];
-    const rarity = weigh('word', spellings[0]?.nameCount ?? 0, found.nameCount);
+    const spellings = listed.words.findSpellings(word);
+    const rarity = weigh('word', spellings[0]?.nameCount ?? 0, listed.nameCount);
     const weight = meaning === undefined ? rarity : rarity * weights.meaningShare;
-    return spellings.map(({ listed, similarity }) => ({
+    return spellings.map(({ listed: spelling, similarity }) => ({
       ordinal,
       given: text,
-      listed,
+      listed: spelling,
       weight: similarity * weight,
     }));
   });

@@ -76,13 +76,14 @@ export const happyPathCases: readonly Case[] = [
       }),
   },
   {
-    name: 'twenty concurrent payments are made once each',
+    name: 'concurrent payments are made once each',
     needs: [],
     run: (stage) =>
       stage.runInTestRun(async (testRun) => {
         const actor = await start(testRun);
         const payments = [];
-        for (let count = 0; count < 20; count += 1) payments.push(await testRun.instruct());
+        for (let count = 0; count < (stage.isShort ? 8 : 20); count += 1)
+          payments.push(await testRun.instruct());
         await Promise.all(payments.map((payment) => testRun.driver.callNext(payment, actor)));
         await finish(testRun, actor, payments);
         return payments.length;

@@ -231,9 +231,9 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
     /needs up to 40\d connections.*lower OUTLAY_DATABASE_CONNECTIONS or raise max_connections/,
   ],
   [
-    'no right to create the extension',
+    'no right to create tables',
     () => ({ OUTLAY_LIVE_DATABASE_URL: urlOf('bare', 'plain:plain') }),
-    /plain cannot create the extension pg_trgm: .* grant create on database bare to plain/,
+    /plain cannot create tables: .* grant create on schema public to plain/,
   ],
   [
     'a missing grant',

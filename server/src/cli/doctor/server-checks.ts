@@ -18,13 +18,9 @@ const columns = {
   is_standby: column.boolean,
   connections_free: column.integer,
   role: column.text,
-  database: column.text,
   can_create_role: column.boolean,
   has_tenant_role: column.boolean,
-  can_create: column.boolean,
   can_use_schema: column.boolean,
-  has_trigrams: column.boolean,
-  offers_trigrams: column.boolean,
   foreign_tables: column.integer,
   is_new: column.boolean,
 };
@@ -45,13 +41,10 @@ const readServer = defineQuery({
         - current_setting('superuser_reserved_connections')::integer
         - coalesce(current_setting('reserved_connections', true), '0')::integer,
       nullif(r.rolconnlimit, -1), nullif(d.datconnlimit, -1)) as connections_free,
-    quote_ident(current_user) as role, quote_ident(current_database()) as database,
+    quote_ident(current_user) as role,
     r.rolcreaterole or r.rolsuper as can_create_role,
     exists (select from pg_roles where rolname = 'outlay_tenant') as has_tenant_role,
-    has_database_privilege(current_database(), 'create') as can_create,
     has_schema_privilege('public', 'create') as can_use_schema,
-    exists (select from pg_extension where extname = 'pg_trgm') as has_trigrams,
-    exists (select from pg_available_extensions where name = 'pg_trgm') as offers_trigrams,
     (select count(*)::integer from pg_class c
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
         and not pg_has_role(current_user, c.relowner, 'usage')) as foreign_tables,
@@ -127,7 +120,7 @@ function describeTasks({ role }: ServerRow, tasks: readonly Task[]): Finding {
 }
 
 function listRights(row: ServerRow): Finding[] {
-  const { role, database } = row;
+  const { role } = row;
   const findings: Finding[] = [];
   if (row.is_new && !row.has_tenant_role && !row.can_create_role) {
     findings.push(
@@ -140,17 +133,6 @@ function listRights(row: ServerRow): Finding[] {
     findings.push(
       problem(
         `${role} cannot create tables: run as an administrator: grant create on schema public to ${role}`,
-      ),
-    );
-  }
-  if (!row.has_trigrams && !row.offers_trigrams) {
-    findings.push(
-      problem('the extension pg_trgm is missing: install the contrib modules of PostgreSQL'),
-    );
-  } else if (!row.has_trigrams && !row.can_create) {
-    findings.push(
-      problem(
-        `${role} cannot create the extension pg_trgm: run as an administrator: grant create on database ${database} to ${role}`,
       ),
     );
   }

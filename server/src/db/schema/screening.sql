@@ -2,10 +2,6 @@
 -- and names are kept with the versions of the list that had them, so that a decision can be
 -- reviewed as of its day.
 
--- Word look-up by trigrams: a trusted extension, which any role that may create objects in the database
--- may install.
-create extension if not exists pg_trgm;
-
 create table screening_lists (
   list text primary key check (list ~ '^[a-z][a-z0-9_]{0,29}$'),
   -- The version in force; 0 before the first.
@@ -72,7 +68,8 @@ create table screening_names (
 create index screening_names_entry on screening_names (list, entry_id, from_sequence);
 
 -- Every word of the names in force with the names that have it. Names are found by words, because a
--- whole name shares too few trigrams with a longer one that contains it. Each import rebuilds it.
+-- whole name shares too little with a longer one that contains it. Each import rebuilds it; processes
+-- search its words in memory (server/src/screening/word-index.ts).
 create table screening_words (
   word text primary key,
   skeleton text not null,
@@ -83,13 +80,6 @@ create table screening_words (
   -- The number of words of each of these names.
   lengths smallint[] not null check (cardinality(lengths) = cardinality(name_ids))
 );
--- GiST reads most of its pages for a short word, but GIN first combines the lists of all trigrams,
--- which takes three times as long over these 20,000 words (4.3 ms a word instead of 1.4 ms). An
--- expression, because the planner would also use an index of the plain column for equal words, at
--- thirty times the cost of the primary key.
-create index screening_words_trigrams on screening_words
-  using gist (lower(word) gist_trgm_ops (siglen = 256));
-create index screening_words_skeleton on screening_words (skeleton);
 
 create function refresh_screening_words() returns void
   language plpgsql as $$
@@ -115,20 +105,6 @@ begin
     group by w.word
   ) words;
 end
-$$;
-
--- Words of the lists that may be spellings of the given ones. One wrong letter in a word of five
--- leaves a quarter of the trigrams in common.
-create function find_similar_words(p_words text[], p_skeletons text[])
-  returns table (given text, listed text, skeleton text, name_count integer)
-  language sql stable set pg_trgm.similarity_threshold = 0.22 as $$
-  select g.word, w.word, w.skeleton, w.name_count
-  from unnest(p_words, p_skeletons) g (word, skeleton)
-  join screening_words w on lower(w.word) % g.word
-  union
-  select g.word, w.word, w.skeleton, w.name_count
-  from unnest(p_words, p_skeletons) g (word, skeleton)
-  join screening_words w on w.skeleton = g.skeleton
 $$;
 
 -- Wallet addresses of list entries (OFAC: "Digital Currency Address").

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { parse, parseAllDocuments } from 'yaml';
@@ -171,6 +171,16 @@ test('the files of Compose are valid by its schema; the service is confined', ()
   const variables = [...read('compose.yaml').matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
   const listed = [...read('.env.example').matchAll(/^(\w+)=/gm)].map(([, name]) => name);
   assert.deepEqual([...new Set(variables)].toSorted(), listed.toSorted());
+});
+
+/** Without it the console is not built, and the image has none. */
+test('the build of the image gets what the console is built from', () => {
+  const admitted = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
+  const config = readFileSync(join(root, 'web/console/tsconfig.json'), 'utf8');
+  const { extends: base } = z.object({ extends: z.string() }).parse(JSON.parse(config));
+  const path = relative(root, join(root, 'web/console', base));
+  assert.ok(admitted.includes(`!${path}`), `${path} is ignored`);
+  assert.match(read('Dockerfile'), /test -f web\/console\/dist\/index\.html/);
 });
 
 /** Node and V8 keep compiled code for each set of options apart, and the image's is read-only. */

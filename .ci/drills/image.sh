@@ -166,6 +166,13 @@ pay_once() {
   node "$root/.ci/drills/pay.mjs" "$work/staging.json" || fail 'the payout'
 }
 
+check_console() {
+  say 'The console is in the image'
+  node -e 'fetch(process.argv[1]).then(async (answer) => {
+    if (!(await answer.text()).includes("/console/assets/")) throw new Error("it is not");
+  })' "http://127.0.0.1:$port/console" || fail 'the console'
+}
+
 check_logins() {
   say 'Each task with its own login, which lacks nothing'
   run_container status outlay_commanding status | tee "$work/status.txt"
@@ -215,6 +222,7 @@ run_container worker outlay_working work >"$work/worker.log" 2>&1 &
 wait_until_healthy api
 wait_until_healthy worker
 pay_once
+check_console
 check_logins
 check_stop
 say 'The image holds'

@@ -21,6 +21,7 @@ after(() => service.stop());
 type Entry = {
   actor_kind: string;
   actor_id: string | null;
+  credential: string;
   address: string;
   action: string;
   object: Record<string, string>;
@@ -73,6 +74,7 @@ test('changes of webhooks are in the audit log, with credential, address and req
   for (const entry of entries) {
     assert.equal(entry.actor_kind, 'credential');
     assert.match(entry.actor_id ?? '', /^[0-9a-f-]{36}$/);
+    assert.equal(entry.credential, entry.actor_id);
     assert.equal(entry.address, '127.0.0.1');
     assert.equal(`/webhooks/${entry.object['webhook']}`, path);
   }

@@ -6,12 +6,31 @@ import { type Service, testSettings } from './service.ts';
  *
  * @returns the setting with which commands run as this owner.
  */
-export async function createLiveOwner(
+async function createLiveOwner(
   service: Pick<Service, 'dataDirectory' | 'settings'>,
 ): Promise<{ OUTLAY_OPERATOR_KEY: string }> {
   const words = ['operator', 'create', '--environment', 'live', '--role', 'owner'];
   const { key = '' } = await runCommand(service, [...words, '--name', 'ada']);
   return { OUTLAY_OPERATOR_KEY: key };
+}
+
+/**
+ * Creates a client's account in a live without operators, which needs two owners.
+ *
+ * @returns what is shown of it once.
+ */
+export async function createLiveAccount(
+  service: Pick<Service, 'dataDirectory' | 'settings'>,
+): Promise<Record<string, string>> {
+  const live = ['--environment', 'live'];
+  const ada = await createLiveOwner(service);
+  const asAda = { ...service, settings: { ...service.settings, ...ada } };
+  const second = ['operator', 'create', ...live, '--role', 'owner', '--name', 'bob'];
+  const { key = '' } = await runCommand(asAda, [...second, '--reason', 'Second owner']);
+  const create = ['account', 'create', ...live, '--name', 'Live', '--reason', 'New client'];
+  await runCommand(asAda, create);
+  const asBob = { ...service.settings, OUTLAY_OPERATOR_KEY: key };
+  return runCommand({ ...service, settings: asBob }, create);
 }
 
 /**

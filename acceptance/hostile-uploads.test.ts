@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { upload } from './batch-kit.ts';
-import { createLiveOwner, runCommand } from './commands.ts';
+import { createLiveAccount } from './commands.ts';
 import {
   assertTakesBatch,
   assertTakesImages,
@@ -35,9 +35,7 @@ let tenantB: Account;
 
 before(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-uploads-'));
-  const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
-  const owner = await createLiveOwner({ dataDirectory, settings });
-  const made = await runCommand({ dataDirectory, settings: { ...settings, ...owner } }, words);
+  const made = await createLiveAccount({ dataDirectory, settings });
   service = await startService({ isEmbedded: true, dataDirectory, settings });
   live = service.demo.withToken(made['api_key'] ?? '');
   tenantA = await createAccount(service, { USD: '10000' });

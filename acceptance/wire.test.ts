@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createLiveOwner, runCommand } from './commands.ts';
+import { createLiveAccount, runCommand } from './commands.ts';
 import { add, exact, multiplyDown, subtract } from './exact.ts';
 import {
   type CountryLookup,
@@ -269,9 +269,7 @@ type Printed = Record<string, string>;
 test('one process serves both environments, which share nothing', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-environments-'));
   const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
-  const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
-  const owner = await createLiveOwner({ dataDirectory, settings });
-  const live = await runCommand({ dataDirectory, settings: { ...settings, ...owner } }, words);
+  const live = await createLiveAccount({ dataDirectory, settings });
   const both = await startService({ isEmbedded: true, dataDirectory, settings });
   try {
     const [onLive, onStaging] = [

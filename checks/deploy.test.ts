@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { parse, parseAllDocuments } from 'yaml';
@@ -162,6 +171,37 @@ test('the files of Compose are valid by its schema; the service is confined', ()
   const variables = [...read('compose.yaml').matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
   const listed = [...read('.env.example').matchAll(/^(\w+)=/gm)].map(([, name]) => name);
   assert.deepEqual([...new Set(variables)].toSorted(), listed.toSorted());
+});
+
+/** Without it the console is not built, and the image has none. */
+test('the build of the image gets what the console is built from', () => {
+  const admitted = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
+  const config = readFileSync(join(root, 'web/console/tsconfig.json'), 'utf8');
+  const { extends: base } = z.object({ extends: z.string() }).parse(JSON.parse(config));
+  const path = relative(root, join(root, 'web/console', base));
+  assert.ok(admitted.includes(`!${path}`), `${path} is ignored`);
+  assert.match(read('Dockerfile'), /test -f web\/console\/dist\/index\.html/);
+});
+
+/** Node and V8 keep compiled code for each set of options apart, and the image's is read-only. */
+test('the image runs with the options that its program was compiled with', () => {
+  const text = read('Dockerfile').replaceAll(/\\\n\s*/g, '');
+  const [, compiled = ''] = /NODE_COMPILE_CACHE=\S+\s+bin\/node (.*?) --import /.exec(text) ?? [];
+  const [, entry = '[]'] = /^ENTRYPOINT (\[.*\])$/m.exec(text) ?? [];
+  const runs = z.array(z.string()).parse(JSON.parse(entry)).slice(1, -1);
+  assert.ok(runs.length > 1);
+  const cache = mkdtempSync(join(tmpdir(), 'outlay-compiled-'));
+  try {
+    writeFileSync(join(cache, 'program.mjs'), 'export const one = 1;');
+    for (const options of [compiled.split(/\s+/), runs]) {
+      execFileSync(process.execPath, [...options, join(cache, 'program.mjs')], {
+        env: { NODE_COMPILE_CACHE: join(cache, 'compiled') },
+      });
+    }
+    assert.equal(readdirSync(join(cache, 'compiled')).length, 1);
+  } finally {
+    rmSync(cache, { recursive: true });
+  }
 });
 
 test('the units of systemd run the commands of the service, confined', () => {

@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
-# The alert rules and their tests, by promtool (Debian's package prometheus).
+# The alert rules and their tests, and the queries of the dashboards, by promtool (Debian's package
+# prometheus).
 set -euo pipefail
 
 cd "$(dirname "$0")/../../deploy/prometheus"
 promtool check config prometheus.yaml
 promtool check rules rules.yaml
 promtool test rules rules.test.yaml
+
+panels=$(mktemp --suffix=.yaml)
+trap 'rm -f "$panels"' EXIT
+node ../../.ci/drills/panel-rules.mjs ../grafana/dashboards >"$panels"
+promtool check rules "$panels"

@@ -57,10 +57,18 @@ make_bases() {
   buildah commit -q --rm "$base" localhost/build-base >/dev/null
 }
 
+# Uses the volumes of build_image.
+build_once() {
+  buildah bud --isolation chroot --format docker --layers=false --pull-never --timestamp 0 \
+    "${volumes[@]}" --build-arg BUILD_IMAGE=localhost/build-base \
+    --build-arg RUN_IMAGE=localhost/run-base -f "$root/deploy/Dockerfile" -t "$1" \
+    "$root" >"$work/build.log" 2>&1 || fail 'buildah bud'
+}
+
 build_image() {
   say 'The image'
   # This machine's npm settings and packages; what is in its cache is not asked for again.
-  local name cache volumes
+  local name cache
   cache=$(npm config get cache)
   mkdir -p "$cache"
   for name in globalconfig userconfig; do
@@ -69,13 +77,24 @@ build_image() {
   done >"$work/npmrc"
   printf '\nprefer-offline=true\nfetch-timeout=20000\nfetch-retries=5\n' >>"$work/npmrc"
   volumes=(-v /etc/ssl/certs:/etc/ssl/certs:ro -v "$cache:/root/.npm" -v "$work/npmrc:/usr/local/etc/npmrc:ro")
-  buildah bud --isolation chroot --format docker --layers=false --pull-never --timestamp 0 \
-    "${volumes[@]}" --build-arg BUILD_IMAGE=localhost/build-base \
-    --build-arg RUN_IMAGE=localhost/run-base -f "$root/deploy/Dockerfile" -t localhost/outlay \
-    "$root" >"$work/build.log" 2>&1 || fail 'buildah bud'
+  build_once localhost/outlay
   buildah inspect --type image localhost/outlay >"$work/image.json"
   rootfs=$(buildah mount "$(buildah from localhost/outlay)")
   printf "%s MB, base included\n" "$(du -sm "$rootfs" | cut -f1)"
+}
+
+# The id is the hash of the configuration, which has the hashes of all layers.
+check_reproducible() {
+  say 'The same image from a second build'
+  local first second other
+  build_once localhost/outlay-again
+  first=$(buildah images --no-trunc --quiet localhost/outlay)
+  second=$(buildah images --no-trunc --quiet localhost/outlay-again)
+  printf '%s\n%s\n' "$first" "$second"
+  [ "$first" = "$second" ] && return
+  other=$(buildah mount "$(buildah from localhost/outlay-again)")
+  diff -rq --no-dereference "$rootfs" "$other" 2>/dev/null | head -n 20 || true
+  fail 'two builds differ'
 }
 
 # The logins are those of Compose, made by its own script.
@@ -147,6 +166,13 @@ pay_once() {
   node "$root/.ci/drills/pay.mjs" "$work/staging.json" || fail 'the payout'
 }
 
+check_console() {
+  say 'The console is in the image'
+  node -e 'fetch(process.argv[1]).then(async (answer) => {
+    if (!(await answer.text()).includes("/console/assets/")) throw new Error("it is not");
+  })' "http://127.0.0.1:$port/console" || fail 'the console'
+}
+
 check_logins() {
   say 'Each task with its own login, which lacks nothing'
   run_container status outlay_commanding status | tee "$work/status.txt"
@@ -181,6 +207,7 @@ check_stop() {
 
 make_bases
 build_image
+check_reproducible
 mapfile -t health < <(node -p 'JSON.parse(fs.readFileSync(0)).Docker.config.Healthcheck.Test.slice(1).join("\n")' \
   <"$work/image.json")
 port=$(find_free_port)
@@ -195,6 +222,7 @@ run_container worker outlay_working work >"$work/worker.log" 2>&1 &
 wait_until_healthy api
 wait_until_healthy worker
 pay_once
+check_console
 check_logins
 check_stop
 say 'The image holds'

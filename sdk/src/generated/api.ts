@@ -4835,7 +4835,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2194a-8526-749f-b4b8-40781f39e52b
+                 * @example 01a21965-4da5-75fe-8449-e2ac6808f228
                  */
                 balance_token: string;
             };
@@ -4877,7 +4877,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a2194a-8526-749f-b4b8-40781f39e52b
+                 * @example 01a21965-4da5-75fe-8449-e2ac6808f228
                  */
                 balance_token: string;
             };
@@ -5014,7 +5014,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -5044,7 +5044,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -5079,7 +5079,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-9814-77cf-bb13-e81f1cfdf787
+                 * @example usr_01a21965-5d79-77cd-ab71-96c3d94c9827
                  */
                 user_token: string;
             };
@@ -5112,7 +5112,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -5143,7 +5143,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -5200,7 +5200,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -5230,7 +5230,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -5387,7 +5387,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
@@ -5427,7 +5427,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
@@ -5469,7 +5469,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
@@ -5531,7 +5531,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -5564,7 +5564,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -5610,12 +5610,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
+                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
                  */
                 payout_token: string;
             };
@@ -5648,12 +5648,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
+                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
                  */
                 payout_token: string;
             };
@@ -5690,12 +5690,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
+                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
                  */
                 payout_token: string;
             };
@@ -5750,12 +5750,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
+                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
                  */
                 payout_token: string;
             };
@@ -5785,12 +5785,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2194a-8bed-733d-96fc-25c1f89c0a2b
+                 * @example payout_01a21965-53a6-722b-ac8d-c5a0f4af0554
                  */
                 payout_token: string;
             };
@@ -5908,7 +5908,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -6003,12 +6003,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2194a-9478-70ed-bdf8-c0439d72a8d4
+                 * @example payout_01a21965-5b0c-704c-9696-77b765f9d92e
                  */
                 payout_token: string;
             };
@@ -6072,7 +6072,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2194a-9487-756c-8e62-29af5fc628ee
+                 * @example proposal_01a21965-5b1d-754b-9a85-27bbd3db617f
                  */
                 proposal_token: string;
             };
@@ -6102,7 +6102,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2194a-9487-756c-8e62-29af5fc628ee
+                 * @example proposal_01a21965-5b1d-754b-9a85-27bbd3db617f
                  */
                 proposal_token: string;
             };
@@ -6133,7 +6133,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a2194a-9487-756c-8e62-29af5fc628ee
+                 * @example proposal_01a21965-5b1d-754b-9a85-27bbd3db617f
                  */
                 proposal_token: string;
             };
@@ -6180,7 +6180,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -6213,7 +6213,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
@@ -6351,7 +6351,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -6382,7 +6382,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };
@@ -6417,12 +6417,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a2194a-936e-7115-a08e-acff4a14a65a
+                 * @example link_01a21965-5a0d-70a1-ab13-3aa5eeb70c58
                  */
                 link_token: string;
             };
@@ -6450,12 +6450,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
+                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
                  */
                 payout_token: string;
             };
@@ -6589,7 +6589,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
+                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
                  */
                 batch_token: string;
             };
@@ -6621,7 +6621,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
+                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
                  */
                 batch_token: string;
             };
@@ -6668,7 +6668,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
+                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
                  */
                 batch_token: string;
             };
@@ -6696,7 +6696,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
+                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
                  */
                 batch_token: string;
             };
@@ -6727,7 +6727,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2194a-9601-7515-aa28-25ccb4c83fcc
+                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
                  */
                 batch_token: string;
             };
@@ -6758,7 +6758,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a2194a-973d-76d6-bf3b-c57aac0fd18c
+                 * @example batch_01a21965-5ced-7180-914b-9496e358873b
                  */
                 batch_token: string;
             };
@@ -6896,7 +6896,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -6926,7 +6926,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -6961,7 +6961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -6996,7 +6996,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -7027,7 +7027,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -7058,7 +7058,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -7089,7 +7089,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -7120,7 +7120,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -7166,7 +7166,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
             };
@@ -7194,12 +7194,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a2194a-94d3-73b5-baa8-072e626fbac1
+                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a2194a-9517-75e9-beff-79e754f88078
+                 * @example delivery_01a21965-5b96-7073-8bb4-31a65a2793a4
                  */
                 delivery_token: string;
             };
@@ -7337,7 +7337,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a2194a-8b6a-7365-bb52-7c77beaa6e86
+                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
                  */
                 payout_token: string;
             };
@@ -7372,7 +7372,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a2194a-8a51-7600-bad7-7019784d6b15
+                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
                  */
                 user_token: string;
             };

@@ -21,6 +21,7 @@ const entryColumns = {
   actor_id: nullable(column.uuid),
   actor: column.text,
   role: column.text,
+  credential: column.text,
   address: column.text,
   action: column.text,
   object: column.text,
@@ -38,9 +39,9 @@ const insert: Statement = {
   name: 'insert_audit_entry',
   // The trigger gives sequence, digest and hash.
   text: `
-    insert into audit_entries (id, created_at, actor_kind, actor_id, actor, role, address, action,
-      object, account_id, reason, request_id, outcome, state_before, state_after)
-    values ($1, clock_timestamp(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    insert into audit_entries (id, created_at, actor_kind, actor_id, actor, role, credential, address,
+      action, object, account_id, reason, request_id, outcome, state_before, state_after)
+    values ($1, clock_timestamp(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 };
 
 const insertOfClient: Statement = {
@@ -172,6 +173,7 @@ export async function insertAuditEntry(session: Session, entry: NewAuditEntry): 
     entry.actor_id,
     entry.actor,
     entry.role,
+    entry.credential,
     entry.address,
     entry.action,
     entry.object,
@@ -187,7 +189,7 @@ export async function insertAuditEntry(session: Session, entry: NewAuditEntry): 
 /** Also on the connection of a client, for its own account. */
 export async function insertClientEntry(
   session: Session,
-  entry: Omit<NewAuditEntry, 'actor_kind' | 'actor' | 'role' | 'reason'>,
+  entry: Omit<NewAuditEntry, 'actor_kind' | 'actor' | 'role' | 'credential' | 'reason'>,
 ): Promise<void> {
   await exec(session, insertOfClient, [
     entry.account_id,

@@ -20,7 +20,15 @@ export {
 /** The audit log: who did what, from where, why, and what it changed (`db/schema/audit.sql`). */
 
 export type Actor =
-  | { kind: 'operator'; id: string; name: string; role: string; address: string }
+  | {
+      kind: 'operator';
+      id: string;
+      name: string;
+      role: string;
+      /** The key or session; absent where the operator has just been created. */
+      credential?: string | undefined;
+      address: string;
+    }
   | { kind: 'credential'; id: string; address: string }
   | { kind: 'system' };
 
@@ -47,6 +55,7 @@ export async function appendAudit(session: Session, entry: AuditEntry): Promise<
     actor_id: actor.kind === 'system' ? null : actor.id,
     actor: actor.kind === 'operator' ? actor.name : '',
     role: actor.kind === 'operator' ? actor.role : '',
+    credential: describeCredential(actor),
     address: actor.kind === 'system' ? '' : actor.address,
     action: entry.action,
     object: formatState(entry.object ?? {}),
@@ -58,6 +67,11 @@ export async function appendAudit(session: Session, entry: AuditEntry): Promise<
     state_after: formatState(entry.after),
   });
   return id;
+}
+
+function describeCredential(actor: Actor): string {
+  if (actor.kind === 'credential') return actor.id;
+  return actor.kind === 'operator' ? (actor.credential ?? '') : '';
 }
 
 /** The request of a client. The credential is undefined where a link alone admitted it. */
@@ -136,6 +150,7 @@ function toHashedRow(row: AuditLinkRow) {
       row.actor_kind,
       row.actor,
       row.role,
+      row.credential,
       row.address,
       row.action,
       row.object,

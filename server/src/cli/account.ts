@@ -11,7 +11,14 @@ import { amountFaults } from '../core/amount-faults.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
-import { bookBalance, isBooked, listBookings } from '../ledger/bookings.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import {
+  type Booking,
+  bookBalance,
+  isBooked,
+  listBookings,
+  listDeposits,
+} from '../ledger/bookings.ts';
 import { setOpenQuoteLimits } from '../payouts/open-quotes.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext, OperatorContext } from './context.ts';
@@ -43,9 +50,11 @@ export const accountCommands = [
   defineCommand({
     name: 'account create',
     permission: 'operate',
-    about: 'create an account; its secrets are shown only once',
+    about: 'create an account; its secrets are shown only once; in live two people are needed',
     resultNames: ['account', 'client_id'],
     options: { name },
+    // It comes with credentials.
+    approval: () => ({ policy: 'credential' }),
     run: ({ db, keys, name: environmentName }, values) =>
       db.systemTransaction((session) =>
         createAccount(session, { ...values, environmentName, keys }),
@@ -60,9 +69,15 @@ export const accountCommands = [
       const booking = await readBooking(context, 'fund', values);
       // A repeat moves nothing.
       if (await isBooked(context.db, booking)) return undefined;
-      return { policy: 'funding', money: readMoney(values) };
+      return describeFunding(context.db.system, context.operator.name, booking);
     },
-    run: (context, values) => book(context, 'fund', values),
+    run: async (context, values, acting) => {
+      const { operator } = context;
+      const booking = await readBooking(context, 'fund', values);
+      const check = async (session: Session) =>
+        acting.requireSecond(session, await describeFunding(session, operator.name, booking));
+      return book(context, 'fund', { ...values, check });
+    },
   }),
   defineCommand({
     name: 'account adjust',
@@ -158,16 +173,28 @@ async function readBooking(
   };
 }
 
+/** What the operator recorded within a day counts too: a deposit in parts needs two people like a whole one. */
+async function describeFunding(session: Session, by: string, booking: Booking) {
+  const { currency: code, amountMinor: minor } = booking;
+  const deposits = await listDeposits(session, { ...booking, by });
+  const earlier = deposits.map(({ amount: earlierMinor, ...of }) => ({
+    ...of,
+    minor: earlierMinor,
+  }));
+  return { policy: 'funding', money: { currency: code, minor, earlier } } as const;
+}
+
 async function book(
   context: OperatorContext,
   kind: 'fund' | 'adjust',
-  values: BookingValues & { reason: string },
+  { check, ...values }: BookingValues & { reason: string; check?(session: Session): Promise<void> },
 ) {
   const booking = await readBooking(context, kind, values);
   const by = context.operator.name;
   const { result, balanceMinor } = await bookBalance(context.db, booking, {
     by,
     reason: values.reason,
+    ...(check !== undefined && { check }),
   });
   const balance = formatAmount(balanceMinor, values.currency);
   return { result, currency: booking.currency, balance };

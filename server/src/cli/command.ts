@@ -64,10 +64,10 @@ type Definition<Shape extends Options, Target> = {
   run(target: Target, values: ValuesOf<Shape>): unknown;
 };
 
-type OperatorCommand<Shape extends Options> = Definition<Shape, OperatorContext> &
+type OperatorCommand<Shape extends Options> = Omit<Definition<Shape, OperatorContext>, 'run'> &
   Pick<
     Act<OperatorContext, ValuesOf<Shape>>,
-    'permission' | 'approval' | 'snapshot' | 'resultNames'
+    'permission' | 'approval' | 'snapshot' | 'resultNames' | 'run'
   > &
   Pick<CommandAct<ValuesOf<Shape>>, 'bootstrap'> & {
     /** Of a permission to read: it counts payouts, or asks rails, which may store answers. */

@@ -17,6 +17,7 @@ import type { CommandContext } from './context.ts';
 
 type Run = Awaited<ReturnType<typeof createCommander>>;
 
+let setupFolder: string;
 let money: MoneyTest;
 let owner: Owner;
 let run: Run;
@@ -24,7 +25,10 @@ let runAsBob: Run;
 before(async () => {
   money = await createMoneyTest({ environmentName: 'live' });
   owner = await money.createOwner({ USD: 100_000_000n });
-  const config = {} as CommandContext['config'];
+  setupFolder = await mkdtemp(join(tmpdir(), 'outlay-daily-'));
+  const railsFile = join(setupFolder, 'rails.json');
+  await writeFile(railsFile, JSON.stringify({ rails: [{ name: 'fake' }] }));
+  const config = { OUTLAY_LIVE_RAILS: railsFile } as unknown as CommandContext['config'];
   const { db, keys, clock } = money;
   const context = { db, keys, clock, config, name: 'live' } as const;
   run = await createCommander(context, { name: 'ada' });
@@ -33,7 +37,10 @@ before(async () => {
 afterEach(async () => {
   await money.assertSound();
 });
-after(() => money[Symbol.asyncDispose]());
+after(async () => {
+  await money[Symbol.asyncDispose]();
+  await rm(setupFolder, { recursive: true });
+});
 
 const why = { reason: 'a test' };
 
@@ -94,6 +101,15 @@ test('a client, a recipient, a corridor and a rail are frozen by command', async
   assert.deepEqual(await run('freeze list'), []);
   const all = (await run('freeze list', { all: true })) as { lifted_by: string }[];
   assert.equal(all.filter((row) => row.lifted_by === 'bob').length, 5);
+});
+
+test('a rail that does not exist cannot be frozen, as nothing would be stopped', async () => {
+  await assert.rejects(
+    run('freeze rail', { rail: 'fkae', ...why }),
+    (error) =>
+      error instanceof ConfigError && /no rail fkae in live: it has fake/.test(error.message),
+  );
+  assert.deepEqual(await run('freeze list'), []);
 });
 
 test('payout list filters by rail, age and status', async () => {

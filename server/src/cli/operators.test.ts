@@ -30,7 +30,10 @@ before(async () => {
   context = await openContext(setup.config(), { name: 'live', realNowMs: Date.now });
   ada = await createCommander(context, { name: 'ada' });
   bob = await createCommander(context, { name: 'bob', role: 'approver' });
-  ({ account } = (await ada('account create', { name: 'One' })) as { account: string });
+  await ada('account create', { name: 'One', reason: 'New' });
+  ({ account } = (await bob('account create', { name: 'One', reason: 'New' })) as {
+    account: string;
+  });
 });
 after(async () => {
   await context[Symbol.asyncDispose]();
@@ -81,8 +84,62 @@ describe('two people', () => {
     assert.equal((done as { balance: string }).balance, '20000.01');
   });
 
-  it('create credentials and operators, and change the policy itself', async () => {
+  it('are needed where one operator reaches that value in parts within a day', async () => {
+    const cara = await createCommander(context, { name: 'cara', role: 'operator' });
+    const part = (reference: string, amount = '4000') =>
+      cara('account fund', { account, currency: 'USD', amount, reference, reason: reference });
+    // What needed two people does not count.
+    isWaiting(await part('whole', '10000.01'));
+    const whole = { account, currency: 'USD', amount: '10000.01', reference: 'whole' };
+    await as(bob)('account fund', { ...whole, reason: 'Whole' });
+    await part('part 1');
+    await part('part 2');
+    isWaiting(await part('part 3'));
+    isWaiting(await part('part 4', '2000.01'));
+    const last = (await part('part 5', '2000')) as { result: string };
+    assert.equal(last.result, 'booked');
+    isWaiting(await part('part 6', '0.01'));
+    // A repeat moves nothing, so it needs nobody else.
+    assert.equal(((await part('part 1')) as { result: string }).result, 'booked_before');
+    // Bob could record it alone, and is the second person for it instead.
+    const third = {
+      account,
+      currency: 'USD',
+      amount: '4000',
+      reference: 'part 3',
+      reason: 'Third',
+    };
+    assert.equal(((await as(bob)('account fund', third)) as { result: string }).result, 'booked');
+    const open = (await as(bob)('approval list')) as { options: { reference?: string } }[];
+    assert.ok(open.every(({ options }) => options.reference !== 'part 3'));
+  });
+
+  it('are needed also where the parts are recorded at the same moment', async () => {
+    const dan = await createCommander(context, { name: 'dan', role: 'operator' });
+    const parts = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, number) =>
+        dan('account fund', {
+          account,
+          currency: 'USD',
+          amount: '4000',
+          reference: `burst ${number}`,
+          reason: 'Burst',
+        }),
+      ),
+    );
+    const booked = parts.filter(
+      (part) =>
+        part.status === 'fulfilled' && (part.value as { result: string }).result === 'booked',
+    );
+    assert.equal(booked.length, 2);
+    for (const part of parts) {
+      if (part.status === 'rejected') assert.match(String(part.reason), /repeat this one/);
+    }
+  });
+
+  it('create accounts, credentials and operators, and change the policy itself', async () => {
     isWaiting(await as(ada)('credential create', { account, kind: 'api_key', reason: 'New' }));
+    isWaiting(await as(ada)('account create', { name: 'Two', reason: 'New' }));
     isWaiting(await as(ada)('operator create', { name: 'eve', role: 'viewer', reason: 'Hired' }));
     const policy = { action: 'funding', persons: '1', reason: 'Trust' };
     isWaiting(await as(ada)('policy set', policy));

@@ -143,6 +143,15 @@ describe('commands on an environment', () => {
 
   const run = (name: string, values: Record<string, string> = {}) =>
     runCommand(context, name, values);
+  /** The account, which two operators have created. */
+  const createClient = async (name: string): Promise<string> => {
+    for (const commander of [`${name}.first`, `${name}.second`]) {
+      const create = await createCommander(context, { name: commander.toLowerCase() });
+      const created = await create('account create', { name, reason: 'New client' });
+      if ('account' in (created as object)) return (created as { account: string }).account;
+    }
+    return assert.fail('two operators create an account');
+  };
   const refuses = (name: string, values: Record<string, string>, message: RegExp) =>
     assert.rejects(
       run(name, values),
@@ -161,8 +170,7 @@ describe('commands on an environment', () => {
   });
 
   it('refuse invalid amounts and addresses, and change nothing', async () => {
-    const created = (await run('account create', { name: 'One' })) as { account: string };
-    const { account } = created;
+    const account = await createClient('One');
     const booking = { account, currency: 'USD', reference: 'r', reason: 'a wire' };
     for (const amount of ['0', '-5', 'much', '1.001', '1e30']) {
       await refuses('account fund', { ...booking, amount }, /--amount (must|has|is)/);
@@ -182,7 +190,7 @@ describe('commands on an environment', () => {
   });
 
   it('book a large funding and every correction once two people have asked for it', async () => {
-    const { account } = (await run('account create', { name: 'Two' })) as { account: string };
+    const account = await createClient('Two');
     const cy = await createCommander(context, { name: 'cy' });
     const dee = await createCommander(context, { name: 'dee', role: 'approver' });
     const resultOf = (answer: unknown) => (answer as { result: string }).result;

@@ -27,6 +27,7 @@ import {
   reason,
   user,
 } from './options.ts';
+import { requireRail } from './rail-names.ts';
 import { getUserKey } from './user-key.ts';
 
 /** Stops and resumes: all sending, all commits, or a client, a recipient, a corridor or a rail. */
@@ -158,8 +159,10 @@ export const freezeCommands = [
     permission: 'operate',
     about: 'stop sending through a rail; its passes pause',
     options: { rail, reason },
-    run: (context, { rail: name, ...values }) =>
-      freezeObject(context, { scope: 'rail', rail: name }, values),
+    run: async (context, { rail: name, ...values }) => {
+      await requireRail(context, name);
+      return freezeObject(context, { scope: 'rail', rail: name }, values);
+    },
   }),
   defineCommand({
     name: 'freeze list',

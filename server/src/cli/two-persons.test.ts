@@ -20,7 +20,10 @@ before(async () => {
   ada = await createCommander(context, { name: 'ada' });
   bob = await createCommander(context, { name: 'bob', role: 'approver' });
   eve = await createCommander(context, { name: 'eve', role: 'approver' });
-  ({ account } = (await ada('account create', { name: 'One' })) as { account: string });
+  await ada('account create', { name: 'One', reason: 'New' });
+  ({ account } = (await bob('account create', { name: 'One', reason: 'New' })) as {
+    account: string;
+  });
 });
 after(async () => {
   await context[Symbol.asyncDispose]();

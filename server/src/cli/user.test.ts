@@ -19,7 +19,9 @@ before(async () => {
   ada = await createCommander(context, { name: 'ada' });
   bob = await createCommander(context, { name: 'bob', role: 'compliance' });
   eve = await createCommander(context, { name: 'eve', role: 'operator' });
-  const { account } = (await ada('account create', { name: 'One' })) as { account: string };
+  await ada('account create', { name: 'One', reason: 'New' });
+  const created = await eve('account create', { name: 'One', reason: 'New' });
+  const { account } = created as { account: string };
   const prepared = prepareUser(
     { keys: context.keys, accountId: account },
     {

@@ -142,6 +142,27 @@ describe('a session', () => {
     assert.notEqual(third.cookie, planted);
   });
 
+  it('is named in the audit log by what it changes, as its key is by what that changes', async () => {
+    const { key } = await addOperator('nora', 'owner');
+    const browser = await logIn({ key });
+    const stop = (headers: Record<string, string>) =>
+      send('POST', '/v0.1.4/operator/sending/stop', { body: { reason: 'Drill' }, headers });
+    assert.equal((await stop(headersOf(browser))).status, 200);
+    assert.equal((await stop({ authorization: `Bearer ${key}` })).status, 200);
+    const filter = { actor: 'nora', action: undefined, from: undefined, to: undefined };
+    const entries = await listAuditEntries(services().session, {
+      ...filter,
+      before: undefined,
+      count: 5,
+    });
+    const [byKey, , bySession, , begin] = entries.map(({ credential }) => credential);
+    assert.match(byKey ?? '', /^key_[0-9a-f]{12}$/);
+    assert.match(bySession ?? '', /^session_[0-9a-f-]{36}$/);
+    assert.equal(begin, bySession);
+    const reopened = { body: { reason: 'Over' }, headers: headersOf(browser) };
+    assert.equal((await send('POST', '/v0.1.4/operator/sending/resume', reopened)).status, 200);
+  });
+
   it('changes nothing without its token, or from another site', async () => {
     const { key } = await addOperator('csrf', 'operator');
     const browser = await logIn({ key });
@@ -292,6 +313,7 @@ describe('an operator who acts for an account', () => {
       [entry?.action, entry?.account_id, entry?.request_id],
       ['api POST /user', account, done.headers.get('x-request-id')],
     );
+    assert.match(entry?.credential ?? '', /^key_[0-9a-f]{12}$/);
     assert.doesNotMatch(JSON.stringify(entry), /Ruiz/);
   });
 });

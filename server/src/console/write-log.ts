@@ -8,13 +8,20 @@ import type { BaseServices } from '../http/route.ts';
 /** Without the body, which holds personal data. Returns what records the outcome. */
 export async function recordWrite({ db }: BaseServices, write: OperatorWrite) {
   const { principal, method, path, params, address, requestId } = write;
-  const { operator, accountId, credentialId } = principal;
+  const { operator, accountId } = principal;
   if (operator === undefined) throw new Error('unreachable: only operators are recorded');
   const { version: _version, ...named } = params as Record<string, string>;
   const entry = {
-    actor: { kind: 'operator', id: operator.id, name: operator.name, role: operator.role, address },
+    actor: {
+      kind: 'operator',
+      id: operator.id,
+      name: operator.name,
+      role: operator.role,
+      credential: operator.credential,
+      address,
+    },
     action: `api ${method} ${path}`,
-    object: { ...named, credential: credentialId },
+    object: named,
     accountId,
     requestId,
   } as const;

@@ -166,6 +166,17 @@ const uncommitted = defineQuery({
   columns: { batches: column.integer, unsent: column.integer },
 });
 
+const contact = defineQuery({
+  name: 'has_rail_contact',
+  text: 'select exists (select from rail_contacts where rail = $1) as exists',
+  columns: { exists: column.boolean },
+});
+
+/** Whether the counterparty of a rail was ever heard. */
+export async function hasRailContact(session: Session, rail: string): Promise<boolean> {
+  return (await one(session, contact, [rail])).exists;
+}
+
 export type FreezeObject = {
   scope: (typeof freezeScopes)[number];
   account_id?: string;

@@ -23,6 +23,7 @@ export {
   type FreezeObject,
   type FreezeRow,
   freezeScopes,
+  hasRailContact,
   type RailSending,
 } from './freezes.sql.ts';
 

@@ -43,6 +43,8 @@ export type Principal = {
     readonly role: string;
     /** Whether the role may change anything for an account. */
     readonly mayWrite: boolean;
+    /** The key or session, as the audit log names it. */
+    readonly credential?: string;
   };
 };
 

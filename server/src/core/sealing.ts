@@ -208,7 +208,7 @@ export function createKeyRing(master: Buffer | MasterKeys, root?: Buffer): KeyRi
     wrap: (key, owner) => wrapKey(masters, key, keyContext(owner)),
     unwrap: (wrapped, owner) => {
       if (wrapped.length === 0) {
-        throw new AppError('user_erased', 'the data of this user was erased');
+        throw new AppError('user_erased', 'The data of this user was erased');
       }
       return unwrapKey(masters, wrapped, keyContext(owner));
     },

@@ -103,6 +103,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: false },
     clientErrorHandler: (error, socket) => answerParserError(error, socket as Duplex),
     frameworkErrors: (error, request, reply) => {
+      void reply.headers(always).header('x-request-id', request.id);
       void sendAnswer(reply, describeProblem(error, request.id));
     },
   }) as unknown as FastifyInstance;

@@ -1,5 +1,14 @@
-import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
+import {
+  column,
+  defineQuery,
+  exec,
+  many,
+  maybeOne,
+  nullable,
+  one,
+  type RowOf,
+} from '../db/rows.ts';
 
 const book = defineQuery({
   name: 'book_balance',
@@ -61,6 +70,33 @@ export async function findBooking(
   { accountId, reference }: Pick<Booking, 'accountId' | 'reference'>,
 ): Promise<bigint | undefined> {
   return (await maybeOne(session, found, [accountId, reference]))?.amount;
+}
+
+/** Serializes the deposits that one operator records, until the transaction ends. */
+const lock: Statement = {
+  name: 'lock_deposits_of',
+  text: `select pg_advisory_xact_lock(hashtext('deposits'), hashtext($1))`,
+};
+
+const deposits = defineQuery({
+  name: 'list_deposits_of_a_day',
+  text: `
+    select currency, amount from balance_bookings
+    where booked_by = $1 and kind = 'fund' and booked_at > (select environment_now()) - interval '1 day'
+      and (account_id, reference) <> ($2::uuid, $3::text)`,
+  columns: { currency: column.text, amount: column.bigint },
+});
+
+export async function lockDeposits(session: Session, by: string): Promise<void> {
+  await exec(session, lock, [by]);
+}
+
+/** What the operator recorded as money that came in within a day, but for the named booking. */
+export async function listDepositRows(
+  session: Session,
+  { by, accountId, reference }: Pick<Booking, 'accountId' | 'reference'> & { by: string },
+): Promise<RowOf<typeof deposits.columns>[]> {
+  return many(session, deposits, [by, accountId, reference]);
 }
 
 export type BookingRow = RowOf<typeof listed.columns>;

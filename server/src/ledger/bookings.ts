@@ -1,9 +1,14 @@
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Database } from '../db/postgres/pool.ts';
-import { type Booking, bookBalanceRow, findBooking } from './bookings.sql.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import { type Booking, bookBalanceRow, findBooking, lockDeposits } from './bookings.sql.ts';
 
-export { type BookingRow, listBookingRows as listBookings } from './bookings.sql.ts';
+export {
+  type Booking,
+  type BookingRow,
+  listBookingRows as listBookings,
+  listDepositRows as listDeposits,
+} from './bookings.sql.ts';
 
 /**
  * What operators book on balances: money that came in from outside, and corrections. Each booking has a
@@ -17,14 +22,22 @@ export type Booked = {
   balanceMinor: bigint;
 };
 
-/** @throws AppError illegal_move: the reference has other values, or the balance does not cover it. */
+/**
+ * `check` runs in the transaction of a new booking, when no other deposit of the same person can be
+ * recorded any more, and refuses it by throwing.
+ *
+ * @throws AppError illegal_move: the reference has other values, or the balance does not cover it.
+ */
 export async function bookBalance(
   db: Database,
   booking: Booking,
-  deciding: { by: string; reason: string },
+  deciding: { by: string; reason: string; check?(session: Session): Promise<void> },
 ): Promise<Booked> {
+  const { check, ...signed } = deciding;
   return db.systemTransaction(async (session) => {
-    const row = await bookBalanceRow(session, { ...booking, ...deciding, token: newId() });
+    if (check !== undefined) await lockDeposits(session, signed.by);
+    const row = await bookBalanceRow(session, { ...booking, ...signed, token: newId() });
+    if (row.result === 'booked') await check?.(session);
     switch (row.result) {
       case 'reference_used':
         throw new AppError(

@@ -151,6 +151,7 @@ const freezeOperations = () => [
     operationId: 'freezeRail',
     summary: 'Send nothing through a rail',
     result: stopped,
+    refusals: [404],
   }),
   defineOperation({
     command: 'freeze lift',

@@ -9,7 +9,7 @@ import type { Principal } from '../core/access.ts';
 import { AppError, type Fault } from '../core/errors.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { type Act, act, type Circumstances, isWaiting } from '../operators/act.ts';
-import { type OperatorRole, operatorRoles } from '../operators/roles.ts';
+import { operatorRoles } from '../operators/roles.ts';
 
 /**
  * Operations of operators: each is a command of the command line over HTTP. The same code checks role,
@@ -223,9 +223,8 @@ export function openContext(env: OperatorServices, { operator }: Principal): Ope
   if (operator === undefined || role === undefined) {
     throw new Error('unreachable: routes of operators admit operators only');
   }
-  const { id, name } = operator;
-  const acting: { id: string; name: string; role: OperatorRole } = { id, name, role };
-  return { ...env.commandContext, operator: acting };
+  const { mayWrite: _, ...acting } = operator;
+  return { ...env.commandContext, operator: { ...acting, role } };
 }
 
 function toAppError(error: unknown, isBody: boolean): unknown {

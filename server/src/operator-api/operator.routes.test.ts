@@ -210,7 +210,7 @@ describe('a change', () => {
     assert.deepEqual([calm.status, calm.body.code], [409, 'illegal_move']);
   });
 
-  it('has its entries in the audit log, with address, reason and request', async () => {
+  it('has its entries in the audit log, with key, address, reason and request', async () => {
     const stopped = await call('bob', 'POST sending/stop', { reason: 'Drill 3' });
     assert.deepEqual([stopped.status, stopped.body.result], [200, 'done']);
     assert.equal((stopped.body.outcome as { result?: string }).result, 'stopped');
@@ -223,6 +223,9 @@ describe('a change', () => {
       ],
     );
     assert.equal(data[0]?.['request_id'], stopped.requestId);
+    const bob = (await read('operators')).data.find((row) => row['name'] === 'bob');
+    assert.match(String(bob?.['key']), /^key_[0-9a-f]{12}$/);
+    assert.equal(data[0]?.['credential'], bob?.['key']);
     assert.equal((await call('bob', 'POST sending/resume', { reason: 'Over' })).status, 200);
   });
 

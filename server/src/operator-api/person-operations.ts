@@ -19,6 +19,7 @@ const operator = z
     name: text('The name, unique forever'),
     role: text('What the operator may do'),
     created_at: text('When the operator was created, UTC'),
+    key: text('The present key, as the audit log names it'),
     key_created_at: text('When the present key was made, UTC'),
     revoked_at: optionalText('When the operator was revoked, UTC; null while it may act'),
     is_genuine: yes('False: the row was changed past the service and does not authenticate'),
@@ -157,6 +158,9 @@ const auditEntry = z
     actor_id: optionalText('Who; null for the system'),
     actor: text('The name of the operator; "" for others'),
     role: text('The role of the operator at that time'),
+    credential: text(
+      'The id of a client\'s credential; the key or session of an operator; "" for none',
+    ),
     address: text('Where the request came from'),
     action: text('The command, or the operation'),
     object: objectAnswer.describe('What it was about'),

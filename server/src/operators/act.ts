@@ -2,11 +2,11 @@ import { type AuditEntry, appendAudit } from '../audit/audit.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { Database } from '../db/postgres/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { type Requested, requestApproval } from './approvals.ts';
-import { countOwnersEver, type Operator } from './operators.ts';
-import { getPolicy, needsTwoPersons, type PolicyAction } from './policies.ts';
+import { isRequestedByAnother, type Requested, requestApproval } from './approvals.ts';
+import { countOwnersEver, type Operator, type OperatorServices } from './operators.ts';
+import { getPolicy, needsTwoPersons, type PolicyAction, type ValuedAct } from './policies.ts';
 import { isPermitted, listRolesWith, type Permission } from './roles.ts';
 
 /**
@@ -39,12 +39,18 @@ export type Act<Context, Values> = {
   snapshot?(context: Context, values: Values): Promise<unknown>;
   /** Names of what the result made or changed, for the audit log; the rest of it may be secret. */
   readonly resultNames?: readonly string[];
-  run(context: Context, values: Values): unknown;
+  /** `acting` decides again about the number of people, inside the transaction of the effect. */
+  run(context: Context, values: Values, acting: Acting): unknown;
+};
+
+export type Acting = {
+  /** @throws AppError illegal_move where the command needs a second person and has none. */
+  requireSecond(session: Session, rule: ApprovalRule): Promise<void>;
 };
 
 export type ApprovalRule = {
   readonly policy: PolicyAction;
-  readonly money?: { readonly currency: string; readonly minor: bigint };
+  readonly money?: ValuedAct;
   /** The role of an operator who is created. */
   readonly role?: string;
 };
@@ -65,12 +71,15 @@ export type Waiting = { result: 'waiting'; needs: string; approval: string };
 export async function act<Context extends ActContext, Values>(
   context: Context,
   command: Act<Context, Values>,
-  circumstances: Circumstances,
+  given: Circumstances,
 ): Promise<unknown> {
+  const circumstances = { ...given, readRates: readOnce(given.readRates) };
   const { name, permission, values } = command;
   const { operator } = context;
   const isAllowed = isPermitted(operator.role, permission);
-  if (permission === 'read' && isAllowed) return command.run(context, values);
+  if (permission === 'read' && isAllowed) {
+    return command.run(context, values, { requireSecond: async () => undefined });
+  }
   const log = openLog(context, command, circumstances);
   if (!isAllowed) {
     await log('refused');
@@ -90,7 +99,7 @@ export async function act<Context extends ActContext, Values>(
   }
   const before = await command.snapshot?.(context, values);
   try {
-    const result = await command.run(context, values);
+    const result = await command.run(context, values, openActing(context, circumstances, approval));
     const after =
       (await command.snapshot?.(context, values)) ?? keepNames(result, command.resultNames);
     await log(isWaiting(result) ? 'waiting' : 'done', { requestId, approval, before, after });
@@ -100,6 +109,30 @@ export async function act<Context extends ActContext, Values>(
     await log('failed', { requestId, approval, before, after });
     throw error;
   }
+}
+
+/** A transaction that decides again waits for no other connection. */
+function readOnce<Value>(read: () => Promise<Value> | Value): () => Promise<Value> | Value {
+  let value: Promise<Value> | Value | undefined;
+  return () => (value ??= read());
+}
+
+/** What was true when the command asked for a second person may have changed before its effect. */
+function openActing(
+  context: ActContext,
+  circumstances: Circumstances,
+  approval: string | undefined,
+): Acting {
+  return {
+    requireSecond: async (session, rule) => {
+      if (approval !== undefined) return;
+      if (!(await needsSecond({ session, keys: context.keys }, rule, circumstances))) return;
+      throw new AppError(
+        'illegal_move',
+        'another command of yours at the same moment used up what one person may do: repeat this one',
+      );
+    },
+  };
 }
 
 /** Undefined where the result has none of the names. */
@@ -141,6 +174,7 @@ function openLog<Context extends ActContext, Values>(
         id: operator.id,
         name: operator.name,
         role: operator.role,
+        credential: operator.credential,
         address,
       },
       action: command.name,
@@ -161,31 +195,35 @@ async function askSecond<Context extends ActContext, Values>(
   circumstances: Circumstances,
 ): Promise<Requested | undefined> {
   const rule = await command.approval?.(context, command.values);
-  if (rule === undefined || !(await needsSecond(context, rule, circumstances))) return undefined;
+  if (rule === undefined) return undefined;
+  const { reason: _reason, ...parameters } = command.given;
+  const request = { action: command.name, parameters, reason: command.reason };
+  const { db, keys, operator } = context;
+  const services = { session: db.system, keys };
+  const isNeeded = await needsSecond(services, rule, circumstances);
+  // One person suffices for this operator, but another one has asked for the same.
+  if (!isNeeded && !(await isRequestedByAnother(services, operator, request))) return undefined;
   if (command.reason === '') {
     const detail = 'reason is required: this needs two people';
     const fault = { pointer: '/reason', code: 'required', detail } as const;
     throw new AppError('invalid_request', detail, { faults: [fault] });
   }
-  const { reason: _reason, ...parameters } = command.given;
-  const request = { action: command.name, parameters, reason: command.reason };
   const expected = circumstances.approves;
-  const { db, keys, operator } = context;
   return db.systemTransaction((session) =>
     requestApproval({ session, keys }, operator, { ...request, expected }),
   );
 }
 
 async function needsSecond(
-  { db, keys }: ActContext,
+  services: OperatorServices,
   rule: ApprovalRule,
-  { readRates }: Circumstances,
+  { readRates }: Pick<Circumstances, 'readRates'>,
 ): Promise<boolean> {
-  const policy = await getPolicy({ session: db.system, keys }, rule.policy);
+  const policy = await getPolicy(services, rule.policy);
   if (policy.persons === 1) return false;
   // The first owner alone creates the second one, once: revoked owners count too, or an owner could
   // revoke the other one and appoint a second person alone.
-  if (rule.role === 'owner' && (await countOwnersEver(db.system)) < 2) return false;
+  if (rule.role === 'owner' && (await countOwnersEver(services.session)) < 2) return false;
   if (rule.money === undefined) return true;
   return needsTwoPersons(policy, rule.money, await readRates());
 }

@@ -65,6 +65,17 @@ async function findValidRequest(
   return undefined;
 }
 
+/** Whether a different operator waits for a second person who wants the same. */
+export async function isRequestedByAnother(
+  services: OperatorServices,
+  { id }: Pick<Operator, 'id'>,
+  { action, parameters }: Pick<Approval, 'action' | 'parameters'>,
+): Promise<boolean> {
+  const open = await findOpenApproval(services.session, action, formatParameters(parameters));
+  if (open === undefined || open.is_expired || open.requested_by === id) return false;
+  return isValid(services, open);
+}
+
 /** `id` names the request, also when it has just been approved. */
 export type Requested = { readonly state: 'waiting' | 'approved'; readonly id: string };
 

@@ -31,6 +31,8 @@ export type Operator = {
   /** Unique in the environment, forever. */
   readonly name: string;
   readonly role: OperatorRole;
+  /** The key or session that the request has, for the audit log; absent where none acts. */
+  readonly credential?: string;
 };
 
 export type OperatorServices = { readonly session: Session; readonly keys: KeyRing };
@@ -155,8 +157,17 @@ export async function authenticateOperator(
   text: string,
 ): Promise<Operator | undefined> {
   const found = await authenticateKey(services, text);
-  return found && { id: found.id, name: found.name, role: found.role };
+  if (found === undefined) return undefined;
+  return {
+    id: found.id,
+    name: found.name,
+    role: found.role,
+    credential: nameKey(hashSecret(text)),
+  };
 }
+
+/** Tells the keys of an operator apart, and says nothing of their secrets. */
+const nameKey = (hash: Buffer): string => `key_${hash.toString('hex', 0, 6)}`;
 
 /** Operators without their secrets, by name. */
 export async function listOperators({ session, keys }: OperatorServices) {
@@ -165,6 +176,7 @@ export async function listOperators({ session, keys }: OperatorServices) {
     name: row.name,
     role: row.role,
     created_at: row.created_at,
+    key: nameKey(row.secret_hash),
     key_created_at: row.key_created_at,
     revoked_at: row.revoked_at,
     // False: the row was changed past the service, and its key does not authenticate.

@@ -90,21 +90,38 @@ export async function getPolicy(services: OperatorServices, action: PolicyAction
   return found;
 }
 
-/** Whether an amount needs two people; one without a price in USD does where any amount can. */
+export type Money = { readonly currency: string; readonly minor: bigint };
+
+/** An amount, and what the same person did alone shortly before, so that dividing it changes nothing. */
+export type ValuedAct = Money & { readonly earlier?: readonly Money[] };
+
+/**
+ * Whether an amount needs two people; one without a price in USD does where any amount can. Earlier
+ * amounts count together with it, except those that needed two people by themselves.
+ */
 export function needsTwoPersons(
   { persons, aboveUsd }: Pick<Policy, 'persons' | 'aboveUsd'>,
-  { currency, minor }: { currency: string; minor: bigint },
+  { earlier = [], ...money }: ValuedAct,
   rates: MidRates,
 ): boolean {
   if (persons === 1) return false;
+  const boundMinor = aboveUsd * 10n ** BigInt(getCurrency('USD').scale);
+  const value = findUsdMinor(money, rates);
+  if (value === undefined) return true;
+  const alone = earlier
+    .map((each) => findUsdMinor(each, rates))
+    .filter((each) => each !== undefined && each <= boundMinor);
+  return alone.reduce((sum: bigint, each = 0n) => sum + each, value) > boundMinor;
+}
+
+/** Rounded up; undefined without a price in USD. */
+function findUsdMinor({ currency, minor }: Money, rates: MidRates): bigint | undefined {
   const usd = getCurrency('USD');
   const source = findCurrency(currency);
-  if (source === undefined) return true;
+  if (source === undefined) return undefined;
   const amount = minor < 0n ? -minor : minor;
-  const boundMinor = aboveUsd * 10n ** BigInt(usd.scale);
-  if (source === usd) return amount > boundMinor;
+  if (source === usd) return amount;
   const found = rates.find(source.code, usd.code);
-  if (!found.ok) return true;
-  const conversion = { from: source, to: usd, rate: found.rate };
-  return convert(amount, conversion, 'ceil') > boundMinor;
+  if (!found.ok) return undefined;
+  return convert(amount, { from: source, to: usd, rate: found.rate }, 'ceil');
 }

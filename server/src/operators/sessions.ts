@@ -81,7 +81,8 @@ export async function authenticateSession(
   const now = await readNow(session);
   if (row.is_stale) await touchSession(session, id);
   const idleEndsAt = new Date(Math.min(now.getTime() + idleSeconds * 1000, endsAt.getTime()));
-  return { id, operator, method, isRestricted, idleEndsAt, endsAt };
+  const acting = { ...operator, credential: `session_${id}` };
+  return { id, operator: acting, method, isRestricted, idleEndsAt, endsAt };
 }
 
 export async function endSession(session: Session, token: string): Promise<void> {

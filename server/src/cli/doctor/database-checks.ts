@@ -7,7 +7,7 @@ import { readMigrations, unreleasedSchema } from '../../db/migrate.ts';
 import { createOpener, createSession, type Session } from '../../db/postgres/connection.ts';
 import { inspectServer as inspectPooling } from '../../db/postgres/server-check.ts';
 import type { Pooling } from '../../db/postgres/session-settings.ts';
-import { inspectTenantRole } from '../../db/postgres/tenant-role.ts';
+import { inspectTenantRole, listTasks } from '../../db/postgres/tenant-role.ts';
 import { column, defineQuery, many, maybeOne, one } from '../../db/rows.ts';
 import { getExpiryMs, liveAgeLimits } from '../../fx/age-limits.ts';
 import { type Finding, formatCause, passed, problem } from './finding.ts';
@@ -140,8 +140,9 @@ type Inspection = Pick<
 async function inspect(place: Place, client: pg.Client): Promise<Inspection> {
   const { name, config } = place;
   const session = createSession(({ text }, values = []) => client.query(text, [...values]));
-  const server = await inspectServer({ name, config }, session);
-  const migrated = await checkMigrations(name, session);
+  const tasks = await listTasks(client);
+  const server = await inspectServer({ name, config, tasks }, session);
+  const migrated = await checkMigrations({ name, isOwner: server.isOwner }, session);
   if (!migrated.isMigrated) {
     const findings = [...server.findings, ...migrated.findings];
     return { ...server, findings, isUsable: false, environment: undefined };
@@ -151,14 +152,17 @@ async function inspect(place: Place, client: pg.Client): Promise<Inspection> {
     ...server.findings,
     ...migrated.findings,
     ...checkName(name, environment),
-    ...(await checkTenantRole({ name, role: server.role }, client)),
+    ...(await checkTenantRole({ name, ...server, hasTask: tasks.length > 0 }, client)),
     ...(await checkImports(place, session)),
   ];
   const isUsable = environment?.name === name && migrated.isWhole;
   return { ...server, findings, isUsable, environment };
 }
 
-async function checkMigrations(name: EnvironmentName, session: Session) {
+async function checkMigrations(
+  { name, isOwner }: { name: EnvironmentName; isOwner: boolean },
+  session: Session,
+) {
   if (!(await one(session, findTables)).exist) {
     const findings = [passed(`${name}: the database is empty; the first start migrates it`)];
     return { isMigrated: false, isWhole: false, findings };
@@ -186,8 +190,12 @@ async function checkMigrations(name: EnvironmentName, session: Session) {
   if (edited.length > 0) {
     findings.push(problem(`${ran}, ${edited.length} of them by another release: use that release`));
   }
-  if (findings.length === 0) findings.push(passed(ran));
-  const isWhole = applied.length >= migrations.length && findings[0]?.isFine === true;
+  const isWhole = applied.length >= migrations.length && findings.length === 0;
+  if (findings.length === 0) {
+    const mustWait = !isWhole && !isOwner;
+    const advice = 'run outlay admin migrate with the login that owns the tables';
+    findings.push(mustWait ? problem(`${ran}: ${advice}`) : passed(ran));
+  }
   return { isMigrated: true, isWhole, findings };
 }
 
@@ -198,10 +206,15 @@ function checkName(name: EnvironmentName, record: EnvironmentRecord | undefined)
 }
 
 async function checkTenantRole(
-  { name, role }: { name: EnvironmentName; role: string },
+  {
+    name,
+    role,
+    isOwner,
+    hasTask,
+  }: { name: EnvironmentName; role: string; isOwner: boolean; hasTask: boolean },
   client: pg.Client,
 ): Promise<Finding[]> {
-  const { exists, isMember, statements, missingGrants } = await inspectTenantRole(client);
+  const { exists, statements, missingGrants } = await inspectTenantRole(client);
   if (!exists) {
     return [
       problem(
@@ -209,7 +222,7 @@ async function checkTenantRole(
       ),
     ];
   }
-  if (!isMember) {
+  if (!hasTask) {
     return [
       problem(
         `${name}: ${role} may not act as outlay_tenant and outlay_service: run as an administrator: grant outlay_tenant, outlay_service to ${role}`,
@@ -219,7 +232,7 @@ async function checkTenantRole(
   if (missingGrants.length > 0) {
     return [
       problem(
-        `${name}: the role outlay_tenant lacks ${missingGrants.length} grants: restart the service, which grants them`,
+        `${name}: the role outlay_tenant lacks ${missingGrants.length} grants: ${isOwner ? 'restart the service, which grants them' : 'run outlay admin migrate with the login that owns the tables, which grants them'}`,
       ),
     ];
   }

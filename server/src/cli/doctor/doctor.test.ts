@@ -264,6 +264,37 @@ describe('the doctor', () => {
     assert.notEqual(process.exitCode, 1);
   });
 
+  it('knows a login for each task, which owns nothing and lacks nothing', async () => {
+    for (const [login, roles, said] of [
+      ['serving', 'outlay_api, outlay_tenant', /serving owns no table and is a login for serve$/],
+      ['working', 'outlay_worker, outlay_tenant', /working owns no table .* login for work$/],
+      ['commanding', 'outlay_service, outlay_tenant', /commanding .* every task but migrate$/],
+      ['reading', 'outlay_reader', /reading .* commands that only read$/],
+    ] as const) {
+      const limit = login === 'reading' ? 'connection limit 10' : '';
+      await run(
+        'postgres',
+        `create role ${login} login password 'task' ${limit}`,
+        `grant ${roles} to ${login}`,
+      );
+      const changes = { OUTLAY_LIVE_DATABASE_URL: urlOf('right', `${login}:task`) };
+      assert.deepEqual(await listProblems(changes), [], login);
+      const variables = { ...setup.variables, ...changes };
+      const findings = await examine(variables, { realNowMs: Date.now, uid: 1000 });
+      assert.ok(
+        findings.some(({ text }) => said.test(text)),
+        login,
+      );
+    }
+  });
+
+  it('finds a login that may do nothing, beside the tables of another one', async () => {
+    const problems = await listProblems({
+      OUTLAY_LIVE_DATABASE_URL: urlOf('right', 'plain:plain'),
+    });
+    assert.match(problems.join('\n'), /permission denied|tables belong to another role/);
+  });
+
   it('finds that live runs as root', async () => {
     assert.deepEqual(await listProblems({}, 0), [
       'live must not run as root: start it as a user of its own',

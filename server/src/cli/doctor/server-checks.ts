@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { laneCount, type Session } from '../../db/postgres/pool.ts';
+import type { Task } from '../../db/postgres/tenant-role.ts';
 import { column, defineQuery, one, type RowOf } from '../../db/rows.ts';
 import { type Finding, passed, problem } from './finding.ts';
 
@@ -56,22 +57,28 @@ export type ServerReport = {
   findings: Finding[];
   /** The service's role, quoted for SQL. */
   role: string;
+  /** Whether it may migrate. */
+  isOwner: boolean;
   connectionsFree: number;
   connectionsNeeded: number;
 };
 
 export async function inspectServer(
-  { name, config }: { name: EnvironmentName; config: Config },
+  { name, config, tasks = [] }: { name: EnvironmentName; config: Config; tasks?: readonly Task[] },
   session: Session,
 ): Promise<ServerReport> {
   const row = await one(session, readServer);
+  const isOwner = row.foreign_tables === 0;
+  const isNarrow = !isOwner && tasks.length > 0;
   const connectionsNeeded = 2 * config.OUTLAY_DATABASE_CONNECTIONS + laneCount;
   const findings = [
     ...listSettings(row),
-    ...listRights(row),
-    checkConnections(row, connectionsNeeded),
+    ...(isNarrow ? [describeTasks(row, tasks)] : listRights(row)),
+    // A command that only reads needs few.
+    ...(tasks.join() === 'read' ? [] : [checkConnections(row, connectionsNeeded)]),
   ].map(({ isFine, text }) => ({ isFine, text: `${name}: ${text}` }));
-  return { findings, role: row.role, connectionsFree: row.connections_free, connectionsNeeded };
+  const { role, connections_free: connectionsFree } = row;
+  return { findings, role, isOwner, connectionsFree, connectionsNeeded };
 }
 
 function listSettings(row: ServerRow): Finding[] {
@@ -97,6 +104,19 @@ function listSettings(row: ServerRow): Finding[] {
       ? passed('the encoding is UTF8')
       : problem(`the encoding is ${row.server_encoding}: create the database with encoding UTF8`),
   ];
+}
+
+const taskNames: Readonly<Record<Task, string>> = {
+  all: 'every task but migrate',
+  serve: 'serve',
+  work: 'work',
+  read: 'commands that only read',
+};
+
+/** A login that owns nothing on purpose (docs/guides/deployment.md). */
+function describeTasks({ role }: ServerRow, tasks: readonly Task[]): Finding {
+  const named = tasks.includes('all') ? [taskNames.all] : tasks.map((task) => taskNames[task]);
+  return passed(`${role} owns no table and is a login for ${named.join(' and ')}`);
 }
 
 function listRights(row: ServerRow): Finding[] {

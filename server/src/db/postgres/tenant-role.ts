@@ -95,20 +95,37 @@ const grantsText = `
   end
   order by statement`;
 
+type RoleRow = { name: string; isMember: boolean };
+
+function findServiceRole(
+  rows: readonly RoleRow[],
+  task: Task,
+): Pick<TenantRoleState, 'isMember' | 'serviceRole'> {
+  const mayBe = (name: string): boolean => rows.some((row) => row.name === name && row.isMember);
+  const serviceRole = rolesOfTask[task].find(mayBe);
+  // Reading needs no tenant: its statements for one account run as the reader too.
+  const isMember =
+    serviceRole === 'outlay_reader' || (mayBe(tenantRole) && serviceRole !== undefined);
+  return { isMember, serviceRole };
+}
+
+/** What the connection's role may do: one of a single task has that one, and none where nothing was granted. */
+export async function listTasks(client: pg.ClientBase): Promise<Task[]> {
+  const { rows } = await client.query<RoleRow>(roleText, [roles]);
+  const tasks: readonly Task[] = ['all', 'serve', 'work', 'read'];
+  return tasks.filter((task) => findServiceRole(rows, task).isMember);
+}
+
 export async function inspectTenantRole(
   client: pg.ClientBase,
   task: Task = 'all',
 ): Promise<TenantRoleState> {
-  const { rows } = await client.query<{ name: string; isMember: boolean }>(roleText, [roles]);
-  const mayBe = (name: string): boolean => rows.some((row) => row.name === name && row.isMember);
-  const serviceRole = rolesOfTask[task].find(mayBe);
+  const { rows } = await client.query<RoleRow>(roleText, [roles]);
   const missing = roles.filter((name) => rows.every((row) => row.name !== name));
   const role = {
     exists: missing.length === 0,
     statements: missing.map((name) => `create role ${name} nologin;`),
-    // Reading needs no tenant: its statements for one account run as the reader too.
-    isMember: serviceRole === 'outlay_reader' || (mayBe(tenantRole) && serviceRole !== undefined),
-    serviceRole,
+    ...findServiceRole(rows, task),
   };
   if (!role.exists) return { ...role, missingGrants: [] };
   const {
@@ -175,7 +192,7 @@ async function repeatGrants(client: pg.ClientBase): Promise<void> {
 async function createRoles(client: pg.ClientBase, task: Task): Promise<void> {
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_user) as name');
   const name = rows[0]?.name ?? 'current_user';
-  const found = await client.query<{ name: string; isMember: boolean }>(roleText, [roles]);
+  const found = await client.query<RoleRow>(roleText, [roles]);
   const statements = roles.flatMap((role) => {
     const known = found.rows.find((row) => row.name === role);
     const create = known === undefined ? [`create role ${role} nologin;`] : [];

@@ -14,6 +14,9 @@ create table audit_entries (
   -- The operator's name.
   actor text not null default '',
   role text not null default '',
+  -- With which credential: the id of a client's; of an operator, the key by the beginning of its hash, or
+  -- the session by its id. So that what a stolen one did can be told from the rest.
+  credential text not null default '',
   -- Where the action came from: an IP address, or user and host of a command line.
   address text not null default '',
   action text not null check (action <> ''),
@@ -82,8 +85,8 @@ begin
   new.digest := sha256(sha256(int8send(new.sequence) || timestamptz_send(new.created_at)
     || uuid_send(new.id) || uuid_send(coalesce(new.actor_id, '00000000-0000-0000-0000-000000000000'))
     || uuid_send(coalesce(new.account_id, '00000000-0000-0000-0000-000000000000'))
-    || length_prefixed(array[new.actor_kind, new.actor, new.role, new.address, new.action,
-      new.object, new.reason, new.request_id, new.outcome, new.state_before, new.state_after])));
+    || length_prefixed(array[new.actor_kind, new.actor, new.role, new.credential, new.address,
+      new.action, new.object, new.reason, new.request_id, new.outcome, new.state_before, new.state_after])));
   new.hash := link_hash(nullif(v_hash, ''), '00000000-0000-0000-0000-000000000000', new.sequence, 1,
     new.digest);
   update audit_head set hash = new.hash;
@@ -102,10 +105,10 @@ create function append_client_audit(
   language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   perform require_own_account(p_account);
-  insert into audit_entries (id, created_at, actor_kind, actor_id, address, action, object,
-    account_id, request_id, outcome, state_before, state_after)
-  values (p_id, clock_timestamp(), 'credential', p_credential, p_address, p_action, p_object,
-    p_account, p_request, p_outcome, p_before, p_after);
+  insert into audit_entries (id, created_at, actor_kind, actor_id, credential, address, action,
+    object, account_id, request_id, outcome, state_before, state_after)
+  values (p_id, clock_timestamp(), 'credential', p_credential, coalesce(p_credential::text, ''),
+    p_address, p_action, p_object, p_account, p_request, p_outcome, p_before, p_after);
 end
 $$;
 grant execute on function append_client_audit to outlay_tenant;

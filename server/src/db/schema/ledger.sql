@@ -264,6 +264,8 @@ create table balance_bookings (
   booked_at timestamptz not null,
   primary key (account_id, reference)
 );
+-- What one person recorded within a day.
+create index balance_bookings_by on balance_bookings (booked_by, booked_at);
 alter table balance_bookings enable row level security;
 create trigger append_only before update or delete or truncate on balance_bookings
   for each statement execute function refuse_change('bookings are immutable');

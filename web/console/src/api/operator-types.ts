@@ -129,6 +129,7 @@ export type AuditEntry = {
   actor: string;
   actor_kind: string;
   role: string | null;
+  credential: string;
   address: string;
   action: string;
   object: unknown;

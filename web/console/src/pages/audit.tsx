@@ -111,6 +111,10 @@ function Entry({ entry, close }: { entry: AuditEntry; close: () => void }): Reac
           { title: 'Who', value: <Foreign>{entry.actor}</Foreign> },
           { title: 'Role', value: readable(entry.role ?? entry.actor_kind) },
           { title: 'From', value: <Foreign>{entry.address}</Foreign> },
+          {
+            title: 'Credential',
+            value: <code>{entry.credential === '' ? '—' : entry.credential}</code>,
+          },
           { title: 'When', value: <Time value={entry.created_at} isExact /> },
           { title: 'Reason', value: <Foreign>{entry.reason}</Foreign> },
           { title: 'Outcome', value: readable(entry.outcome) },

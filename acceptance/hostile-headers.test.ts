@@ -51,7 +51,15 @@ test('every route of the description answers with the security headers', async (
     }
   }
   assert.ok(count > 100, `${count} answers`);
-  for (const path of ['/', '/docs', '/docs/viewer.js', '/docs/no', '/problems/required', '/none']) {
+  for (const path of [
+    '/',
+    '/docs',
+    '/docs/viewer.js',
+    '/docs/no',
+    '/problems/required',
+    '/none',
+    '/%ff',
+  ]) {
     assertSecured(await anonymous.get(path, { accept: '*/*' }), path);
   }
   const stream = await fetch(`${service.baseUrl}/v0.1.4/events/stream`, {

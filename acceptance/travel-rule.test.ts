@@ -188,7 +188,7 @@ test('a payout on a chain needs the sender, and leaves when the provider has acc
   await waitFor(recipient, token, 'COMPLETED');
   assert.equal(messages.length, 2, 'what was accepted is not asked again');
 
-  const words = ['payout', 'explain', '--payout', token];
+  const words = ['payout', 'explain', '--payout', token, '--json'];
   const { travel_rule: shown } = (await runCommand(service, words)) as Row;
   assert.equal((shown as Row)['state'], 'accepted');
   assert.equal('message' in (shown as Row), false);

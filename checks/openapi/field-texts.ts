@@ -127,7 +127,6 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   'LedgerEntry.balance_after': 'The balance after this entry',
   'LedgerEntry.type': 'What moved the money',
   'OtherWay.health': 'How the rail of the payer answers at the moment',
-  'OtherWay.score': 'What the router compares, the highest first; null without a price',
   'PayoutDecision.kind': 'What has to be decided; `/problems/{kind}` explains it',
   'PayoutDecision.number': 'The number of the attempt, from 1',
   'PayoutDecision.payer_key': 'The payer, as its rail knows it',

@@ -97,6 +97,10 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     )
     // Whether the deliverer has just tried.
     .replaceAll(/"(next_attempt_on|failing_since)":"[^"]*"/g, '"$1":""')
+    // Which reference the network gave, and whether it has yet.
+    .replaceAll(/"(rail_reference|provider_reference)":"(?:SBX[0-9A-F]{12})?"/g, '"$1":""')
+    // Names of operators' keys and sessions.
+    .replaceAll(/"(key|session)_[0-9a-f]{12}"/g, '"$1 of an operator"')
     .replaceAll(/"pickup_code":"\d{8}"/g, '"pickup_code":"digits"')
     .replaceAll(/"client_id":"client_[^"]+"/g, '"client_id":"an id"')
     .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"an id"')

@@ -2,12 +2,10 @@ import { checkValues } from '../attributes/checks.ts';
 import { type AttributeType, getProfile, makeCorridor } from '../attributes/requirements.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, maybeOne, nullable } from '../db/rows.ts';
 import type { Payer } from '../destinations/catalog.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
-import { draftRecipient } from '../payouts/recipient-check.ts';
+import { draftRecipient, findRecipientOfCommitted } from '../payouts/recipient-check.ts';
 import type { Rail, RecipientDraft, RecipientFault } from '../rails/contract/contract.ts';
-import { senderRow } from '../travel-rule/sender.ts';
 
 /**
  * Why a payer could not pay the recipient of a payout with the details that the payout was committed with.
@@ -36,32 +34,6 @@ export type ObjectionServices = {
   nowMs: () => number;
 };
 
-const recipientQuery = defineQuery({
-  name: 'find_recipient_of_takeover',
-  text: `
-    select u.account_id, u.id as user_id, u.country as user_country, u.data_key,
-      with_version(u.version, u.sealed) as person, v.set_id,
-      with_version(v.version, v.sealed) as attributes,
-      (select to_jsonb(a) from account_senders a where a.account_id = u.account_id) as sender,
-      find_payee_check(u.account_id, v.set_id, v.version, u.version) as payee
-    from payouts p
-    join users u on u.account_id = p.account_id and u.id = p.user_id
-    left join attribute_set_versions v
-      on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version
-    where p.account_id = $1 and p.id = $2`,
-  columns: {
-    account_id: column.uuid,
-    user_id: column.uuid,
-    user_country: column.text,
-    data_key: column.bytes,
-    person: column.bytes,
-    set_id: nullable(column.uuid),
-    attributes: nullable(column.bytes),
-    sender: nullable(column.json(senderRow)),
-    payee: nullable(column.bytes),
-  },
-});
-
 const none: FindObjection = () => undefined;
 
 /** Reads nothing where all payers ask for the same, as those of one network usually do. */
@@ -76,7 +48,7 @@ export async function readObjections(
     profileOf(payer, currency) !== known ||
     services.railOf(payer.railName)?.checkRecipient !== undefined;
   if (!others.some(differs)) return none;
-  const row = await maybeOne(session, recipientQuery, [accountId, payoutId]);
+  const row = await findRecipientOfCommitted(session, { accountId, payoutId });
   if (row === undefined) return none;
   return (payer) => {
     if (payer === named || !differs(payer)) return undefined;

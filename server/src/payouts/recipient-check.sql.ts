@@ -4,6 +4,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { senderRow } from '../travel-rule/sender.ts';
+import type { PayoutName } from './payout-name.ts';
 
 const recipientColumns = {
   account_id: column.uuid,
@@ -34,6 +35,19 @@ const recipientOfQuote = defineQuery({
       on v.account_id = $1 and v.set_id = s.set_id and v.version = s.version
     where u.account_id = $1 and u.id = $2`,
   columns: { ...recipientColumns, kyc_status: column.text, is_complete: column.boolean },
+});
+
+/** The user, and the attribute values with which a payout was committed. */
+const recipientOfCommitted = defineQuery({
+  name: 'find_recipient_of_committed_payout',
+  text: `
+    select ${selection}
+    from payouts p
+    join users u on u.account_id = p.account_id and u.id = p.user_id
+    left join attribute_set_versions v
+      on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version
+    where p.account_id = $1 and p.id = $2`,
+  columns: recipientColumns,
 });
 
 /** `is_complete`: of the attribute values; false without any. */
@@ -148,4 +162,11 @@ export async function findRecipientOfScheduled(
 ): Promise<PendingRecipientRow | undefined> {
   const values = [payout.accountId, payout.userId, payout.payoutId];
   return maybeOne(session, recipientOfScheduled, values);
+}
+
+export function findRecipientOfCommitted(
+  session: Session,
+  { accountId, payoutId }: PayoutName,
+): Promise<RecipientRow | undefined> {
+  return maybeOne(session, recipientOfCommitted, [accountId, payoutId]);
 }

@@ -25,6 +25,8 @@ import {
 } from './recipient-check.sql.ts';
 import { findStoredCorridor } from './stored-corridor.ts';
 
+export { findRecipientOfCommitted } from './recipient-check.sql.ts';
+
 /** Whether the rail of a payout can pay its recipient, judging by the recipient's data. */
 
 export type RecipientServices = { readonly keys: KeyRing; readonly rails: readonly Rail[] };

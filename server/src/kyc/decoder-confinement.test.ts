@@ -1,56 +1,32 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { ProbeAnswer } from '../../testing/setups/decoder-probe.ts';
 import { findConfinement, forkConfined } from './decoder-confinement.ts';
 import { withImageDecoder } from './image-decoder.ts';
 
 /** From inside the decoder: finding 9 of the security review. */
 
-const folder = mkdtempSync(join(import.meta.dirname, 'probe-'));
 const data = mkdtempSync(join(tmpdir(), 'outlay-decoder-'));
 const key = join(data, 'live.key');
-const probe = join(folder, 'probe.ts');
+const probe = join(import.meta.dirname, '../../testing/setups/decoder-probe.ts');
 const server = createServer((socket) => socket.destroy());
 let port = 0;
 
 before(async () => {
-  chmodSync(folder, 0o755);
   writeFileSync(key, 'secret', { mode: 0o600 });
-  writeFileSync(
-    probe,
-    `
-import { readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { spawnSync } from 'node:child_process';
-const attempt = (work: () => unknown): string => {
-  try { work(); return 'done'; } catch (error) { return (error as { code: string }).code; }
-};
-process.on('disconnect', () => process.exit(0));
-process.on('message', ({ key, port }: { key: string; port: number }) => {
-  const answers = {
-    read: attempt(() => readFileSync(key)),
-    write: attempt(() => writeFileSync('/tmp/outlay-decoder-wrote', 'x')),
-    start: attempt(() => spawnSync('/bin/true')),
-    environment: Object.keys(process.env).toSorted(),
-  };
-  const socket = connect(port, '127.0.0.1');
-  socket.on('connect', () => process.send?.({ ...answers, socket: 'done' }));
-  socket.on('error', (error: NodeJS.ErrnoException) => process.send?.({ ...answers, socket: error.code }));
-});
-`,
-  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   port = (server.address() as { port: number }).port;
 });
 after(() => {
   server.close();
-  for (const path of [folder, data]) rmSync(path, { recursive: true, force: true });
+  rmSync(data, { recursive: true, force: true });
 });
 
 async function askProbe() {
@@ -58,10 +34,10 @@ async function askProbe() {
   const exited = once(child, 'exit');
   try {
     child.send({ key, port });
-    const [answer] = (await Promise.race([once(child, 'message'), exited])) as [unknown];
+    const [answer] = (await Promise.race([once(child, 'message'), exited])) as [ProbeAnswer];
     const place = `/proc/${child.pid}`;
     return {
-      answer: answer as Record<string, unknown>,
+      answer,
       status: readFileSync(`${place}/status`, 'utf8'),
       limits: readFileSync(`${place}/limits`, 'utf8'),
       network: readlinkSync(`${place}/ns/net`),
@@ -76,15 +52,14 @@ describe('the decoder of images', { skip: process.platform !== 'linux' }, () => 
   test('cannot read the master key, write, start a process or reach a socket', async () => {
     const { answer } = await askProbe();
     const { lacks } = await findConfinement();
-    assert.equal(answer['read'], 'ERR_ACCESS_DENIED');
-    assert.equal(answer['write'], 'ERR_ACCESS_DENIED');
-    assert.equal(answer['start'], 'ERR_ACCESS_DENIED');
+    assert.equal(answer.read, 'ERR_ACCESS_DENIED');
+    assert.equal(answer.write, 'ERR_ACCESS_DENIED');
+    assert.equal(answer.start, 'ERR_ACCESS_DENIED');
     assert.deepEqual(
-      (answer['environment'] as string[]).filter((name) => /OUTLAY|DATABASE|PATH/.test(name)),
+      answer.environment.filter((name) => /OUTLAY|DATABASE|PATH/.test(name)),
       [],
     );
-    if (!lacks.some((text) => text.includes('network')))
-      assert.equal(answer['socket'], 'ENETUNREACH');
+    if (!lacks.some((text) => text.includes('network'))) assert.equal(answer.socket, 'ENETUNREACH');
   });
 
   test('is another user than the service, without capabilities, with limits', async (context) => {

@@ -115,7 +115,7 @@ test("no tenant can commit another's batch, or process its own directly", async 
   const states = ['42501'];
   for (const text of [
     `select begin_batch_commit('${owner.accountId}', '${batchId}', 'all', null)`,
-    `select commit_batch_rows('${owner.accountId}', '${batchId}', 1, 500)`,
+    `select commit_batch_rows('${owner.accountId}', '${batchId}', 1, 500, 10000)`,
     `select new_pickup_code()`,
     `insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
        wallet_balance, created_at)
@@ -129,4 +129,33 @@ test("no tenant can commit another's batch, or process its own directly", async 
   });
   assert.deepEqual(seen, []);
   assert.equal(await batches.money.balance(owner.accountId, 'USD'), 100_000n);
+});
+
+test('payouts of a batch are due when its last row will be one, at the pace of the rows so far', async () => {
+  const { money } = batches;
+  const owner = await batches.createOwner(1_000_000n);
+  const batchId = await batches.createQuoted(owner, batches.describe(owner, names(12, 'paced')));
+  assert.equal((await commit(owner, batchId)).status, 'success');
+  const waits: number[] = [];
+  for (const passedMs of [6000, 0, 3_600_000]) {
+    await money.advance(passedMs);
+    await money.rows(
+      `select commit_batch_rows($1, $2, fence, 3, 10000) from batches where id = $2`,
+      [owner.accountId, batchId],
+    );
+    const [last] = await money.rows<{ wait: number }>(
+      `select extract(epoch from max(due_at) - environment_now())::float8 as wait
+       from payout_dispatches where account_id = $1`,
+      [owner.accountId],
+    );
+    waits.push(last?.wait ?? 0);
+    await money.rows(`update payout_dispatches set due_at = '2000-01-01' where account_id = $1`, [
+      owner.accountId,
+    ]);
+  }
+  const [first = 0, second = 0, third = 0] = waits;
+  // Three rows took 6 s and nine are left, then six took 6 s and six are left; a minute at most.
+  assert.ok(first > 15 && first < 20, `${first}`);
+  assert.ok(second > 3 && second < 8, `${second}`);
+  assert.ok(third > 55 && third < 61, `${third}`);
 });

@@ -24,7 +24,7 @@ const beginQuery = defineQuery({
 
 const commitRowsQuery = defineQuery({
   name: 'commit_batch_rows',
-  text: `select commit_batch_rows($1, $2, $3, $4) as count`,
+  text: `select commit_batch_rows($1, $2, $3, $4, $5) as count`,
   columns: { count: column.integer },
 });
 
@@ -49,13 +49,6 @@ const claimQuery = defineQuery({
     returning b.account_id, b.id as batch_id, b.fence`,
   columns: claimColumns,
 });
-
-const renewStatement: Statement = {
-  name: 'renew_batch_commit',
-  text: `
-    update batches set lease_until = clock_timestamp() + $4 * interval '1 millisecond'
-    where account_id = $1 and id = $2 and fence = $3 and status = 'COMMITTING'`,
-};
 
 /** Puts the batch behind the others, so that a large one does not delay them. */
 const putBackStatement: Statement = {
@@ -102,13 +95,16 @@ export async function beginCommit(
 
 const valuesOf = (claim: ClaimRow): unknown[] => [claim.account_id, claim.batch_id, claim.fence];
 
-/** The number of rows processed; 0: the batch is COMMITTED, or another process has taken it over. */
+/**
+ * Renews the lease with the rows. @returns The number of rows processed; 0: the batch is COMMITTED, or
+ * another process has taken it over.
+ */
 export async function commitRows(
   session: Session,
   claim: ClaimRow,
-  count: number,
+  { count, leaseMs }: { count: number; leaseMs: number },
 ): Promise<number> {
-  return (await one(session, commitRowsQuery, [...valuesOf(claim), count])).count;
+  return (await one(session, commitRowsQuery, [...valuesOf(claim), count, leaseMs])).count;
 }
 
 export async function claimCommit(
@@ -116,14 +112,6 @@ export async function claimCommit(
   leaseMs: number,
 ): Promise<ClaimRow | undefined> {
   return maybeOne(session, claimQuery, [leaseMs]);
-}
-
-export async function renewCommit(
-  session: Session,
-  claim: ClaimRow,
-  leaseMs: number,
-): Promise<void> {
-  await exec(session, renewStatement, [...valuesOf(claim), leaseMs]);
 }
 
 export async function putBackCommit(session: Session, claim: ClaimRow): Promise<void> {

@@ -8,7 +8,6 @@ import {
   claimCommit,
   commitRows,
   putBackCommit,
-  renewCommit,
 } from './commit.sql.ts';
 
 /**
@@ -62,11 +61,9 @@ async function traceTurn(
 
 async function commitPortion(services: CommitterServices, claim: ClaimRow): Promise<boolean> {
   const { system } = services.db;
-  const count = await commitRows(system, claim, portionRows);
-  if (count === 0) return false;
-  services.wakeDispatch();
-  await renewCommit(system, claim, leaseMs);
-  return true;
+  const count = await commitRows(system, claim, { count: portionRows, leaseMs });
+  if (count > 0) services.wakeDispatch();
+  return count > 0;
 }
 
 /** Removes uploads that were not resumed for a day. @returns Whether there may be more. */

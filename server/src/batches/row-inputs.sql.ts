@@ -1,7 +1,7 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import {
   type ExactJson,
   isExactObject,
+  JsonNumber,
   parseExactJson,
   parseExactObject,
 } from '../core/exact-json.ts';
@@ -70,8 +70,8 @@ export type NewInput = {
     | undefined;
 };
 
-/** In a portion: a row in clear, or what is sealed under the key of a user (base64). */
-type PackedRow = { row: RowFields } | { user: string; sealed: string };
+/** In a portion: a row in clear, or what is sealed under the key of a user. */
+type PackedRow = { row: RowFields } | { user: string; sealed: Buffer };
 
 type Place = Batch & { firstNumber: number };
 
@@ -85,31 +85,44 @@ function packRow(keys: KeyRing, place: Batch & { number: number }, row: NewInput
   const userKey = findUserKey(keys, dataKey, { accountId: place.accountId, userId });
   if (userKey === undefined) return { row: {} };
   const plain = Buffer.from(JSON.stringify(input));
-  const sealed = sealBytes(userKey, plain, rowContextOf(place, place.number));
-  return { user: userId, sealed: sealed.toString('base64') };
+  return { user: userId, sealed: sealBytes(userKey, plain, rowContextOf(place, place.number)) };
 }
 
-/** Columns stay in clear, because the file of the result begins with them. */
+/**
+ * The length of a list (4 bytes, big-endian), the list as JSON, and the sealed rows one after the other;
+ * in the list, a sealed row has its user and its length. Ciphertexts do not compress. Columns stay in
+ * clear, because the file of the result begins with them.
+ */
 function sealPortion(keys: KeyRing, place: Place, rows: readonly PackedRow[]): Buffer {
-  const packed = deflateRawSync(JSON.stringify(rows), { level: 1 });
-  return keys.seal(packed, contextOf(place, place.firstNumber));
+  const list = Buffer.from(
+    JSON.stringify(
+      rows.map((row) => ('row' in row ? row : { user: row.user, length: row.sealed.length })),
+    ),
+  );
+  const size = Buffer.alloc(sizeBytes);
+  size.writeUInt32BE(list.length);
+  const sealed = rows.flatMap((row) => ('row' in row ? [] : [row.sealed]));
+  return keys.seal(Buffer.concat([size, list, ...sealed]), contextOf(place, place.firstNumber));
 }
+
+const sizeBytes = 4;
 
 function openPortion(keys: KeyRing, place: Place, sealed: Buffer): PackedRow[] {
-  const text = inflateRawSync(keys.open(sealed, contextOf(place, place.firstNumber)));
+  const portion = keys.open(sealed, contextOf(place, place.firstNumber));
+  let end = sizeBytes + portion.readUInt32BE();
   // Exact: numbers of the file are kept as they were written.
-  const packed = parseExactJson(text.toString('utf8'));
-  if (!Array.isArray(packed)) throw new TypeError('a portion of batch rows is not a list');
-  return packed.map(readPackedRow);
-}
-
-function readPackedRow(packed: ExactJson): PackedRow {
-  if (isExactObject(packed)) {
-    const { row, user, sealed } = packed;
+  const list = parseExactJson(portion.toString('utf8', sizeBytes, end));
+  if (!Array.isArray(list)) throw new TypeError('a portion of batch rows is not a list');
+  return list.map((packed): PackedRow => {
+    const { row, user, length } = isExactObject(packed) ? packed : {};
     if (row !== undefined && isExactObject(row)) return { row };
-    if (typeof user === 'string' && typeof sealed === 'string') return { user, sealed };
-  }
-  throw new TypeError('a row of a batch has an unexpected form');
+    if (typeof user !== 'string' || !(length instanceof JsonNumber)) {
+      throw new TypeError('a row of a batch has an unexpected form');
+    }
+    const start = end;
+    end += Number(length.text);
+    return { user, sealed: portion.subarray(start, end) };
+  });
 }
 
 export async function storeInputs(
@@ -148,7 +161,7 @@ export async function findInputs(
     const userKey = findUserKey(keys, dataKeys.get(row.user) ?? Buffer.alloc(0), owner);
     if (userKey === undefined) return {};
     const context = rowContextOf(range, number);
-    const plain = openBytes(userKey, Buffer.from(row.sealed, 'base64'), context);
+    const plain = openBytes(userKey, row.sealed, context);
     return parseExactObject(plain.toString('utf8'));
   };
   return new Map(packed.map(({ row, number }) => [number, open(row, number)]));

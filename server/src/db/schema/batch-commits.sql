@@ -201,10 +201,10 @@ begin
 end
 $$;
 
--- Commits the next rows of a batch and answers how many rows it went through; none when the batch is
--- through, or the claim is outdated.
+-- Commits the next rows of a batch, renews the lease, and answers how many rows it went through; none when
+-- the batch is through, or the claim is outdated.
 create function commit_batch_rows(
-  p_account uuid, p_batch uuid, p_fence bigint, p_count integer
+  p_account uuid, p_batch uuid, p_fence bigint, p_count integer, p_lease_ms integer
 ) returns integer
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -223,12 +223,13 @@ begin
   v_now := environment_now();
   v_last := least(b.next_row + p_count - 1, b.row_count);
   v_refused := refuse_batch_rows(p_account, p_batch, b.next_row, v_last, v_now);
-  -- Due about when the last row is a payout: sending the first ones meanwhile would only make both
-  -- wait for the account's row.
-  v_committed := pay_batch_rows(b, b.next_row, v_last,
-    v_now + (b.row_count - v_last) * interval '50 microseconds', v_now);
+  -- Due when the last row will be a payout, by the pace so far, but within a minute: sending the first
+  -- ones meanwhile would make both wait for the account's row.
+  v_committed := pay_batch_rows(b, b.next_row, v_last, v_now + least(interval '1 minute',
+    (v_now - b.committed_at) * ((b.row_count - v_last)::float8 / v_last)), v_now);
   update batches set next_row = v_last + 1, committed_count = committed_count + v_committed,
     refused_count = refused_count + v_refused, updated_at = v_now,
+    lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond',
     status = case when v_last = b.row_count then 'COMMITTED' else 'COMMITTING' end,
     completed_at = case when v_last = b.row_count then v_now end
   where account_id = p_account and id = p_batch;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Payment } from './driver.ts';
+import type { RailAnswer } from '../../src/rails/contract/contract.ts';
+import type { Caller, Payment } from './driver.ts';
 import { hasExpectedOutcome } from './round.ts';
 import type { Capability, ExpectedOutcome } from './subject.ts';
 import type { TestRun } from './test-run.ts';
@@ -215,21 +216,26 @@ function makeForEverCase(expectedOutcome: ExpectedOutcome): Case {
   };
 }
 
+/** Until it is answered in time: a busy machine can be late, and an operator asks again. */
+async function cancel(testRun: TestRun, payment: Payment, caller: Caller): Promise<RailAnswer> {
+  for (let time = 0; time < 10; time += 1) {
+    const answer = await testRun.driver.call('cancel', payment, caller);
+    if (typeof answer === 'object') return answer;
+  }
+  assert.fail('the cancel returned no answer');
+}
+
 async function cancelOutOfTime(testRun: TestRun): Promise<number> {
   const actor = await start(testRun);
   const paid = await testRun.instruct();
   await finish(testRun, actor, [paid]);
-  const late = await testRun.driver.call('cancel', paid, actor);
-  assert.ok(
-    typeof late === 'object' && late.outcome !== 'rejected',
-    'a paid payment must not be rejected',
-  );
+  const late = await cancel(testRun, paid, actor);
+  assert.notEqual(late.outcome, 'rejected', 'a paid payment must not be rejected');
   await testRun.driver.apply(paid, late);
   await assertPayments(testRun, [paid]);
 
   const unsent = await testRun.instruct();
-  const early = await testRun.driver.call('cancel', unsent, actor);
-  assert.ok(typeof early === 'object', 'the cancel returned no answer');
+  const early = await cancel(testRun, unsent, actor);
   await testRun.driver.apply(unsent, early);
   if (!hasExpectedOutcome(unsent)) {
     // The answer did not exclude that it will be paid.

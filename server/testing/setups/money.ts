@@ -11,7 +11,12 @@ import {
   type Session,
 } from '../../src/db/postgres/pool.ts';
 import { type Catalog, compileCatalog } from '../../src/destinations/catalog.ts';
-import { createDispatcher, dispatchTimes, type Rules } from '../../src/dispatch/dispatch.ts';
+import {
+  createDispatcher,
+  type DispatchTimes,
+  dispatchTimes,
+  type Rules,
+} from '../../src/dispatch/dispatch.ts';
 import {
   type ApplyResult,
   applyObservation,
@@ -42,6 +47,8 @@ type DispatcherOptions = {
   /** Instead of one compiled from the rails alone. */
   catalog?: () => Catalog;
   requestPrices?: (rail: string) => Promise<void>;
+  /** Those of staging where absent. */
+  times?: DispatchTimes;
 };
 
 /** A router and measurements; without rates it finds no other payers. */
@@ -183,7 +190,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       const routing = createRouting(db, rails, more.rates);
       const errors: unknown[] = [];
       const dispatcher = createDispatcher({
-        times: dispatchTimes.staging,
+        times: more.times ?? dispatchTimes.staging,
         db: more.through ?? db,
         keys,
         clock,

@@ -3,6 +3,8 @@ import { after, afterEach, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/setups/money.ts';
 import { describeConfig, newKeys, openPartner } from '../../../testing/setups/partner.ts';
 import { openTestHost } from '../../../testing/setups/rail.ts';
+import type { Database } from '../../db/postgres/pool.ts';
+import { dispatchTimes } from '../../dispatch/dispatch.ts';
 import type { Rail } from '../contract/contract.ts';
 import { railModule } from './rail.ts';
 
@@ -54,6 +56,10 @@ afterEach(async () => {
   await money.assertSound();
 });
 
+/** Its calls may take long, as in live: many leave at once, and a busy machine must not cut them off. */
+const createDispatcher = (through: Database = money.db) =>
+  money.createDispatcherOf([rail], { through, times: dispatchTimes.live });
+
 async function commitSeveral(count: number): Promise<string[]> {
   const payouts = await Promise.all(
     Array.from({ length: count }, () => money.quoteAndCommit(owner)),
@@ -74,7 +80,7 @@ async function assertPaidOnce(payoutIds: readonly string[]): Promise<void> {
 
 test('payouts that are due at once leave in a few requests', async () => {
   const payoutIds = await commitSeveral(150);
-  const dispatcher = money.createDispatcher(rail);
+  const dispatcher = createDispatcher();
   assert.equal(await dispatcher.runDue(), 150);
   assert.deepEqual(dispatcher.errors, []);
   await assertPaidOnce(payoutIds);
@@ -84,7 +90,7 @@ test('payouts that are due at once leave in a few requests', async () => {
 
 test('a payout that is due by itself leaves at once, by itself', async () => {
   const payoutIds = await commitSeveral(1);
-  await money.createDispatcher(rail).runDue();
+  await createDispatcher().runDue();
   assert.deepEqual(requests, ['PUT payments']);
   await assertPaidOnce(payoutIds);
 });
@@ -93,7 +99,7 @@ test('after a lost answer the payouts of a batch are queried, and none is sent a
   const payoutIds = await commitSeveral(40);
   const fault = { on: 'batch', kind: 'reset_after', share: 1, count: 1, pattern: '' } as const;
   partner.state.options.faults = [{ ...fault, delayMs: 0 }];
-  const dispatcher = money.createDispatcher(rail);
+  const dispatcher = createDispatcher();
   await dispatcher.runDue();
   const sent = requests.length;
   for (let round = 0; round < 5; round += 1) {
@@ -106,7 +112,7 @@ test('after a lost answer the payouts of a batch are queried, and none is sent a
 
 test('two processes that send at the same time pay each payout once', async () => {
   const payoutIds = await commitSeveral(60);
-  const dispatchers = [money.createDispatcher(rail), money.createDispatcher(rail, money.connect())];
+  const dispatchers = [createDispatcher(), createDispatcher(money.connect())];
   await Promise.all(dispatchers.map((dispatcher) => dispatcher.runDue()));
   await assertPaidOnce(payoutIds);
 });

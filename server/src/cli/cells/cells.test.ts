@@ -9,7 +9,6 @@ import { createLiveSetup, type LiveSetup, partnerRail } from '../../../testing/s
 import { describeConfig as describeNacha } from '../../../testing/setups/nacha.ts';
 import { type Config, ConfigError } from '../../config.ts';
 import { nameSigningKey } from '../../core/sealing.ts';
-import type { CommandContext } from '../context.ts';
 import { openContext } from '../context.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { compareCells } from './compare.ts';
@@ -73,7 +72,7 @@ async function describeAs(
     ...changes,
   });
   await using context = await openContext(config, { name: 'live', realNowMs: Date.now });
-  const described = await runCommand(context as CommandContext, 'cell describe', {
+  const described = await runCommand(context, 'cell describe', {
     salt: chosenSalt,
   });
   return described as CellDescription;
@@ -105,8 +104,9 @@ describe('two cells', () => {
 
   it('describe themselves without a secret, a path or an account', async () => {
     const text = JSON.stringify(await describeAs(0));
-    const [{ variables = {}, folder: own = '' } = {}] = setups;
-    for (const hidden of [variables['OUTLAY_LIVE_MASTER_KEY'] ?? '', own, folder, salt]) {
+    const [own] = setups;
+    const key = own?.variables['OUTLAY_LIVE_MASTER_KEY'] ?? '';
+    for (const hidden of [key, own?.folder ?? '', folder, salt]) {
       assert.ok(hidden.length > 5 && !text.includes(hidden));
     }
     const [one, other] = [await describeAs(0), await describeAs(0, {}, '11'.repeat(32))];

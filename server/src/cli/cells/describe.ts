@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { RefusedCommand } from '../../config.ts';
+import { findEnvironmentPlace } from '../../db/environment-place.ts';
 import { getPublicUrl } from '../../environment/notices.ts';
 import type { ExclusiveResource } from '../../rails/contract/contract.ts';
 import { listRailExclusives } from '../../rails/host/exclusives.ts';
@@ -10,7 +11,7 @@ import { secretContext } from '../../rails/host/open.ts';
 import { readRailFile } from '../../rails/host/rail-config.ts';
 
 import type { CommandContext } from '../context.ts';
-import { findCellPlace } from './describe.sql.ts';
+
 import {
   type CellDescription,
   type DescribedExclusive,
@@ -33,7 +34,7 @@ export async function describeCell(
     throw new RefusedCommand(`a cell must have ${missing}: set it for all processes of the cell`);
   }
   const beforeMs = realNowMs();
-  const place = await findCellPlace(db.system);
+  const place = await findEnvironmentPlace(db.system);
   const afterMs = realNowMs();
   const rails = await listOfRails(context);
   const found = [

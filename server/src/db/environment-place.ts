@@ -1,8 +1,8 @@
-import type { Session } from '../../db/postgres/pool.ts';
-import { column, defineQuery, one, type RowOf } from '../../db/rows.ts';
+import type { Session } from './postgres/pool.ts';
+import { column, defineQuery, one, type RowOf } from './rows.ts';
 
 const selectPlace = defineQuery({
-  name: 'select_cell_place',
+  name: 'select_environment_place',
   columns: {
     /** Made with the server; a copy of its files has the same one. */
     server: column.text,
@@ -17,7 +17,8 @@ const selectPlace = defineQuery({
     from pg_control_system() s`,
 });
 
-export type CellPlace = RowOf<typeof selectPlace.columns>;
+export type EnvironmentPlace = RowOf<typeof selectPlace.columns>;
 
-/** Where the environment's data is. */
-export const findCellPlace = (session: Session): Promise<CellPlace> => one(session, selectPlace);
+/** Where the environment's data is, and at what time. */
+export const findEnvironmentPlace = (session: Session): Promise<EnvironmentPlace> =>
+  one(session, selectPlace);

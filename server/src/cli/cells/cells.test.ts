@@ -26,9 +26,7 @@ before(async () => {
     const setup = await createLiveSetup();
     setups.push(setup);
     setup.writeRails([partnerRail(), nachaRail(makeBankFolder(name))]);
-    for (const part of ['data', 'data/checkpoints', 'data/erasures']) {
-      mkdirSync(join(setup.folder, part), { recursive: true });
-    }
+    for (const part of ['data', 'checkpoints']) mkdirSync(join(setup.folder, part));
   }
 });
 after(async () => {
@@ -69,6 +67,7 @@ async function describeAs(
   const config: Config = setup.config({
     OUTLAY_CELL: name,
     OUTLAY_PUBLIC_URL: `https://api.${name}.pay.example`,
+    OUTLAY_CHECKPOINTS: join(setup.folder, 'checkpoints'),
     ...changes,
   });
   await using context = await openContext(config, { name: 'live', realNowMs: Date.now });

@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { RefusedCommand } from '../../config.ts';
 import { findEnvironmentPlace } from '../../db/environment-place.ts';
@@ -63,17 +62,16 @@ export async function describeCell(
 }
 
 function listFolders({ config }: CommandContext): ExclusiveResource[] {
-  const { OUTLAY_DATA: data, OUTLAY_CHECKPOINTS, OUTLAY_ERASURES } = config;
+  const { OUTLAY_DATA: data, OUTLAY_CHECKPOINTS: checkpoints, OUTLAY_ERASURES: erasures } = config;
+  // Without a setting, the others are in the data folder.
   return [
     { what: 'the data folder (OUTLAY_DATA)', folder: data },
-    {
-      what: 'the folder of checkpoints (OUTLAY_CHECKPOINTS)',
-      folder: OUTLAY_CHECKPOINTS ?? join(data, 'checkpoints'),
-    },
-    {
-      what: 'the folder of erasures (OUTLAY_ERASURES)',
-      folder: OUTLAY_ERASURES ?? join(data, 'erasures'),
-    },
+    ...(checkpoints === undefined
+      ? []
+      : [{ what: 'the folder of checkpoints (OUTLAY_CHECKPOINTS)', folder: checkpoints }]),
+    ...(erasures === undefined
+      ? []
+      : [{ what: 'the folder of erasures (OUTLAY_ERASURES)', folder: erasures }]),
   ];
 }
 

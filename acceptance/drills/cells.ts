@@ -36,6 +36,9 @@ const preload = join(import.meta.dirname, 'loopback-names.mjs');
 
 type Pair = readonly [Cell, Cell];
 
+/** Of the entry, also in the answers of the service. */
+const requestId = /^req_[0-9a-f-]{36}$/;
+
 type Problem = { code: string; request_id: string };
 
 /** What belongs to no cell, or to another one. */
@@ -43,7 +46,9 @@ async function assertApart([one, other]: Pair, [client]: readonly Client[]): Pro
   assert.ok(client !== undefined);
   const { api, credentials } = client.account;
   const stranger = new Api(other.publicUrl, api.token);
-  assert.equal((await stranger.get('/account/balance')).status, 401, 'a token in the other cell');
+  const refused = await stranger.get<Problem>('/account/balance');
+  assert.equal(refused.status, 401, 'a token in the other cell');
+  assert.match(refused.body.request_id, requestId);
   const body = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: credentials.client_id,
@@ -60,6 +65,7 @@ async function assertApart([one, other]: Pair, [client]: readonly Client[]): Pro
   const nowhere = new Api(`http://staging-api.eu2.pay.example:${port}`, api.token);
   const misdirected = await nowhere.get<Problem>('/account/balance');
   assert.deepEqual([misdirected.status, misdirected.body.code], [421, 'misdirected_request']);
+  assert.match(misdirected.body.request_id, requestId);
   assert.equal((await api.get('/metrics')).status, 404);
   for (const { publicUrl } of [one, other]) {
     const path = '/.well-known/oauth-authorization-server';
@@ -127,7 +133,7 @@ async function assertOneDies([one, other]: Pair, loads: readonly DrillLoad[]): P
     return reply.status === 503;
   });
   assert.equal(reply?.body.code, 'unavailable');
-  assert.match(reply.body.request_id, /^req_[0-9a-f-]{36}$/);
+  assert.match(reply.body.request_id, requestId);
   assert.equal(reply.headers['retry-after'], '2');
   await ofOther.waitForMore(steadyCount * 2);
   say(`${other.name} has acknowledged ${steadyCount * 2} more; ${one.name} starts again`);

@@ -12,7 +12,7 @@ import { nameSigningKey } from '../../core/sealing.ts';
 import { openContext } from '../context.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { compareCells } from './compare.ts';
-import type { CellDescription } from './description.ts';
+import { type CellDescription, cellSchema } from './description.ts';
 import { examineCells } from './doctor.ts';
 
 /** Two cells as they describe themselves, and everything that they must not have in common. */
@@ -150,8 +150,14 @@ describe('two cells', () => {
     setups[1]?.writeRails([
       nachaRail('/nowhere'),
       partnerRail({ name: 'other', config: { signingKey: { env: 'ABSENT_KEY' } } }),
+      partnerRail({
+        name: 'third',
+        config: { signingKey: { file: `/odd\u001b/${'x'.repeat(600)}` } },
+      }),
     ]);
-    const problems = compare(await describeAs(0), await describeAs(1)).join('\n');
+    const other = await describeAs(1);
+    assert.deepEqual(cellSchema.parse(other), other);
+    const problems = compare(await describeAs(0), other).join('\n');
     assert.match(problems, /us1: the folder inbox of rail bank_us is not there: describe the cell/);
     assert.match(problems, /us1: rail other: the environment variable ABSENT_KEY is not set/);
   });

@@ -57,9 +57,16 @@ export async function describeCell(
     signing_key_id: keys.signing.id,
     salt_id: identifySalt(salt),
     exclusives: described.flatMap((one) => ('fault' in one ? [] : [one])),
-    faults: [...described.flatMap((one) => ('fault' in one ? [one.fault] : [])), ...rails.faults],
+    faults: [
+      ...described.flatMap((one) => ('fault' in one ? [one.fault] : [])),
+      ...rails.faults,
+    ].map(toLine),
   };
 }
+
+/** A fault may name a file, whose name may hold anything. */
+const toLine = (text: string): string =>
+  text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').slice(0, 500);
 
 function listFolders({ config }: CommandContext): ExclusiveResource[] {
   const { OUTLAY_DATA: data, OUTLAY_CHECKPOINTS: checkpoints, OUTLAY_ERASURES: erasures } = config;

@@ -29,6 +29,7 @@ const runPart = {
   tracing: async () => (await import('./tracing.ts')).runTracing(),
   chains: async () => (await import('./chains.ts')).runChains(),
   pretenuring: async () => (await import('./pretenuring.ts')).runPretenuring(),
+  cells: async () => (await import('./cells.ts')).runCells(),
   batch: async () => (await import('./batch.ts')).runBatch(),
 };
 

@@ -12,6 +12,7 @@ export const parts = {
   growth: 'the same steps while the tables grow from BENCH_BASE payouts (10,000)',
   events: 'streams of events to BENCH_READERS readers (1,000)',
   tracing: 'what traces cost, beside none',
+  cells: 'two cells beside one, each confined to one core',
   chains: 'what the chains of hashes cost a commit, beside none',
   pretenuring: 'what pretenuring by V8 costs, in BENCH_PROCESSES processes of each kind (4)',
   webhooks: 'deliveries of webhooks, for BENCH_PAYOUTS payouts a second (20,000)',

@@ -122,7 +122,14 @@ test('every pod is confined, and has time to drain', () => {
   });
 });
 
-const readYaml = (path: string): unknown => parse(read(path), { merge: true });
+/** With the tag by which a file of Compose replaces what an earlier one says. */
+const readYaml = (path: string): unknown => parse(read(path), { merge: true, customTags });
+
+const customTags = (['seq', 'map'] as const).map((collection) => ({
+  tag: '!override',
+  collection,
+  resolve: (value: unknown) => value,
+}));
 
 const composeFile = z.looseObject({
   name: z.string(),
@@ -155,7 +162,8 @@ test('the files of Compose are valid by its schema; the service is confined', ()
   // The package's schema is older than the name of a project.
   const { name: project, ...rest } = composeFile.parse(readYaml('compose.yaml'));
   assert.equal(project, 'outlay');
-  for (const content of [rest, readYaml('compose.reports.yaml')]) {
+  const others = ['compose.reports.yaml', 'cells/cell.yaml', 'cells/entry.yaml'].map(readYaml);
+  for (const content of [rest, ...others]) {
     assert.ok(validate(content), JSON.stringify(validate.errors, undefined, 1));
   }
   for (const [name, login] of Object.entries(logins)) {
@@ -171,6 +179,39 @@ test('the files of Compose are valid by its schema; the service is confined', ()
   const variables = [...read('compose.yaml').matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
   const listed = [...read('.env.example').matchAll(/^(\w+)=/gm)].map(([, name]) => name);
   assert.deepEqual([...new Set(variables)].toSorted(), listed.toSorted());
+});
+
+const cellFile = z.object({
+  services: z.record(
+    z.string(),
+    z.object({ environment: z.record(z.string(), z.string()).optional() }),
+  ),
+});
+
+test('a cell has what Compose and the entry need', () => {
+  const { services } = cellFile.parse(readYaml('cells/cell.yaml'));
+  const { services: all } = composeFile.parse(readYaml('compose.yaml'));
+  for (const name of Object.keys(services)) assert.ok(all[name], name);
+  for (const name of Object.keys(logins)) {
+    const settings = services[name]?.environment ?? {};
+    assert.ok(settings['OUTLAY_CELL'] && settings['OUTLAY_PUBLIC_URL'], name);
+    assert.deepEqual(findUnknownSettings(settings), []);
+  }
+  const variables = [...read('cells/cell.yaml').matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
+  const listed = [...read('cells/cell.env.example').matchAll(/^(\w+)=/gm)].map(([, name]) => name);
+  assert.deepEqual([...new Set(variables)].toSorted(), listed.toSorted());
+});
+
+test('every cell of the entry has host names, a backend and an address', () => {
+  const config = read('cells/haproxy.cfg');
+  const mapped = [...read('cells/hosts.map').matchAll(/^([a-z]\S*) (\S+)$/gm)];
+  const cells = [...new Set(mapped.map(([, , cell]) => cell))].toSorted();
+  const backends = [...config.matchAll(/^backend cell-(\S+)$/gm)].map(([, cell]) => cell);
+  assert.deepEqual(backends.toSorted(), cells);
+  for (const [, host = '', cell] of mapped)
+    assert.match(host, new RegExp(`^(staging-)?api\\.${cell}\\.`));
+  const { environment = {} } = cellFile.parse(readYaml('cells/entry.yaml')).services['entry'] ?? {};
+  for (const [, name = ''] of config.matchAll(/"\$\{(\w+)\}"/g)) assert.ok(environment[name], name);
 });
 
 /** Without it the console is not built, and the image has none. */

@@ -5,6 +5,7 @@ set -euo pipefail
 
 cd "$(dirname "$0")/../../deploy/prometheus"
 promtool check config prometheus.yaml
+promtool check config --syntax-only compose.yaml cell.yaml
 promtool check rules rules.yaml
 promtool test rules rules.test.yaml
 

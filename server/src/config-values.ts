@@ -40,6 +40,11 @@ export const countryList = text
   .refine((codes) => codes.every((code) => findCountry(code) !== undefined), {
     error: 'must be alpha-3 codes of countries, such as CUB PRK',
   });
+/** A label of a host name, so that the name can be one. */
+export const cellName = text.refine(
+  (value) => value === undefined || /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(value),
+  { error: 'must be 1 to 32 of a to z, digits and -, without - at an end' },
+);
 export const databaseUrl = text.superRefine((value, context) => {
   const fault = value === undefined ? undefined : findUrlFault(value);
   if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });

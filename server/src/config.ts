@@ -5,6 +5,7 @@ import { findScreeningFault, screeningSettings } from './config-screening.ts';
 import { telemetrySettings } from './config-telemetry.ts';
 import {
   addressRanges,
+  cellName,
   choice,
   databaseUrl,
   emailAddress,
@@ -107,6 +108,11 @@ export const settings = {
     httpUrl,
     'URL at which clients reach the default environment; the Host of each request when empty',
     'https://api.example.com',
+  ),
+  OUTLAY_CELL: setting(
+    cellName,
+    'Name of this installation among several that share the accounts (docs/guides/cells.md)',
+    'eu1',
   ),
   OUTLAY_TRUST_PROXY: setting(
     addressRanges(),

@@ -1,4 +1,5 @@
 import { accountCommands } from './account.ts';
+import { cellCommands } from './cell.ts';
 import type { Command } from './command.ts';
 import { credentialCommands } from './credential.ts';
 import { exceptionCommands } from './exception.ts';
@@ -29,6 +30,7 @@ import { userCommands } from './user.ts';
 
 export const commands: readonly Command[] = [
   ...serviceCommands,
+  ...cellCommands,
   ...ledgerCommands,
   ...operatorCommands,
   ...accountCommands,

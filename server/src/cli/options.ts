@@ -225,6 +225,15 @@ export function trueOrFalse(about: string) {
   );
 }
 
+/** Descriptions of cells, as `cell describe` prints them. */
+export const cellFiles = option(
+  {
+    value: 'files',
+    about: 'instead, compare cells: files of outlay admin cell describe, with commas between them',
+  },
+  text.transform((given) => given.split(',').map((path) => path.trim())),
+);
+
 /** How far back a look at past payouts goes. */
 export const daysBack = option(
   { value: 'count', about: 'how many days back, up to 366; default: 30' },

@@ -8,6 +8,7 @@ import type { Host } from './context.ts';
 import { getHelp } from './options.ts';
 
 const nouns: Readonly<Record<string, string>> = {
+  cell: 'cells: one of several installations that share the accounts',
   ledger: 'prove the ledger, and export it',
   proof: 'proofs of payouts',
   rates: 'exchange rates',

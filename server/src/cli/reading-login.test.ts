@@ -54,6 +54,7 @@ describe('each command that only reads', () => {
     const user = { user: formatToken('user', owner.userId) };
     const payout = { payout: formatToken('payout', payoutId) };
     wordsOf = {
+      'cell describe': { salt: '5a'.repeat(32) },
       'limit list': account,
       'link list': user,
       'credential list': account,
@@ -86,6 +87,8 @@ describe('each command that only reads', () => {
     name: 'staging',
     config: readConfig({
       OUTLAY_DATA: folder,
+      OUTLAY_CELL: 'eu1',
+      OUTLAY_PUBLIC_URL: 'https://staging-api.eu1.pay.example',
       OUTLAY_MASTER_KEY: randomBytes(32).toString('base64'),
     }),
     log: pino({ level: 'silent' }),

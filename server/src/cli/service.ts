@@ -1,8 +1,9 @@
 import { describeConfig, type Role, readConfig } from '../config.ts';
 import { listEnvironments } from '../environment/databases.ts';
+import { runCellsDoctor } from './cells/doctor.ts';
 import { type Command, defineHostCommand } from './command.ts';
 import { runDoctor } from './doctor/doctor.ts';
-import { environmentName, flag } from './options.ts';
+import { cellFiles, environmentName, flag } from './options.ts';
 
 /** The service itself, and the commands about its installation. */
 
@@ -35,8 +36,12 @@ export const serviceCommands = [
   defineHostCommand({
     name: 'doctor',
     about: 'find problems of this installation and say how to fix them; exit code 1 with any',
-    options: { environment: environmentName.optional() },
-    run: ({ variables, realNowMs }, { environment }) => {
+    options: {
+      environment: environmentName.optional(),
+      cells: cellFiles.optional(),
+    },
+    run: ({ variables, realNowMs }, { environment, cells }) => {
+      if (cells !== undefined) return runCellsDoctor(cells, { realNowMs });
       const selected = environment !== undefined && {
         OUTLAY_ENVIRONMENTS: environment,
         OUTLAY_DEFAULT_ENVIRONMENT: environment,

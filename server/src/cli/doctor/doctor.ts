@@ -3,7 +3,7 @@ import { findUnknownSettings } from '../../config-names.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
-import { type Finding, passed, problem } from './finding.ts';
+import { describeFindings, type Finding, passed, problem } from './finding.ts';
 import {
   checkDataFolder,
   checkDecoder,
@@ -40,13 +40,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Returns one line for each finding, and sets exit code 1 where there are problems. */
 export async function runDoctor(variables: Variables, options: DoctorOptions): Promise<string> {
-  const findings = await examine(variables, options);
-  const problems = findings.filter(({ isFine }) => !isFine).length;
-  if (problems > 0) process.exitCode = 1;
-  return [
-    ...findings.map(({ isFine, text }) => `${isFine ? 'ok     ' : 'PROBLEM'} ${text}`),
-    problems === 1 ? '1 problem found.' : `${problems} problems found.`,
-  ].join('\n');
+  return describeFindings(await examine(variables, options));
 }
 
 export async function examine(variables: Variables, options: DoctorOptions): Promise<Finding[]> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ExclusiveResource } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { providerAddress } from '../kit/provider-address.ts';
 
@@ -47,6 +48,17 @@ export function getApiUrl({ apiUrl, environment }: AdyenConfig): string {
 /** Without a final slash. */
 export function getReportsUrl({ reportsUrl, environment }: AdyenConfig): string {
   return reportsUrl ?? `https://balanceplatform-${environment}.adyen.com`;
+}
+
+/** A subscription of webhooks has a key of its own, and posts to one address. */
+export function listExclusives(config: AdyenConfig): ExclusiveResource[] {
+  return [
+    { what: 'the balance account', value: config.balanceAccountId },
+    ...config.webhookKeys.map((key) => ({
+      what: 'the webhook (by its HMAC key)',
+      value: key.toUpperCase(),
+    })),
+  ];
 }
 
 /** Of `TransferInfo.priority` in the description of the Transfers API. */

@@ -11,7 +11,7 @@ import type { PayerDeclaration } from '../contract/declarations.ts';
 import { guardCall } from '../kit/guarded-calls.ts';
 import { createAdyenApi } from './adyen-api.ts';
 import { checkSetup } from './check.ts';
-import { type AdyenConfig, configSchema, readPayerOptions } from './config.ts';
+import { type AdyenConfig, configSchema, listExclusives, readPayerOptions } from './config.ts';
 import { describeCounterparty } from './counterparty.ts';
 import { hasOtherScale, listServedCurrencies } from './currencies.ts';
 import { addReport, readFunds, readReports } from './funds.ts';
@@ -45,6 +45,7 @@ export const railModule: RailModule<AdyenConfig> = {
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z-]+$/ },
   pace: { concurrencyMax: 16, perSecondMax: 20 },
   configSchema,
+  listExclusives,
   checkPayer,
   create: async (config, host) => createRail(config, host),
 };

@@ -185,6 +185,26 @@ export type Rail = RailCalls & {
   readonly hasIndependentPayers?: boolean;
 };
 
+/**
+ * Something that only one installation may use: an account that is reconciled with one ledger, a key
+ * whose transactions are counted, a prefix of message ids, a folder.
+ */
+export type ExclusiveResource = {
+  /** For the operator, such as `the balance account`. Holds no value. */
+  readonly what: string;
+} & (
+  | {
+      /** Compared as a keyed hash; may be a secret. */
+      readonly value: string;
+      /** The value names something of this machine, such as a loopback address. */
+      readonly isLocal?: boolean;
+    }
+  | {
+      /** The path of a folder, which is compared by what it is, not by its path. */
+      readonly folder: string;
+    }
+);
+
 /** A kind of rail. */
 export type RailModule<Config = unknown> = {
   /** The folder's name. */
@@ -196,6 +216,14 @@ export type RailModule<Config = unknown> = {
   readonly pace: Pace;
   /** Of `config` in the operator's file, with secrets replaced by their values. */
   readonly configSchema: z.ZodType<Config>;
+  /**
+   * What no second installation may use; for `outlay doctor --cells`.
+   *
+   * @throws Error with a sentence for the operator where the configuration cannot work.
+   */
+  listExclusives(
+    config: Config,
+  ): readonly ExclusiveResource[] | Promise<readonly ExclusiveResource[]>;
   /**
    * Why a payer can never be paid with the attributes that clients provide; none where it can. Called
    * at the start for every configured payer and each of its currencies; a fault stops the start.

@@ -1,5 +1,6 @@
 import type {
   CallContext,
+  ExclusiveResource,
   Instruction,
   RailAnswer,
   RailCalls,
@@ -168,5 +169,12 @@ export const railModule: RailModule<EvmConfig> = {
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
   pace: { concurrencyMax: 16, perSecondMax: null },
   configSchema,
+  listExclusives,
   create,
 };
+
+/** An address counts its transactions on each chain by itself. */
+async function listExclusives({ key, chainId }: EvmConfig): Promise<ExclusiveResource[]> {
+  const { address } = await openAccount(key);
+  return [{ what: 'the paying address', value: `eip155:${chainId}:${address}` }];
+}

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { findCurrency, getCurrency } from '../../core/currency.ts';
 import { readDecimal } from '../../core/money.ts';
+import type { ExclusiveResource } from '../contract/contract.ts';
 
 /** The configuration of one hub. */
 
@@ -58,6 +59,11 @@ export const configSchema = z.strictObject({
 });
 
 export type FspiopConfig = z.output<typeof configSchema>;
+
+/** A participant has one position at the hub, and one address for callbacks. */
+export const listExclusives = ({ hubUrl, fspId }: FspiopConfig): ExclusiveResource[] => [
+  { what: 'the participant at the hub', value: `${hubUrl} ${fspId}` },
+];
 
 export type Settings = Omit<FspiopConfig, 'privateKey' | 'publicKeys' | 'feeMax'> & {
   readonly privateKey: KeyObject;

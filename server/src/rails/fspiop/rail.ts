@@ -8,7 +8,13 @@ import type {
   RailModule,
 } from '../contract/contract.ts';
 import { createCallbackReader } from './callbacks.ts';
-import { configSchema, type FspiopConfig, readSettings, type Settings } from './config.ts';
+import {
+  configSchema,
+  type FspiopConfig,
+  listExclusives,
+  readSettings,
+  type Settings,
+} from './config.ts';
 import { refuse } from './decisions.ts';
 import { createStep, type Parts, planRetry, sendLookup } from './flow.ts';
 import { createHubClient } from './hub-client.ts';
@@ -36,6 +42,7 @@ export const railModule: RailModule<FspiopConfig> = {
   },
   pace: { concurrencyMax: 16, perSecondMax: null },
   configSchema,
+  listExclusives,
   create: createFspiopRail,
 };
 

@@ -1,5 +1,7 @@
+import { resolve } from 'node:path';
 import { isValidBIC, isValidIBAN } from 'ibantools';
 import { z } from 'zod';
+import type { ExclusiveResource } from '../contract/contract.ts';
 import { providerAddress } from '../kit/provider-address.ts';
 
 /** The configuration of one bank connection. */
@@ -224,6 +226,31 @@ export const configSchema = z
     }
   });
 export type Config = z.infer<typeof configSchema>;
+
+/** Banks refuse a second message of an id, and one ledger is reconciled with an account. */
+export function listExclusives({
+  messagePrefix,
+  debtors,
+  exchange,
+}: Config): readonly ExclusiveResource[] {
+  const { outbox, inbox, archive, quarantine } = exchange;
+  const folders = Object.entries({ outbox, inbox, archive, quarantine }).map(
+    ([name, path]): ExclusiveResource => {
+      const what = `the folder ${name}`;
+      if (exchange.mode === 'directory') return { what, folder: resolve(exchange.folder, path) };
+      const { host, port, user } = exchange;
+      return { what, value: `sftp ${user}@${host.toLowerCase()}:${port}/${path}` };
+    },
+  );
+  return [
+    { what: 'the message prefix', value: messagePrefix },
+    ...debtors.map(({ iban, account, bic }) => ({
+      what: 'the debtor account',
+      value: iban === '' ? `${account} ${bic}` : iban.replaceAll(' ', ''),
+    })),
+    ...folders,
+  ];
+}
 
 const eeaCountries = new Set(
   'AT BE BG HR CY CZ DK EE FI FR DE GR HU IS IE IT LV LI LT LU MT NL NO PL PT RO SK SI ES SE'.split(

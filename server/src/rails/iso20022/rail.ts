@@ -4,7 +4,7 @@ import type { CollectedAttributes, RailHost, RailModule } from '../contract/cont
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { readAccount } from './account.ts';
 import { findClearingMember } from './codes.ts';
-import { type Config, configSchema, type Debtor } from './config.ts';
+import { type Config, configSchema, type Debtor, listExclusives } from './config.ts';
 import { checkFolders } from './directory.ts';
 
 /**
@@ -21,6 +21,7 @@ export const railModule: RailModule<Config> = {
   // A send uses the rail's store alone.
   pace: { concurrencyMax: 8, perSecondMax: null },
   configSchema,
+  listExclusives,
   checkPayer,
   create: async (config, host) => {
     checkPayers(config, host);

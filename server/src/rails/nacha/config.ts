@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ExclusiveResource } from '../contract/contract.ts';
 import { isRoutingNumber } from './aba.ts';
 import { lastSameDayDeadline } from './banking-days.ts';
 
@@ -138,3 +139,27 @@ export const nachaConfigSchema = z.strictObject({
 export type NachaConfig = z.infer<typeof nachaConfigSchema>;
 export type IatConfig = NonNullable<NachaConfig['iat']>;
 export type Party = z.infer<typeof partySchema>;
+
+/** Files of one origin are told apart by day and modifier, and entries by their trace numbers. */
+export function listExclusives({
+  odfi,
+  origin,
+  folders,
+  settlement,
+}: NachaConfig): ExclusiveResource[] {
+  return [
+    {
+      what: 'the origin of files at the bank',
+      value: `${odfi.routingNumber} ${origin.id.trim()}`,
+    },
+    ...Object.entries(folders).map(([name, folder]) => ({ what: `the folder ${name}`, folder })),
+    ...(settlement.kind === 'balanced'
+      ? [
+          {
+            what: 'the account that is debited',
+            value: `${settlement.routingNumber} ${settlement.accountNumber}`,
+          },
+        ]
+      : []),
+  ];
+}

@@ -10,7 +10,7 @@ import { FolderError, findFolderFault } from '../kit/folder.ts';
 import type { NextRecord } from '../kit/records.ts';
 import { findNextClosing } from './banking-days.ts';
 import { canBeWritten, closeFiles, findNextClose } from './closing.ts';
-import { type NachaConfig, nachaConfigSchema } from './config.ts';
+import { listExclusives, type NachaConfig, nachaConfigSchema } from './config.ts';
 import { deliverFiles } from './delivery.ts';
 import { draftEntry } from './drafts.ts';
 import { findMarkerFault } from './folder-marker.ts';
@@ -39,6 +39,7 @@ export const railModule: RailModule<NachaConfig> = {
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z-]+$/ },
   pace: { concurrencyMax: 32, perSecondMax: null },
   configSchema: nachaConfigSchema,
+  listExclusives,
   create: createCalls,
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ExclusiveResource } from '../contract/contract.ts';
 import { batchOrdersMax } from './batch-protocol.ts';
 import { capabilities } from './capability-protocol.ts';
 import { lightLevelSchema } from './light-authentication.ts';
@@ -84,3 +85,14 @@ export const configSchema = fields.superRefine((config, context) => {
   }
 });
 export type PartnerConfig = z.output<typeof configSchema>;
+
+/** The partner knows us by what we authenticate with: a balance, and an address for callbacks. */
+export function listExclusives({ signingKey, light }: PartnerConfig): ExclusiveResource[] {
+  const what = 'what the partner knows us by';
+  const found = [
+    ...(signingKey === undefined ? [] : [signingKey.key]),
+    ...(light?.authentication.kind === 'hmac' ? [light.authentication.key.key] : []),
+    ...(light?.authentication.kind === 'tls' ? [light.authentication.certificate] : []),
+  ];
+  return found.map((value) => ({ what, value: value.trim() }));
+}

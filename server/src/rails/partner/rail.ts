@@ -10,7 +10,7 @@ import { announceEntry, type EventPage, readCallback, readEvents } from './callb
 import { checkCapabilities } from './capabilities.ts';
 import type { Capability } from './capability-protocol.ts';
 import { createCertificateFetch } from './client-certificate.ts';
-import { batchSettingsSchema, configSchema, type PartnerConfig } from './config.ts';
+import { batchSettingsSchema, configSchema, listExclusives, type PartnerConfig } from './config.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { createLightExchange } from './light-exchange.ts';
 import { createOrderBatches } from './order-batches.ts';
@@ -51,6 +51,7 @@ export const railModule: RailModule<PartnerConfig> = {
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
   pace: { concurrencyMax: callsMax, perSecondMax: null },
   configSchema,
+  listExclusives,
   create: async (config, host) => createPartnerRail(config, host),
 };
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { findCurrency } from '../../core/currency.ts';
 import { parseAmount } from '../../core/money.ts';
+import type { ExclusiveResource } from '../contract/contract.ts';
 import { providerAddress } from '../kit/provider-address.ts';
 
 /** The configuration of one PayPal account. */
@@ -43,3 +44,9 @@ export const configSchema = z.strictObject({
   eventsSeconds: z.int().min(1).max(86_400).default(300),
 });
 export type PaypalConfig = z.output<typeof configSchema>;
+
+/** An app pays from the balance of one account. */
+export const listExclusives = ({ clientId, webhookId }: PaypalConfig): ExclusiveResource[] => [
+  { what: 'the app (by its client id)', value: clientId },
+  { what: 'the webhook', value: webhookId },
+];

@@ -6,7 +6,7 @@ import { openBatches } from './batch-records.ts';
 import { sendBatches } from './batch-sending.ts';
 import { cancel, query, send } from './calls.ts';
 import { check } from './check.ts';
-import { configSchema, type PaypalConfig } from './config.ts';
+import { configSchema, listExclusives, type PaypalConfig } from './config.ts';
 import { pollEvents } from './events.ts';
 import { checkPayer, checkRecipient, currencies } from './order.ts';
 import type { RailParts } from './parts.ts';
@@ -29,6 +29,7 @@ export const railModule: RailModule<PaypalConfig> = {
   reference: { lengthMax: 63, charset: /^[0-9A-Za-z-]+$/ },
   pace: { concurrencyMax: 8, perSecondMax: null },
   configSchema,
+  listExclusives,
   checkPayer,
   create: async (config, host) => createPaypalRail(config, host),
 };

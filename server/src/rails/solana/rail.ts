@@ -1,6 +1,7 @@
 import { getCurrency } from '../../core/currency.ts';
 import type {
   CallContext,
+  ExclusiveResource,
   Instruction,
   RailAnswer,
   RailCalls,
@@ -224,5 +225,11 @@ export const railModule: RailModule<SolanaConfig> = {
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
   pace: { concurrencyMax: 16, perSecondMax: null },
   configSchema,
+  listExclusives,
   create,
 };
+
+async function listExclusives(config: SolanaConfig): Promise<ExclusiveResource[]> {
+  const { address } = await openKey(config.key.secretKey);
+  return [{ what: 'the paying address', value: `${nameNetwork(config)}:${address}` }];
+}

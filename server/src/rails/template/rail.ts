@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type {
   CallbackMessage,
   CallbackReading,
+  ExclusiveResource,
   Instruction,
   RailAnswer,
   RailCalls,
@@ -54,8 +55,14 @@ export const railModule: RailModule<Config> = {
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z-]+$/ },
   pace: { concurrencyMax: 16, perSecondMax: null },
   configSchema,
+  listExclusives,
   create: async (config, host) => createCalls(config, host),
 };
+
+/** No second installation may be this client of the bank. */
+function listExclusives({ secret }: Config): ExclusiveResource[] {
+  return [{ what: 'what the bank knows us by', value: secret }];
+}
 
 function createCalls(config: Config, host: RailHost): RailCalls {
   const bank = createBankClient(config, host);

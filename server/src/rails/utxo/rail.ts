@@ -1,4 +1,10 @@
-import type { CallContext, RailCalls, RailHost, RailModule } from '../contract/contract.ts';
+import type {
+  CallContext,
+  ExclusiveResource,
+  RailCalls,
+  RailHost,
+  RailModule,
+} from '../contract/contract.ts';
 import { type Config, configSchema } from './config.ts';
 import { createOwnKeys } from './keys.ts';
 import { getNetwork } from './networks.ts';
@@ -50,6 +56,17 @@ const create = (config: Config, host: RailHost): Promise<RailCalls> => {
   });
 };
 
+/** Coins of a key are spent once, and a wallet of the node belongs to one rail. */
+function listExclusives({ network: name, chain, keys, rpc }: Config): ExclusiveResource[] {
+  const isLocal = /^(?:127\.|localhost$|\[::1\]$)/.test(new URL(rpc.url).hostname);
+  const wallet = { what: 'the wallet of the node', value: `${rpc.url} ${keys.wallet}`, isLocal };
+  if (keys.mode === 'node') return [wallet];
+  const own = createOwnKeys(getNetwork(name, chain), { ...keys, path: keys.path });
+  const scripts = own.descriptors.flatMap((one) => (one.isChange ? [] : one.scripts.slice(0, 1)));
+  const what = 'the key (by its first address)';
+  return [wallet, ...scripts.map((script) => ({ what, value: `${name}-${chain} ${script}` }))];
+}
+
 /** Payments on Bitcoin and Litecoin through the operator's own node. */
 export const railModule: RailModule<Config> = {
   kind: 'utxo',
@@ -62,5 +79,6 @@ export const railModule: RailModule<Config> = {
   // A send only writes a record and does not wait for the node.
   pace: { concurrencyMax: 16, perSecondMax: null },
   configSchema,
+  listExclusives,
   create,
 };

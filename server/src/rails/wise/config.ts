@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { findCurrency } from '../../core/currency.ts';
+import type { ExclusiveResource } from '../contract/contract.ts';
 import { providerAddress } from '../kit/provider-address.ts';
 import { isSigningKey } from './approval.ts';
 
@@ -93,3 +94,12 @@ export const configSchema = z.strictObject({
     ),
 });
 export type WiseConfig = z.output<typeof configSchema>;
+
+/** A profile has one balance in a currency, and one subscription of webhooks for each event. */
+export const listExclusives = ({
+  baseUrl,
+  profileId,
+  sourceCurrency,
+}: WiseConfig): ExclusiveResource[] => [
+  { what: 'the balance of the profile', value: `${baseUrl} ${profileId} ${sourceCurrency}` },
+];

@@ -13,7 +13,7 @@ import { createApi } from './api.ts';
 import { workGroups } from './batches.ts';
 import { readCallback } from './callbacks.ts';
 import { check, readFunds } from './check.ts';
-import { configSchema, readPublicKey, type WiseConfig } from './config.ts';
+import { configSchema, listExclusives, readPublicKey, type WiseConfig } from './config.ts';
 import { openGroups } from './groups.ts';
 import { cancel, query, send } from './pay.ts';
 import { openPayments } from './payments.ts';
@@ -44,6 +44,7 @@ export const railModule: RailModule<WiseConfig> = {
   },
   pace: { concurrencyMax: 8, perSecondMax: 10 },
   configSchema,
+  listExclusives,
   checkPayer,
   create: async (config, host) => createWiseRail(config, host),
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readDestination } from '../attributes/attributes.routes.ts';
 import { ConfigError } from '../config.ts';
 import { findTokenId } from '../core/ids.ts';
-import { getPublicUrl } from '../environment/notices.ts';
+import { getPublicUrl } from '../environment/public-url.ts';
 import { findPayoutPreview } from '../payouts/payout-preview.ts';
 import {
   checkFormDestination,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { listAuditEntries } from '../audit/audit.ts';
 import { ConfigError } from '../config.ts';
 import { AppError } from '../core/errors.ts';
+import { getBaseUrl } from '../environment/public-url.ts';
 import { listOpenApprovals, withdrawApproval } from '../operators/approvals.ts';
 import { formatConsoleLink } from '../operators/console-link.ts';
 import { createLink } from '../operators/logins.ts';
@@ -109,8 +110,8 @@ const inviteCommand = defineCommand({
     const found = await findGenuineOperator(services({ config, ...context }), name);
     if (found === undefined) throw new AppError('not_found', `there is no operator ${name}`);
     const { token, expiresAt } = await createLink(services({ config, ...context }), found);
-    const baseUrl = config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`;
-    return { operator: name, link: formatConsoleLink(baseUrl, token), expires_at: expiresAt };
+    const link = formatConsoleLink(getBaseUrl(config, context.name), token);
+    return { operator: name, link, expires_at: expiresAt };
   },
 });
 

@@ -8,6 +8,7 @@ import { createSmsChannel, readSmsProvider } from '../notices/sms.ts';
 import { openTemplates, TemplateError, type Templates } from '../notices/templates.ts';
 import { formatReceiptToken, type LinkedPayout } from '../payouts/receipt-link.ts';
 import type { Foundation } from './foundation.ts';
+import { getPublicUrl } from './public-url.ts';
 
 /** How an environment tells recipients about their payouts. */
 
@@ -87,15 +88,4 @@ function openChannels(
   if (typeof provider === 'string') throw new ConfigError(`${sms.setting} ${provider}`);
   if (provider !== undefined) channels.push(createSmsChannel({ provider, steadyMs, realNowMs }));
   return channels;
-}
-
-/**
- * "" where no address is set. The environment that is not the default one has a label of its own
- * (docs/operations.md).
- */
-export function getPublicUrl(config: Config, name: EnvironmentName): string {
-  const { OUTLAY_PUBLIC_URL: publicUrl = '', OUTLAY_DEFAULT_ENVIRONMENT: defaultName } = config;
-  if (name === defaultName) return publicUrl;
-  const label = name === 'live' ? 'api' : 'staging-api';
-  return publicUrl.replace(/^(https?:\/\/)(?:(?:staging-)?api\.)?/, `$1${label}.`);
 }

@@ -25,6 +25,7 @@ import { createRules } from '../rules/rules.ts';
 import { findScript } from '../sandbox/sandbox.ts';
 import { createScreeningCache } from '../screening/screening.ts';
 import type { Foundation } from './foundation.ts';
+import { getBaseUrl } from './public-url.ts';
 import { openScreeningService, type SecondOpinion } from './screening-service.ts';
 import { openLimitsFile, readScreening } from './settings.ts';
 import { openTravelRules } from './travel-rule.ts';
@@ -178,7 +179,7 @@ async function openRails(
     nowMs: clock.nowMs,
     realNowMs,
     fetch,
-    publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+    publicUrl: getBaseUrl(config, name),
     listFaults: listDeclarationFaults,
     log: (level, message, fields) => log[level](fields, message),
     wake: wakeRail,

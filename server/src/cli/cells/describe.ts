@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { RefusedCommand } from '../../config.ts';
 import { findEnvironmentPlace } from '../../db/environment-place.ts';
-import { getPublicUrl } from '../../environment/notices.ts';
+import { getPublicUrl } from '../../environment/public-url.ts';
 import type { ExclusiveResource } from '../../rails/contract/contract.ts';
 import { listRailExclusives } from '../../rails/host/exclusives.ts';
 import { secretContext } from '../../rails/host/open.ts';

@@ -16,7 +16,7 @@ const decide = defineQuery({
   name: 'decide_payout',
   text: `
     select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as result`,
-  columns: { result: column.oneOf('done', 'waiting', 'illegal', 'not_found') },
+  columns: { result: column.oneOf('done', 'waiting', 'claimed', 'illegal', 'not_found') },
 });
 
 const openDecision = defineQuery({

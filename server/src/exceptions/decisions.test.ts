@@ -223,6 +223,47 @@ describe('a payout whose outcome stays unknown', () => {
   });
 });
 
+describe('a statement about an attempt', () => {
+  it('does not count while a process works on the payout', async () => {
+    const called = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<RailAnswer>();
+    const rail = createFakeRail(() => {
+      called.resolve();
+      return answered.promise;
+    });
+    const dispatcher = money.createDispatcherOf([rail], { rates });
+    const payout = await money.quoteAndCommit(owner);
+    const kit = open(() => ({ outcome: 'paid' }));
+    const running = dispatcher.runDue();
+    await called.promise;
+    for (const action of ['not_paid', 'paid'] as const) {
+      await assert.rejects(kit.decide(payout, action), /a process is working on the payout/);
+    }
+    answered.resolve({ outcome: 'unknown', reason: 'no_answer' });
+    await running;
+    assert.equal(await kit.decide(payout, 'not_paid'), 'done');
+    assert.equal(await statusOf(payout), 'CANCELLED');
+  });
+
+  it('of one person does not count for an attempt that began after it', async () => {
+    const answers: RailAnswer[] = [
+      { outcome: 'retry', reason: 'busy' },
+      { outcome: 'unknown', reason: 'no_answer' },
+    ];
+    const kit = open(() => answers.shift() ?? { outcome: 'unknown', reason: 'no_answer' });
+    const payout = await money.quoteAndCommit(owner, { sourceMinor: 5_000_000n });
+    await kit.dispatcher.runDue();
+    await advanceToNextQuery(money, payout);
+    await kit.dispatcher.runDue();
+    assert.equal(await kit.decide(payout, 'not_paid'), 'waiting');
+    // Its state is as it was when the first person decided, and the attempt is another one.
+    await money.observe(payout, 'retry', { source: 'query' });
+    await kit.dispatcher.runOne(payout.accountId, payout.payoutId);
+    assert.equal(await kit.decide(payout, 'not_paid', 'ben'), 'waiting');
+    assert.equal(await kit.decide(payout, 'not_paid', 'cleo'), 'done');
+  });
+});
+
 describe('a payout without a payer left', () => {
   it('goes to a new payer when a person retries it', async () => {
     const refuse = (): RailAnswer => ({ outcome: 'rejected', reason: 'payer_unavailable' });

@@ -82,6 +82,13 @@ export async function decidePayout(
     storeDecision({ session, keys: services.keys }, decision, counted),
   );
   if (result === 'not_found') throw new AppError('not_found', 'payout not found');
+  if (result === 'claimed') {
+    throw new AppError(
+      'illegal_move',
+      `${decision.action} is not possible while a process is working on the payout: see what ` +
+        'has become of it in a minute, and decide then',
+    );
+  }
   if (result === 'illegal') {
     throw new AppError(
       'illegal_move',

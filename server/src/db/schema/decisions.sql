@@ -138,8 +138,8 @@ begin
 end
 $$;
 
--- What a decision is about: a vote counts for exactly what was open when it was given. A price only
--- where a person accepts one above the quoted cost.
+-- What a decision is about: a vote counts for exactly what was open when it was given, and for no attempt
+-- that began later. A price only where a person accepts one above the quoted cost.
 create function decision_subject(
   payout payouts, p_action text, p_next_rail text, p_next_payer text, p_next_price text
 ) returns bytea
@@ -147,6 +147,8 @@ create function decision_subject(
   return sha256(convert_to(jsonb_build_array(p_action, payout.id, payout.status, payout.rail,
     payout.payer_key, payout.destination_amount, payout.returned_amount, p_next_rail, p_next_payer,
     case when p_next_rail = payout.rail and p_next_payer = payout.payer_key then p_next_price end,
+    (select max(number) from attempts
+     where account_id = payout.account_id and payout_id = payout.id),
     (select jsonb_agg(jsonb_build_array(id, kind, rail, detail, currency, amount, approvers) order by id)
      from exceptions
      where account_id = payout.account_id and payout_id = payout.id and closed_at is null))::text,
@@ -179,7 +181,7 @@ $$;
 -- - write_off: post what was paid for a payout that has ended, and refund what is still reserved
 -- - dismiss: close exceptions that leave nothing open
 -- `p_about` is from `open_decision`; `p_votes` are the earlier decisions that the service has verified.
--- Returns done, waiting (for another person), illegal or not_found.
+-- Returns done, waiting (for another person), claimed (a process works on it), illegal or not_found.
 create function decide_payout(
   p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_operator uuid,
   p_reason text, p_about bytea, p_mac bytea, p_votes uuid[], p_needed integer, p_next_rail text,
@@ -206,6 +208,13 @@ begin
   order by opened_at desc limit 1;
   if not is_decision_legal(v_payout, p_action, v_alive, v_asked, p_next_rail is not null) then
     return 'illegal';
+  end if;
+  -- The process may be about to call the rail, so that what the person knows may be outdated.
+  if p_action in ('paid', 'not_paid') and exists (
+    select from payout_dispatches
+    where account_id = p_account and payout_id = p_payout and lease_until > clock_timestamp())
+  then
+    return 'claimed';
   end if;
   select count(distinct operator_id) into v_persons from (
     select operator_id from payout_decisions

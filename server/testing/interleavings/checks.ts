@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { listMoves, type Move, type Scene } from './moves.ts';
+import { look, type Seen } from './seen.ts';
+import { listLive, type World } from './world.ts';
+
+/** What must hold in every state, and where every state must lead. */
+
+/** Of a quote in `setups/money.ts`: amount and fee in cents. */
+const amount = 10_000;
+const fee = 100;
+
+export type Start = { wallet: number; contradictions: number };
+
+/** @throws AssertionError where a payout could be paid twice, or money is lost or made. */
+export function checkState(world: World, seen: Seen, start: Start): void {
+  const live = listLive(world);
+  const isContradicted = world.left.contradiction < start.contradictions;
+  const hasEnded = seen.status === 'CANCELLED' && !seen.wasCompleted;
+  if (!isContradicted) {
+    assert.ok(live.length <= 1, `two payments live: ${live.join()}`);
+    if (hasEnded) assert.deepEqual(live, [], 'refunded, and a payment lives');
+  }
+  if (seen.status === 'COMPLETED') {
+    const states = Object.values(world.payments);
+    assert.ok(states.includes('paid') || states.includes('returned'), 'completed, and nobody paid');
+  }
+  assert.deepEqual(seen.unbalanced, [], 'a currency is out of balance');
+  const isReturned = seen.status === 'CANCELLED' && seen.wasCompleted;
+  const spent = isReturned ? fee : hasEnded ? 0 : amount + fee;
+  assert.equal(seen.wallet, start.wallet - spent, `the wallet of a payout that is ${seen.status}`);
+}
+
+const stepsMax = 40;
+
+/**
+ * From every state, without further faults, a payout ends as the counterparties say, or a person is
+ * asked.
+ */
+export async function checkEnd(scene: Scene, from: World, start: Start): Promise<void> {
+  let world: World = { ...from, workers: [] };
+  for (let step = 0; step < stepsMax; step += 1) {
+    const seen = await look(scene.session, scene.payout);
+    checkState(world, seen, start);
+    const next = pickNext(listMoves(withoutFaults(world), seen), seen);
+    if (next === undefined) return checkEnded(world, seen);
+    world = { ...(await next.play(scene)), left: world.left };
+  }
+  assert.fail(`the payout did not end in ${stepsMax} steps`);
+}
+
+const withoutFaults = (world: World): World => ({
+  ...world,
+  left: Object.fromEntries(Object.keys(world.left).map((fault) => [fault, 0])) as World['left'],
+});
+
+/** Events first, then what is due; a counterparty pays what it has booked. */
+function pickNext(moves: readonly Move[], seen: Seen): Move | undefined {
+  const wanted = [/^arrives, booked/, /^pays/, /^report/, /^record/, /^(query|send, paid)/];
+  if (seen.isDue) wanted.push(/^claim$/);
+  for (const pattern of wanted) {
+    const found = moves.find(({ name }) => pattern.test(name));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function checkEnded(world: World, seen: Seen): void {
+  if (seen.open.length > 0) return;
+  const paid = Object.values(world.payments).filter((state) => state === 'paid').length;
+  // A person was asked about a contradiction, and knows what is left.
+  const wasAsked = seen.closed.length > 0;
+  assert.ok(['COMPLETED', 'CANCELLED'].includes(seen.status), 'a payout without a next step');
+  if (wasAsked) return;
+  assert.equal(paid, seen.status === 'COMPLETED' ? 1 : 0, `payments of a ${seen.status} payout`);
+}

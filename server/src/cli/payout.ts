@@ -59,7 +59,7 @@ export const payoutCommands = [
         {
           db: context.db,
           keys: context.keys,
-          router: rails.dispatcher.router,
+          dispatcher: rails.dispatcher,
           rates: rails.rates,
           readPolicy: () =>
             getPolicy({ session: context.db.system, keys: context.keys }, 'decision'),

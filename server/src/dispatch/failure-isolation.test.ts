@@ -136,7 +136,7 @@ describe('a second person', () => {
         {
           db: money.db,
           keys: money.keys,
-          router: dispatcher.router,
+          dispatcher,
           rates: () => ({ find: () => ({ ok: false, reason: 'unknown', detail: '' }) }),
           readPolicy: twoPersonsAbove(1),
         },

@@ -72,7 +72,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
       {
         db: money.db,
         keys: money.keys,
-        router: dispatcher.router,
+        dispatcher,
         rates: () => neverRates,
         readPolicy: twoPersonsAbove(1_000_000),
       },

@@ -126,7 +126,7 @@ function openMarket(rails: readonly Rail[], first: StoredPrice[]) {
         {
           db: money.db,
           keys: money.keys,
-          router: dispatcher.router,
+          dispatcher,
           rates: () => rates,
           readPolicy: async () => ({ persons: 1, aboveUsd: 0n }),
         },

@@ -125,7 +125,7 @@ async function pay(rails: readonly Rail[], requirements: ReturnType<typeof requi
     ),
   );
   const ruleOf = (rail: string) => rules.map((one) => one[getDestinationToken(rail, rail)]);
-  return { payout, explained, router, ruleOf };
+  return { payout, explained, dispatcher, ruleOf };
 }
 
 const noRequirements: ReturnType<typeof requireAttribute> = new Map();
@@ -145,7 +145,7 @@ describe('a payout whose payer refuses', () => {
   it('goes to no payer that requires an attribute that is not stored', async () => {
     const other = createRail('other');
     const requirements = requireAttribute('other', 'IdentificationNumber');
-    const { payout, explained, router, ruleOf } = await pay([refusing(), other], requirements);
+    const { payout, explained, dispatcher, ruleOf } = await pay([refusing(), other], requirements);
     assert.deepEqual([explained.status, other.sends()], ['ERROR', 0]);
     assert.deepEqual(
       explained.exceptions.map(({ kind }) => kind),
@@ -156,7 +156,7 @@ describe('a payout whose payer refuses', () => {
     const services = {
       db: money.db,
       keys: money.keys,
-      router,
+      dispatcher,
       rates: () => rates,
       readPolicy: async () => ({ persons: 1, aboveUsd: 0n }) as const,
     };

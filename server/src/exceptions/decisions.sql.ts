@@ -65,7 +65,10 @@ const decidedPayout = defineQuery({
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'price_worse'
           and e.closed_at is null) as has_open_price,
-      q.created_by, s.committed_by
+      q.created_by, s.committed_by, exists (
+        select from attempts a
+        where a.account_id = p.account_id and a.payout_id = p.id
+          and a.state in ('sending', 'unknown', 'accepted')) as is_in_flight
     from payout_quotes q
     join payouts p on p.account_id = q.account_id and p.id = q.id
     join users u on u.account_id = p.account_id and u.id = p.user_id
@@ -81,6 +84,8 @@ const decidedPayout = defineQuery({
     has_open_approval: column.boolean,
     created_by: nullable(column.uuid),
     committed_by: nullable(column.uuid),
+    /** The rail of an attempt may still pay it. */
+    is_in_flight: column.boolean,
     /** Its payer asks more than quoted, and a person decides. */
     has_open_price: column.boolean,
   },

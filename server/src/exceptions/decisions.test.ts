@@ -35,18 +35,16 @@ const rates = createRates({ 'USD/MXN': getRate('20') });
 function open(answer: () => RailAnswer, rules?: Rules) {
   const rail = createFakeRail(answer);
   const dispatcher = money.createDispatcherOf([rail], { rates, ...(rules && { rules }) });
+  const services = {
+    db: money.db,
+    keys: money.keys,
+    dispatcher,
+    rates: () => rates,
+    readPolicy: twoPersonsAbove(10_000),
+  };
   const decide = async (payout: CommittedPayout, action: DecisionAction, name = 'ada') =>
-    decidePayout(
-      {
-        db: money.db,
-        keys: money.keys,
-        router: dispatcher.router,
-        rates: () => rates,
-        readPolicy: twoPersonsAbove(10_000),
-      },
-      { ...payout, action, ...(await person(name)), reason: 'a test' },
-    );
-  return { rail, dispatcher, decide };
+    decidePayout(services, { ...payout, action, ...(await person(name)), reason: 'a test' });
+  return { rail, dispatcher, services, decide };
 }
 
 const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
@@ -233,7 +231,7 @@ describe('a statement about an attempt', () => {
     });
     const dispatcher = money.createDispatcherOf([rail], { rates });
     const payout = await money.quoteAndCommit(owner);
-    const kit = open(() => ({ outcome: 'paid' }));
+    const kit = open(() => ({ outcome: 'unknown', reason: 'no_answer' }));
     const running = dispatcher.runDue();
     await called.promise;
     for (const action of ['not_paid', 'paid'] as const) {
@@ -243,6 +241,45 @@ describe('a statement about an attempt', () => {
     await running;
     assert.equal(await kit.decide(payout, 'not_paid'), 'done');
     assert.equal(await statusOf(payout), 'CANCELLED');
+  });
+
+  it('that nothing was paid stops the order at its rail first', async () => {
+    const answers: Record<'cancel' | 'other', RailAnswer> = {
+      cancel: { outcome: 'rejected', reason: 'cancelled' },
+      other: { outcome: 'accepted' },
+    };
+    let cancels = 0;
+    const rail = {
+      ...createFakeRail(() => answers.other),
+      cancel: async () => {
+        cancels += 1;
+        return answers.cancel;
+      },
+    };
+    const dispatcher = money.createDispatcherOf([rail], { rates });
+    const kit = open(() => answers.other);
+    const decide = async (payout: CommittedPayout) =>
+      decidePayout(
+        { ...kit.services, dispatcher },
+        { ...payout, action: 'not_paid', ...(await person('ada')), reason: 'a test' },
+      );
+    const collected = await money.quoteAndCommit(owner);
+    await dispatcher.runDue();
+    assert.equal(await decide(collected), 'done');
+    assert.deepEqual([cancels, await statusOf(collected)], [1, 'CANCELLED']);
+    assert.match((await money.payout(collected.payoutId)).status_reason, /canceled/);
+
+    answers.cancel = { outcome: 'unknown', reason: 'no_answer' };
+    const unclear = await money.quoteAndCommit(owner);
+    await dispatcher.runDue();
+    assert.equal(await decide(unclear), 'done');
+    assert.deepEqual([cancels, await statusOf(unclear)], [2, 'CANCELLED']);
+    assert.match((await money.payout(unclear.payoutId)).status_reason, /decided by a person/);
+
+    answers.cancel = { outcome: 'paid' };
+    const paid = await money.quoteAndCommit(owner);
+    await dispatcher.runDue();
+    await assert.rejects(decide(paid), /the payout is COMPLETED/);
   });
 
   it('of one person does not count for an attempt that began after it', async () => {
@@ -297,12 +334,12 @@ describe('a payout without a payer left', () => {
     };
     const decision = { ...payout, ...(await person('ada')), reason: 'a test' } as const;
     await assert.rejects(
-      decidePayout({ ...services, router: alone.router }, { ...decision, action: 'retry' }),
+      decidePayout({ ...services, dispatcher: alone }, { ...decision, action: 'retry' }),
       /no other payer can pay/,
     );
     const both = money.createDispatcherOf([first, second], { rates });
     const retried = await decidePayout(
-      { ...services, router: both.router },
+      { ...services, dispatcher: both },
       { ...decision, action: 'retry' },
     );
     assert.equal(retried, 'done');

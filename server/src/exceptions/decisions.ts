@@ -5,7 +5,7 @@ import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { getDestinationToken } from '../destinations/catalog.ts';
 import { findFreshPrice, getProviderCost } from '../destinations/provider-pricing.ts';
-import { listTriedPayers } from '../dispatch/dispatch.ts';
+import { type Dispatcher, listTriedPayers } from '../dispatch/dispatch.ts';
 import { describeTerms } from '../dispatch/failover.ts';
 import { findNextPayer, type RouterServices } from '../dispatch/routing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
@@ -55,7 +55,7 @@ export type Decision = {
 export type DecisionServices = {
   db: Database;
   keys: KeyRing;
-  router: RouterServices;
+  dispatcher: Pick<Dispatcher, 'router' | 'cancelOne'>;
   rates: () => MidRates;
   /** Which payouts need two people. */
   readPolicy: () => Promise<Pick<Policy, 'persons' | 'aboveUsd'>>;
@@ -71,9 +71,15 @@ export async function decidePayout(
   decision: Decision,
 ): Promise<'done' | 'waiting'> {
   const { db } = services;
-  const payout = await findDecidedPayout(db.system, decision);
+  let payout = await findDecidedPayout(db.system, decision);
   if (payout === undefined) throw new AppError('not_found', 'payout not found');
   refuseMaker(payout, decision);
+  if (decision.action === 'not_paid' && payout.is_in_flight) {
+    // A rail that collects orders would still send this one.
+    await services.dispatcher.cancelOne(decision.accountId, decision.payoutId);
+    payout = (await findDecidedPayout(db.system, decision)) ?? payout;
+    if (payout.status === 'CANCELLED') return 'done';
+  }
   const next = decision.action === 'retry' ? await findRetry(services, payout) : undefined;
   const money = { currency: payout.source_currency, minor: payout.source_amount };
   const needsTwo = needsTwoPersons(await services.readPolicy(), money, services.rates());
@@ -167,7 +173,8 @@ async function clearRecipient(
  * Another payer within the quoted cost; or, where the exception is that the payer asks more than quoted,
  * the same payer at what it asks now.
  */
-async function findRetry({ db, router }: DecisionServices, payout: DecidedPayoutRow) {
+async function findRetry({ db, dispatcher }: DecisionServices, payout: DecidedPayoutRow) {
+  const { router } = dispatcher;
   const name = { accountId: payout.account_id, payoutId: payout.payout_id };
   const { next, nextPrice } = await findNextPayer(router, describeTerms(payout), {
     payout: { session: db.system, ...name },

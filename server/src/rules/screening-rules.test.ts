@@ -111,7 +111,7 @@ function open(answers: Answers = {}) {
         {
           db: money.db,
           keys: money.keys,
-          router: dispatcher.router,
+          dispatcher,
           rates: () => rates,
           readPolicy: twoPersonsAbove(10_000),
         },

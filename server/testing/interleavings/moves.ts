@@ -44,6 +44,7 @@ export function listMoves(world: World, seen: Seen): Move[] {
 }
 
 const workersMax = 2;
+const dayMs = 86_400_000;
 
 function listClaims(world: World, seen: Seen): Move[] {
   if (world.workers.length >= workersMax || !seen.isScheduled) return [];
@@ -66,7 +67,8 @@ async function claim(
   );
   const [row] = await claimDispatches(session, {
     counts: new Map(),
-    leaseMs: 60_000,
+    // Longer than the search takes: leases end by a move.
+    leaseMs: dayMs,
     hasRules: false,
     only: payout,
     isCanceling,
@@ -131,8 +133,6 @@ function listCalls(world: World, worker: Worker, place: number): Move[] {
     ...(state === 'booked' ? told('cancel in vain', world) : []),
   ];
 }
-
-const dayMs = 86_400_000;
 
 /** The answer is recorded; a rejection may lead to another payer. */
 function listRecords(world: World, worker: Worker, answer: RailAnswer, place: number): Move[] {

@@ -83,7 +83,7 @@ export async function createRoutesTest() {
           {
             db: money.db,
             keys: money.keys,
-            router: dispatcher.router,
+            dispatcher,
             rates: () => rates,
             readPolicy: twoPersonsAbove(1_000_000),
           },

@@ -74,8 +74,9 @@ async function prepare(status: keyof typeof paths): Promise<Observation> {
 }
 
 /** All stored state of a payout, without its identifiers. */
-async function describe(id: string): Promise<unknown> {
-  const rows = (text: string) => money.rows<Record<string, unknown>>(text, [id]);
+async function describe({ payoutId, fence }: Observation): Promise<unknown> {
+  const rows = (text: string, more: readonly unknown[] = []) =>
+    money.rows<Record<string, unknown>>(text, [payoutId, ...more]);
   return {
     state: await rows(`select status, status_reason, completed_at is not null as is_completed,
       updated_at > committed_at as was_touched from payouts where id = $1`),
@@ -84,8 +85,9 @@ async function describe(id: string): Promise<unknown> {
       unknown_since is not null as is_unknown, answered_at is not null as was_answered
       from attempts where payout_id = $1 order by number`),
     dispatches: await rows(
-      `select date_trunc('hour', due_at) as due_at, fence, tries, lease_until
+      `select date_trunc('hour', due_at) as due_at, fence = $2 as is_claimed, tries, lease_until
        from payout_dispatches where payout_id = $1`,
+      [fence],
     ),
     journals: await rows(`select kind, source_amount, fee, destination_amount, rail,
       wallet_balance is null as is_aside from ledger_journals where payout_id = $1 order by id`),
@@ -124,10 +126,10 @@ test('every outcome in every state has the same effect in a group as alone', asy
           ],
           what,
         );
-        for (const { payoutId } of [many, neighbor]) {
+        for (const other of [many, neighbor]) {
           assert.deepEqual(
-            withoutLease(await describe(payoutId)),
-            withoutLease(await describe(one.payoutId)),
+            withoutLease(await describe(other)),
+            withoutLease(await describe(one)),
             what,
           );
         }

@@ -18,6 +18,7 @@ const cases: readonly Exploring[] = [
   { faults: { contradiction: 1, decision: 2, return: 1, echo: 1 }, movesMax: 7 },
   { faults: { day: 2, delay: 1, cancel: 1, decision: 2 }, movesMax: 8 },
   { faults: { return: 1, repeat: 1, decision: 1, loss: 1 }, movesMax: 8 },
+  { faults: { freeze: 2, hold: 1, decision: 1, cancel: 1, crash: 1 }, movesMax: 7 },
 ];
 
 for (const exploring of cases) {

@@ -337,6 +337,8 @@ describe('a payout without a payer left', () => {
       decidePayout({ ...services, dispatcher: alone }, { ...decision, action: 'retry' }),
       /no other payer can pay/,
     );
+    // Nothing is left to cancel, and the row of the dispatch goes.
+    assert.equal(await alone.cancelOne(payout.accountId, payout.payoutId), false);
     const both = money.createDispatcherOf([first, second], { rates });
     const retried = await decidePayout(
       { ...services, dispatcher: both },
@@ -346,5 +348,8 @@ describe('a payout without a payer left', () => {
     await both.runDue();
     assert.equal(await statusOf(payout), 'COMPLETED');
     assert.deepEqual([first.sends(), second.sends()], [1, 1]);
+    // A claim that was made before the new row is not taken for a present one.
+    const [before, after] = await money.attempts(payout.payoutId);
+    assert.ok((after?.fence ?? 0n) > (before?.fence ?? 0n));
   });
 });

@@ -55,7 +55,14 @@ const withoutFaults = (world: World): World => ({
 
 /** Events first, then what is due; a counterparty pays what it has booked. */
 function pickNext(moves: readonly Move[], seen: Seen): Move | undefined {
-  const wanted = [/^arrives, booked/, /^pays/, /^report/, /^record/, /^(query|send, paid)/];
+  const wanted = [
+    /^lift/,
+    /^arrives, booked/,
+    /^pays/,
+    /^report/,
+    /^record/,
+    /^(passes|query|send, paid)/,
+  ];
   if (seen.isDue) wanted.push(/^claim$/);
   for (const pattern of wanted) {
     const found = moves.find(({ name }) => pattern.test(name));

@@ -56,6 +56,8 @@ async function explore(scene: Scene, { faults, movesMax }: Exploring): Promise<E
     wire: [],
     reports: [],
     workers: [],
+    freeze: undefined,
+    hasRules: (faults.hold ?? 0) > 0,
     left: { ...noFaults, ...faults },
   };
   const { wallet } = await look(session, scene.payout);
@@ -108,7 +110,7 @@ async function run(session: Session, text: string): Promise<void> {
 
 /** Two states with the same text have the same future: numbers of claims and times do not matter. */
 function describeState(world: World, seen: Seen): string {
-  const { payments, wire, reports, workers, left } = world;
+  const { payments, wire, reports, workers, freeze, left } = world;
   const attemptOf = (payment: string) => seen.attempts.find((one) => namePayment(one) === payment);
   const described = reports.map(({ payment, outcome, atMs }) => {
     const reportedAtMs = attemptOf(payment)?.reportedAtMs ?? null;
@@ -130,6 +132,7 @@ function describeState(world: World, seen: Seen): string {
   return JSON.stringify([
     Object.entries(payments).toSorted(),
     wire.toSorted(),
+    freeze === undefined,
     described.map((one) => JSON.stringify(one)).toSorted(),
     working.map((one) => JSON.stringify(one)).toSorted(),
     left,

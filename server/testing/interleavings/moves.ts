@@ -1,7 +1,7 @@
 import { newId } from '../../src/core/ids.ts';
 import type { Session } from '../../src/db/postgres/pool.ts';
-import { claimDispatches } from '../../src/dispatch/dispatch.sql.ts';
-import { planNext } from '../../src/dispatch/next-step.ts';
+import { claimDispatches, passChecks } from '../../src/dispatch/dispatch.sql.ts';
+import { park, planNext } from '../../src/dispatch/next-step.ts';
 import { applyObservation, type ObservationDetails } from '../../src/dispatch/observations.sql.ts';
 import { decidePayoutRow, openDecisionOf } from '../../src/exceptions/decisions.sql.ts';
 import type { PayoutName } from '../../src/payouts/payout-name.ts';
@@ -38,6 +38,7 @@ export function listMoves(world: World, seen: Seen): Move[] {
     ...listClaims(world, seen),
     ...world.workers.flatMap((worker, place) => listWork(world, worker, place)),
     ...listEvents(world),
+    ...listFreezes(world),
     ...listReports(world),
     ...listDecisions(world, seen),
   ];
@@ -69,7 +70,7 @@ async function claim(
     counts: new Map(),
     // Longer than the search takes: leases end by a move.
     leaseMs: dayMs,
-    hasRules: false,
+    hasRules: world.hasRules && !isCanceling,
     only: payout,
     isCanceling,
   });
@@ -108,6 +109,7 @@ function listCalls(world: World, worker: Worker, place: number): Move[] {
     learn(name, after, answerOf(after, payment)),
     ...(world.left.loss === 0 ? [] : [learn(`${name}, answer lost`, spend(after, 'loss'), lost)]),
   ];
+  if (row.mode === 'check') return listChecks(world, worker, place);
   if (row.mode === 'send' && isCanceling) {
     return [learn('cancel unsent', world, { outcome: 'rejected', reason: 'cancelled' })];
   }
@@ -132,6 +134,31 @@ function listCalls(world: World, worker: Worker, place: number): Move[] {
     ...told('cancel', withdrawn),
     ...(state === 'booked' ? told('cancel in vain', world) : []),
   ];
+}
+
+/** The rules pass the payout or hold it; nothing is sent yet. */
+function listChecks(world: World, { row }: Worker, place: number): Move[] {
+  const passes = move(`passes by ${place}`, async ({ session }) => {
+    await passChecks(session, [row]);
+    return replaceWorker(world, place);
+  });
+  if (world.left.hold === 0) return [passes];
+  const held = move(`is held by ${place}`, async ({ session, payout }) => {
+    const { outcome, reason, details } = park({ detail: 'listed' }, 'review', 'screening');
+    await applyObservation(session, {
+      ...payout,
+      rail: row.rail,
+      observationId: newId(),
+      source: 'send',
+      outcome,
+      reason,
+      fence: row.fence,
+      dueAt: undefined,
+      details,
+    });
+    return replaceWorker(spend(world, 'hold'), place);
+  });
+  return [passes, held];
 }
 
 /** The answer is recorded; a rejection may lead to another payer. */
@@ -212,6 +239,27 @@ function listEvents(world: World): Move[] {
       : []),
   ]);
   return [...arrivals, ...changes];
+}
+
+function listFreezes(world: World): Move[] {
+  const { freeze, left } = world;
+  if (freeze !== undefined) {
+    const text = 'select lift_freeze($1, $2, $3)';
+    const lift = move('lift', async ({ session }) => {
+      await readRows(session, { name: '', text }, [freeze, 'Ana', 'over']);
+      return { ...world, freeze: undefined };
+    });
+    return [lift];
+  }
+  if (left.freeze === 0) return [];
+  const id = newId();
+  const stop = { id, scope: 'sending', reason: 'a fault', frozen_by: 'Ana' };
+  const freezing = move('freeze', async ({ session }) => {
+    const text = 'select id from create_freeze($1)';
+    await readRows(session, { name: '', text }, [JSON.stringify(stop)]);
+    return { ...spend(world, 'freeze'), freeze: id };
+  });
+  return [freezing];
 }
 
 function listReports(world: World): Move[] {

@@ -22,6 +22,10 @@ export type Seen = {
   /** Whether a claim can take it. */
   isScheduled: boolean;
   isDue: boolean;
+  /** By a freeze. */
+  isFrozen: boolean;
+  /** The rules have passed it. */
+  isChecked: boolean;
   fence: string;
   /** The kinds of its open exceptions. */
   open: readonly string[];
@@ -43,6 +47,7 @@ const text = `
         'reportedAtMs', extract(epoch from a.reported_at) * 1000) order by a.number)
       from attempts a where a.account_id = p.account_id and a.payout_id = p.id), '[]'),
     'isScheduled', d.payout_id is not null, 'isDue', coalesce(d.due_at < 'infinity', false),
+    'isFrozen', d.frozen_by is not null, 'isChecked', coalesce(d.is_checked, false),
     'fence', coalesce(d.fence::text, ''),
     'open', (select coalesce(json_agg(e.kind order by e.kind), '[]') from exceptions e
       where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null),

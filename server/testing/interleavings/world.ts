@@ -44,6 +44,10 @@ export type Faults = {
   day: number;
   /** A person decides, and tells the truth. */
   decision: number;
+  /** An operator stops all sending, and lifts the stop later. */
+  freeze: number;
+  /** The rules that check a payout before it is sent hold it. */
+  hold: number;
 };
 export type Fault = keyof Faults;
 
@@ -54,6 +58,9 @@ export type World = {
   readonly wire: readonly string[];
   readonly reports: readonly Report[];
   readonly workers: readonly Worker[];
+  /** The freeze that is in force. */
+  readonly freeze: string | undefined;
+  readonly hasRules: boolean;
   readonly left: Faults;
 };
 
@@ -69,6 +76,8 @@ export const noFaults: Faults = {
   cancel: 0,
   day: 0,
   decision: 0,
+  freeze: 0,
+  hold: 0,
 };
 
 export const namePayment = ({ rail, reference }: { rail: string; reference: string }): string =>

@@ -1,3 +1,7 @@
+-- Fencing tokens of claims. A count in the row of a dispatch would begin again where the row is removed and
+-- made anew, and an old claim would pass for the present one.
+create sequence dispatch_fences;
+
 -- One row for each payout that has work left. A claim takes it with a lease by the real time and a
 -- fencing token that invalidates earlier claims.
 create table payout_dispatches (
@@ -141,7 +145,7 @@ begin
   with leased as (
     update payout_dispatches d
     set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond',
-      fence = d.fence + 1, tries = d.tries + 1
+      fence = nextval('dispatch_fences'), tries = d.tries + 1
     from unnest(v_due) t
     where d.account_id = t.account_id and d.payout_id = t.payout_id
     returning d.*

@@ -90,6 +90,7 @@ begin
   -- Old events go with their month.
   revoke delete on events from outlay_service, outlay_api, outlay_worker;
   grant execute on all functions in schema public to outlay_service, outlay_api, outlay_worker;
+  grant usage on all sequences in schema public to outlay_service, outlay_api, outlay_worker;
   -- Those that views and reading statements call, with the rights of their caller.
   for r in
     select f.oid::regprocedure as name from pg_proc f

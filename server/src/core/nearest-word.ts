@@ -11,7 +11,7 @@ export function findNearest(word: string, candidates: readonly string[]): string
 }
 
 /** The Levenshtein distance. */
-function countEdits(from: string, to: string): number {
+export function countEdits(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let line = 1; line <= from.length; line += 1) {
     const next = [line];

@@ -9,6 +9,7 @@ import {
   parseExactBytes,
 } from '../core/exact-json.ts';
 import type { BaseServices, Input, Route } from './route.ts';
+import { findUnknownMembers } from './unknown-members.ts';
 import { findUnknownParameters } from './unknown-parameters.ts';
 
 /** Turns a request into a handler's input, or into all of its faults at once. */
@@ -55,6 +56,7 @@ export function checkInput<S extends BaseServices>(
     faults.push({ pointer: '', code: 'invalid_type', detail: 'The body must not be a number' });
   }
   const body = isNumber ? undefined : check(route.body, json, locatePointer);
+  faults.push(...findUnknownMembers(route, json));
   if (json !== undefined && !isNumber) faults.push(...(route.findFaults?.(env, json) ?? []));
   throwFaults(faults, unknown.length > 0 ? 'unknown_parameter' : 'invalid_request');
   return { params, query, body, json };

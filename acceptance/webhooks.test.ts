@@ -224,12 +224,12 @@ test('a URL that leads to a private network is refused, with every other fault',
   }
 });
 
+type Terms = Record<'url' | 'description', string> & { event_types: readonly string[] };
 const pick = ({ url, description, event_types }: Terms): Terms => ({
   url,
   description,
   event_types,
 });
-type Terms = { url?: string; description?: string; event_types?: readonly string[] };
 
 test('a change of an endpoint keeps what it does not name, above all the types of events', async () => {
   const { api, receiver } = await startClient(service);

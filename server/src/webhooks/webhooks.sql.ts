@@ -290,9 +290,10 @@ export async function insertEndpoint(
 export async function updateEndpoint(
   session: Session,
   id: EndpointId,
-  { url = null, description = null, eventTypes = null }: EndpointChanges,
+  { url, description, eventTypes }: EndpointChanges,
 ): Promise<void> {
-  await exec(session, updateStatement, [...idsOf(id), url, description, eventTypes]);
+  const values = [url, description, eventTypes].map((value) => value ?? null);
+  await exec(session, updateStatement, [...idsOf(id), ...values]);
 }
 
 export async function pauseEndpoint(session: Session, id: EndpointId): Promise<void> {

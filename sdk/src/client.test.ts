@@ -133,6 +133,36 @@ test('a redirect is not followed with the credential', async () => {
   assert.equal(sent[0]?.redirect, 'manual');
 });
 
+test('the page of a proxy with status 200 does not pass for an answer, nor does an empty one', async () => {
+  const page = () =>
+    new Response('<p>Sign in</p>', { headers: { 'content-type': 'text/html; charset=utf-8' } });
+  const empty = () => new Response(null, { headers: { 'content-type': 'application/json' } });
+  const { client, sent } = connect([page, empty, json({ status: 'success' })]);
+  assert.deepEqual(await client.commitPayout(commit), { status: 'success' });
+  const keys = sent.map(({ headers }) => headers.get('idempotency-key'));
+  assert.equal(new Set(keys).size, 1, 'a commit is repeated with its key');
+  const always = connect(Array.from({ length: 5 }, () => page)).client;
+  await assert.rejects(always.listBalances(), (error: unknown) => {
+    assert.ok(error instanceof UnexpectedAnswerError);
+    assert.match(error.message, /status 200 and text\/html content/);
+    return true;
+  });
+});
+
+test('an address with a version is refused: the version would be sent twice', () => {
+  assert.throws(
+    () => connect([], 'https://api.example.org/v0.1.4/'),
+    /must not end with a version/,
+  );
+});
+
+test('a request may leave out what has a default', () => {
+  const { client } = connect([]);
+  // A type that asks for `signature` or `event_types` does not compile.
+  const call = () => client.createWebhook({ body: { url: 'https://shop.example/events' } });
+  assert.equal(typeof call, 'function');
+});
+
 test('the next page of a list is read at the address of the client', async () => {
   const link = '<https://evil.example/v0.1.4/user?cursor=c%2F2&number_of_records=1>; rel="next"';
   const { client, sent } = connect([

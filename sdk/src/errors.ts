@@ -45,8 +45,9 @@ export class TimeoutError extends ConnectionError {
 export class UnexpectedAnswerError extends OutlayError {
   override readonly name: string = 'UnexpectedAnswerError';
   readonly status: number;
-  constructor(status: number, advice: Advice) {
-    super(`Unexpected answer with status ${status}`, advice);
+  constructor(status: number, advice: Advice, mediaType?: string) {
+    const kind = mediaType === undefined ? '' : ` and ${mediaType || 'no'} content`;
+    super(`Unexpected answer with status ${status}${kind}`, advice);
     this.status = status;
   }
 }

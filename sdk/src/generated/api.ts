@@ -2594,18 +2594,18 @@ export interface components {
              * @description Your own words about the endpoint
              * @default
              */
-            description: string;
+            description?: string;
             /**
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description How deliveries are signed
              * @default hmac-sha256
              * @enum {string}
              */
-            signature: "hmac-sha256" | "ed25519";
+            signature?: "hmac-sha256" | "ed25519";
         };
         Obstacle: {
             /** @description A stable code for programs; `/problems/{code}` explains it */
@@ -3547,14 +3547,14 @@ export interface components {
              * @description For payout_status: anyone with the link sees the code with which the money can be collected
              * @default false
              */
-            shows_pickup_code: boolean;
+            shows_pickup_code?: boolean;
             /** @description Default: 3 days for payout_details, 7 for verification, 30 for payout_status */
             expires_in_seconds?: number;
             /**
              * @description Where the page leads the recipient when all is done
              * @default
              */
-            redirect_url: string;
+            redirect_url?: string;
         };
         RecipientPage: {
             /**
@@ -4534,12 +4534,12 @@ export interface components {
              * @description Of the types of the webhook; default: all
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description Counts the events, and sends nothing
              * @default false
              */
-            dry_run: boolean;
+            dry_run?: boolean;
         } | {
             /** @description The first sequence */
             from: number;

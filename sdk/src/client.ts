@@ -93,6 +93,9 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function readBaseUrl({ baseUrl, allowInsecure = false }: ClientOptions): string {
+  if (!/^https?:\/\//.test(baseUrl)) {
+    throw new TypeError(`baseUrl must begin with https:// or http://: ${baseUrl}`);
+  }
   const { protocol, hostname } = new URL(baseUrl);
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol !== 'https:' && !isLocal && !allowInsecure) {

@@ -77,8 +77,11 @@ test('every form of every request has words of its own', () => {
   assert.deepEqual(wordless, []);
 });
 
-type Definition = z.core.$ZodTypeDef & {
-  checks?: { _zod: { def: z.core.$ZodCheckDef } }[];
+/** Where zod keeps what a schema or a check was made from. */
+const readDefinition = (made: object): unknown => Reflect.get(Reflect.get(made, '_zod'), 'def');
+
+type Definition = {
+  checks?: object[];
   shape?: Record<string, z.core.$ZodType>;
   options?: z.core.$ZodType[];
 };
@@ -90,9 +93,10 @@ function visitFormats(
   place: string,
   visit: (place: string, format: z.core.$ZodCheckDef) => void,
 ): void {
-  const definition = schema._zod.def as Definition;
-  for (const { _zod } of definition.checks ?? []) {
-    if (_zod.def.check === 'string_format') visit(place, _zod.def);
+  const definition = readDefinition(schema) as Definition;
+  for (const check of definition.checks ?? []) {
+    const format = readDefinition(check) as z.core.$ZodCheckDef;
+    if (format.check === 'string_format') visit(place, format);
   }
   for (const [name, field] of Object.entries(definition.shape ?? {})) {
     visitFormats(field, `${place}.${name}`, visit);

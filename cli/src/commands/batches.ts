@@ -312,6 +312,7 @@ function describeBatch(output: Output, batch: Batch): string {
           .map(([name, count]) => `${count} ${formatCode(name)}`)
           .join(', '),
       ],
+      ['ignored', batch.ignored_columns.map((name) => `column ${name}`).join(', ')],
       ...totals.map((total): [string, string] => [
         'pays',
         `${formatMoney(total.source_amount, total.source_currency_code)} + fee ${formatMoney(total.fee, total.source_currency_code)}, arrives ${formatMoney(total.destination_amount, total.destination_currency_code)} (${total.rows} rows)`,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
+import { findMeant } from '../core/nearest-word.ts';
 import { listRoutes } from '../routes.ts';
 import type { BaseServices, Route } from './route.ts';
-import { findMeant, findUnknownMembers } from './unknown-members.ts';
+import { findUnknownMembers } from './unknown-members.ts';
 
 /** The specification's operations with a body whose members it names. */
 const lenient: Readonly<Record<string, Route<BaseServices>['unknownMembers']>> = {

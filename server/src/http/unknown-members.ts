@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Fault } from '../core/errors.ts';
 import { JsonNumber } from '../core/exact-json.ts';
-import { countEdits } from '../core/nearest-word.ts';
+import { findMeant } from '../core/nearest-word.ts';
 import type { BaseServices, Route } from './route.ts';
 
 /**
@@ -61,37 +61,4 @@ function isObject(json: unknown): json is Readonly<Record<string, unknown>> {
     !Array.isArray(json) &&
     !(json instanceof JsonNumber)
   );
-}
-
-/** A quarter of the letters may differ: `scheduled_at` and `scheduled_for` differ by three of twelve. */
-const lettersPerEdit = 4;
-
-/**
- * The member of which a name is probably another spelling: `scheduledFor`, `schedule_for`, or
- * `source_currency` for `source_currency_code`.
- */
-export function findMeant(name: string, members: readonly string[]): string | undefined {
-  const given = fold(name);
-  if (given.length === 0 || given.length > nameLengthMax) return undefined;
-  const [nearest] = members
-    .map((member) => ({ member, edits: countEditsOf(given, fold(member)) }))
-    .filter(({ edits }) => edits !== undefined)
-    .toSorted((a, b) => (a.edits ?? 0) - (b.edits ?? 0));
-  return nearest?.member;
-}
-
-/** Undefined for different words; a missing or additional end is one edit. */
-function countEditsOf(given: string, meant: string): number | undefined {
-  if (meant.startsWith(`${given}_`) || given.startsWith(`${meant}_`)) return 1;
-  const edits = countEdits(given, meant);
-  const editsMax = Math.floor(Math.min(given.length, meant.length) / lettersPerEdit);
-  return edits <= editsMax ? edits : undefined;
-}
-
-/** In lower case, with an underscore between words. */
-function fold(name: string): string {
-  return name
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replaceAll(/[^A-Za-z0-9]+/g, '_')
-    .toLowerCase();
 }

@@ -118,9 +118,7 @@ test('a misspelled column is not ignored, since the rows could be paid from anot
     });
   }
   const line = JSON.stringify({ ...row, source_currency: 'EUR' });
-  const draft = ok(
-    await upload(api, line, { 'content-type': 'application/x-ndjson' }),
-  ) as unknown as Batch;
+  const draft = ok(await upload(api, line, { 'content-type': 'application/x-ndjson' }));
   assert.deepEqual(
     draft.faults.map(({ column, code }) => `${column} ${code}`),
     ['source_currency unknown_member'],

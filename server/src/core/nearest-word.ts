@@ -47,8 +47,8 @@ export function findMeant(
     // A missing or additional end is one edit.
     const isPart = meant.startsWith(`${given}_`) || given.startsWith(`${meant}_`);
     const edits = isPart ? 1 : countEdits(given, meant);
-    const editsMax = Math.floor(Math.min(given.length, meant.length) / lettersPerEdit);
-    if (!isPart && edits > editsMax) continue;
+    const allowed = Math.floor(Math.min(given.length, meant.length) / lettersPerEdit);
+    if (!isPart && edits > allowed) continue;
     if (nearest === undefined || edits < nearest.edits) nearest = { member, edits };
   }
   return nearest?.member;

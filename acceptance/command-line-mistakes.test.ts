@@ -79,6 +79,35 @@ test('pay takes the payer whose details are stored before a cheaper one without 
   await done([...ana, '--amount', '10']);
 });
 
+test('the payer of an amount to receive is the cheapest for it, not for 200 dollars', async () => {
+  const zoe = [
+    '--id',
+    'zoe',
+    '--first-name',
+    'Zoe',
+    '--last-name',
+    'M',
+    '--email',
+    'z@example.org',
+  ];
+  await done(['recipient', 'create', ...zoe, '--country', 'MEX']);
+  const chosen: Record<string, unknown>[] = [];
+  for (const amount of [
+    ['--amount', '10'],
+    ['--receive', '182.23'],
+    ['--receive', '3600'],
+  ]) {
+    const words = ['pay', '--to', 'zoe', ...bank, ...amount, '--dry-run', '--json'];
+    chosen.push((await shell.run(words)).json());
+  }
+  const [small, received, large] = chosen.map((quote) => quote['payer_name']);
+  assert.equal(received, small);
+  assert.notEqual(large, small);
+  assert.equal(chosen[1]?.['total_debit'], '10.55');
+  const coins = ['--currency', 'MXN', '--receive', '182', '--from', 'usdc', '--dry-run'];
+  await fail(['pay', '--to', 'zoe', ...bank.slice(0, 2), ...coins], 'no_balance_in_currency');
+});
+
 test('a dry run without details says what to do without a token that it has not', async () => {
   const cash = ['pay', '--to', 'ana', '--by', 'CASH_PICKUP', '--currency', 'MXN'];
   const ran = await shell.run([...cash, '--amount', '10', '--dry-run']);

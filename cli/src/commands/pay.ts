@@ -16,7 +16,7 @@ import {
   readPairs,
 } from '../values.ts';
 import { commitPayout, describeCommit, findRefusal, followCommitted } from './commit.ts';
-import { formatRating, listOffers, type Offer } from './destinations.ts';
+import { estimateAmount, formatRating, listOffers, type Offer } from './destinations.ts';
 import { collectDetails } from './details.ts';
 import { describeDryRun } from './dry-run.ts';
 import { describeTerms, ended, followPayout, saveReceipt } from './payouts.ts';
@@ -208,14 +208,22 @@ async function chooseOffer(
   const currency =
     values.currency?.toUpperCase() ?? (await askCurrency({ ask, signal }, client, user));
   if (destination !== undefined) return { destination_token: destination, currency_code: currency };
-  const query = {
+  const type = by?.toUpperCase();
+  const corridor = {
     country_code: user.country,
     source_currency: from,
     destination_currency: currency,
-    ...(values.amount === undefined ? {} : { amount: readAmount(values.amount, '--amount') }),
   };
+  const amount =
+    values.receive === undefined
+      ? readAmount(values.amount ?? '', '--amount')
+      : await estimateAmount(client, corridor, {
+          receive: readAmount(values.receive, '--receive'),
+          type,
+          signal,
+        });
+  const query = amount === undefined ? corridor : { ...corridor, amount };
   const offers = await listOffers(client, query, { signal });
-  const type = by?.toUpperCase();
   const fitting = offers.filter(
     ({ delivery_type }) => type === undefined || delivery_type === type,
   );

@@ -139,6 +139,16 @@ test('a misspelled column is not ignored, since the rows could be paid from anot
   ]);
 });
 
+test('a file with tabs, or in UTF-16 as spreadsheets save it, is told what separates columns', async () => {
+  const [row] = describeRows(sender, 1);
+  const text = writeCsv(row === undefined ? [] : [row]).replaceAll(',', '\t');
+  for (const body of [text, Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+    const reply = await upload(api, body, csv);
+    assert.equal(reply.status, 400);
+    assert.match(JSON.stringify(reply.body), /must be UTF-8, with commas or semicolons/);
+  }
+});
+
 test('an unreadable file is refused as a whole and stores nothing', async () => {
   const before = ok(await api.get<Batch[]>('/batches')).length;
   const lines = { 'content-type': 'application/x-ndjson' };

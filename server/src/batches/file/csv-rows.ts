@@ -145,7 +145,11 @@ function readHeader(
   }
   for (const names of known.required) {
     if (names.some((name) => seen.has(name))) continue;
-    const detail = `the header has no column ${names.join(' or ')}`;
+    const hint =
+      record.length > 1
+        ? ''
+        : ': the file must be UTF-8, with commas or semicolons between columns';
+    const detail = `the header has no column ${names.join(' or ')}${hint}`;
     faults.push({ code: 'missing_column', detail });
   }
   const [first] = faults;

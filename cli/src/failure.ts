@@ -108,7 +108,8 @@ function describeFile(error: Error & { code?: unknown; path?: unknown }): string
 
 function describeProblem(error: ProblemError): FailureReport {
   const isCredential = error instanceof AuthenticationError || error instanceof PermissionError;
-  const isTemporary = error instanceof ServiceError || error instanceof RateLimitError;
+  const isTemporary =
+    error instanceof ServiceError || (error instanceof RateLimitError && error.retryable);
   const exitCode = isCredential
     ? exitCodes.credential
     : isTemporary

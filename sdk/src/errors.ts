@@ -130,7 +130,10 @@ type Refusal = { status: number; body: unknown; retryAfterMs: number | undefined
 /** The error of an answer whose status is not 200. */
 export function createRefusal({ status, body, retryAfterMs }: Refusal): OutlayError {
   const problem = readProblem(body, status);
-  const isRetryable = retryableStatuses.has(status) || problem?.code === 'idempotency_in_progress';
+  // A quote that is above the limit by itself has nothing to wait for.
+  const isHopeless = problem?.code === 'open_quotes_exceeded' && retryAfterMs === undefined;
+  const isRetryable =
+    (retryableStatuses.has(status) && !isHopeless) || problem?.code === 'idempotency_in_progress';
   const advice = { retryable: isRetryable, retryAfterMs };
   if (problem === undefined) return new UnexpectedAnswerError(status, advice);
   const Chosen = classes[status] ?? (status >= 500 ? ServiceError : ProblemError);

@@ -74,12 +74,13 @@ test('faults are reported by row and column, and other rows are valid', async ()
     { ...other, client_transfer_id: randomUUID(), source_amount: '99999999' },
     { ...other, client_transfer_id: 'x'.repeat(51), destination_currency_code: 'QQQ' },
     { ...other, client_transfer_id: randomUUID(), notify_user: 'perhaps', note: 'hello' },
+    { ...other, client_transfer_id: randomUUID(), source_amount: '2E+1' },
     { ...other, client_transfer_id: randomUUID() },
   ];
   const draft = await uploadRows(api, rows);
   assert.deepEqual(draft.ignored_columns, ['note']);
   assert.equal(countOf(draft, 'valid'), '2');
-  assert.equal(countOf(draft, 'invalid'), '9');
+  assert.equal(countOf(draft, 'invalid'), '10');
   const found = draft.faults.map(({ row, column, code }) => `${row.text} ${column} ${code}`);
   assert.deepEqual(found, [
     '2 client_transfer_id repeated_in_file',
@@ -97,11 +98,55 @@ test('faults are reported by row and column, and other rows are valid', async ()
     '9 client_transfer_id too_long',
     '9 destination_currency_code unknown_currency',
     '10 notify_user invalid_type',
+    '11 source_amount amount_not_a_number',
   ]);
   assert.equal(draft.faults[0]?.line.text, '3');
   const invalid = await readRows(api, draft, '&status=INVALID');
-  assert.equal(invalid.length, 9);
+  assert.equal(invalid.length, 10);
   assert.ok(draft.faults_path.endsWith(`${pathOf(draft)}/rows?status=INVALID`));
+});
+
+test('a misspelled column is not ignored, since the rows could be paid from another balance', async () => {
+  const [row] = describeRows(sender, 1);
+  assert.ok(row !== undefined);
+  for (const name of ['source_currency', 'Schedule_For', 'attr_set_tokn']) {
+    const reply = await upload(api, writeCsv([{ ...row, [name]: 'EUR' }]), csv);
+    assert.deepEqual(refusalOf(reply), {
+      status: 400,
+      code: 'unknown_member',
+      first: 'unknown_member',
+    });
+  }
+  const line = JSON.stringify({ ...row, source_currency: 'EUR' });
+  const draft = ok(await upload(api, line, { 'content-type': 'application/x-ndjson' }));
+  assert.deepEqual(
+    draft.faults.map(({ column, code }) => `${column} ${code}`),
+    ['source_currency unknown_member'],
+  );
+  const kept = {
+    destination_name: 'Bank',
+    amount: '1',
+    currency: 'EUR',
+    source_currency_code: 'USD',
+  };
+  const own = await uploadRows(api, [{ ...row, ...kept, source_currency: 'EUR' }]);
+  assert.equal(countOf(own, 'valid'), '1');
+  assert.deepEqual(own.ignored_columns, [
+    'destination_name',
+    'amount',
+    'currency',
+    'source_currency',
+  ]);
+});
+
+test('a file with tabs, or in UTF-16 as spreadsheets save it, is told what separates columns', async () => {
+  const [row] = describeRows(sender, 1);
+  const text = writeCsv(row === undefined ? [] : [row]).replaceAll(',', '\t');
+  for (const body of [text, Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+    const reply = await upload(api, body, csv);
+    assert.equal(reply.status, 400);
+    assert.match(JSON.stringify(reply.body), /must be UTF-8, with commas or semicolons/);
+  }
 });
 
 test('an unreadable file is refused as a whole and stores nothing', async () => {

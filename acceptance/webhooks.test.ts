@@ -224,6 +224,47 @@ test('a URL that leads to a private network is refused, with every other fault',
   }
 });
 
+type Terms = Record<'url' | 'description', string> & { event_types: readonly string[] };
+const pick = ({ url, description, event_types }: Terms): Terms => ({
+  url,
+  description,
+  event_types,
+});
+
+test('a change of an endpoint keeps what it does not name, above all the types of events', async () => {
+  const { api, receiver } = await startClient(service);
+  await using _ = receiver;
+  const terms = { description: 'ERP', event_types: ['payout.*'] };
+  const endpoint = await createEndpoint(api, receiver, terms);
+  const url = `${receiver.url}/moved`;
+  const moved = ok(await api.put<Terms>(pathOf(endpoint), { url }));
+  assert.deepEqual(pick(moved), { url, ...terms });
+  const narrowed = { event_types: ['payout.completed'] };
+  assert.deepEqual(pick(ok(await api.put<Terms>(pathOf(endpoint), narrowed))), {
+    url,
+    ...terms,
+    ...narrowed,
+  });
+  const emptied = { description: '', event_types: [] };
+  assert.deepEqual(pick(ok(await api.put<Terms>(pathOf(endpoint), emptied))), { url, ...emptied });
+  assert.deepEqual(pick(ok(await api.put<Terms>(pathOf(endpoint), {}))), { url, ...emptied });
+});
+
+test('misspelled members of a request are refused, since ignoring them would send or keep too much', async () => {
+  const { api, receiver } = await startClient(service);
+  await using _ = receiver;
+  const endpoint = await createEndpoint(api, receiver);
+  const { url } = receiver;
+  const refused: [string, object][] = [
+    ['/webhooks', { url, event_type: ['payout.*'] }],
+    [`${pathOf(endpoint)}/rotate`, { overlap_hour: 0 }],
+    [`${pathOf(endpoint)}/replay`, { from: 1, to: 1, dryRun: true }],
+  ];
+  for (const [path, body] of refused) {
+    assertProblem(await api.post(path, body), 400, 'unknown_member');
+  }
+});
+
 test('an endpoint can be changed and removed, by its own account only', async () => {
   const { api, receiver } = await startClient(service);
   await using _ = receiver;

@@ -14,7 +14,7 @@ type Operation = {
   operationId: string;
   tags: string[];
   parameters?: { name?: string; in?: string }[];
-  responses: Record<string, unknown>;
+  responses: Record<string, { content?: object } | undefined>;
 };
 
 type PathItem = { servers?: unknown } & Partial<Record<Method, Operation>>;
@@ -135,13 +135,23 @@ function describeOperation({ path, method, operation, isVersioned }: Listed): st
     `isVersioned: ${isVersioned}`,
     `isPaged: ${query.includes('cursor')}`,
     `takesWait: ${query.includes('wait')}`,
+    `mediaTypes: [${listMediaTypes(operation)}]`,
   ];
   return `  ${operation.operationId}: {\n    ${members.join(',\n    ')},\n  },`;
+}
+
+/** Of a successful answer; none where its body is empty. */
+function listMediaTypes({ responses }: Operation): string {
+  return Object.keys(responses[200]?.content ?? {})
+    .map((type) => `'${type}'`)
+    .join(', ');
 }
 
 async function generateTypes(document: Document): Promise<string> {
   const nodes = await openapiTypescript(document as unknown as OpenAPI3, {
     alphabetize: false,
+    // A request may leave a member out that has a default; answers name what they always have.
+    defaultNonNullable: false,
     transform: ({ type }) =>
       type === 'number' ? ts.factory.createTypeReferenceNode('Decimal') : undefined,
   });

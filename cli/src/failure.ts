@@ -62,6 +62,8 @@ export type FailureReport = {
   /** Every fault of a request that the service refused. */
   faults: readonly { field: string; code: string; detail: string }[];
   request_id?: string;
+  /** The payout that already has the reference. */
+  payout_token?: string;
   next?: string;
 };
 
@@ -92,14 +94,22 @@ export function describeFailure(error: unknown): FailureReport | undefined {
   }
   // Files and addresses that the person named.
   if (error instanceof Error && 'syscall' in error) {
-    return { code: 'usage', detail: error.message, exit_code: exitCodes.usage, faults: [] };
+    return { code: 'usage', detail: describeFile(error), exit_code: exitCodes.usage, faults: [] };
   }
   return undefined;
 }
 
+function describeFile(error: Error & { code?: unknown; path?: unknown }): string {
+  const file = typeof error.path === 'string' ? error.path : '';
+  if (error.code === 'ENOENT' && file !== '') return `There is no file ${file}`;
+  if (error.code === 'EACCES' && file !== '') return `${file} must not be read or written by you`;
+  return error.message;
+}
+
 function describeProblem(error: ProblemError): FailureReport {
   const isCredential = error instanceof AuthenticationError || error instanceof PermissionError;
-  const isTemporary = error instanceof ServiceError || error instanceof RateLimitError;
+  const isTemporary =
+    error instanceof ServiceError || (error instanceof RateLimitError && error.retryable);
   const exitCode = isCredential
     ? exitCodes.credential
     : isTemporary
@@ -116,5 +126,13 @@ function describeProblem(error: ProblemError): FailureReport {
     })),
     request_id: error.requestId,
     ...(isCredential ? { next: 'outlay login' } : {}),
+    ...describePaid(error),
   };
+}
+
+/** What a reference that was committed before is told with: a script must not take it for unpaid. */
+function describePaid({ code, problem }: ProblemError): Partial<FailureReport> {
+  const token: unknown = 'payout_token' in problem ? problem.payout_token : undefined;
+  if (code !== 'duplicate_transfer' || typeof token !== 'string') return {};
+  return { payout_token: token, next: `outlay payout show ${token}` };
 }

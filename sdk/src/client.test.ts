@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from './client.ts';
+import { decimal } from './decimal.ts';
 import { OutlayError, RateLimitError, ServiceError, UnexpectedAnswerError } from './errors.ts';
 
 /** The network in a list of answers. */
@@ -131,6 +132,53 @@ test('a redirect is not followed with the credential', async () => {
   await assert.rejects(client.listBalances(), UnexpectedAnswerError);
   assert.equal(sent.length, 1);
   assert.equal(sent[0]?.redirect, 'manual');
+});
+
+test('a quote that is above the limit by itself is not tried again, and one that waits for others is', async () => {
+  const order = {
+    destination_token: 'd',
+    destination_currency_code: 'MXN',
+    source_amount: decimal('30000000'),
+  };
+  const never = connect([problem(429, 'open_quotes_exceeded')]);
+  await assert.rejects(
+    never.client.createPayout({ user_token: 'usr_1', body: order }),
+    (error: unknown) => error instanceof RateLimitError && !error.retryable,
+  );
+  assert.equal(never.sent.length, 1);
+  const later = connect([problem(429, 'open_quotes_exceeded', '0'), json({ payout_token: 'p' })]);
+  await later.client.createPayout({ user_token: 'usr_1', body: order });
+  assert.equal(later.sent.length, 2);
+});
+
+test('the page of a proxy with status 200 does not pass for an answer, nor does an empty one', async () => {
+  const page = () =>
+    new Response('<p>Sign in</p>', { headers: { 'content-type': 'text/html; charset=utf-8' } });
+  const empty = () => new Response(null, { headers: { 'content-type': 'application/json' } });
+  const { client, sent } = connect([page, empty, json({ status: 'success' })]);
+  assert.deepEqual(await client.commitPayout(commit), { status: 'success' });
+  const keys = sent.map(({ headers }) => headers.get('idempotency-key'));
+  assert.equal(new Set(keys).size, 1, 'a commit is repeated with its key');
+  const always = connect(Array.from({ length: 5 }, () => page)).client;
+  await assert.rejects(always.listBalances(), (error: unknown) => {
+    assert.ok(error instanceof UnexpectedAnswerError);
+    assert.match(error.message, /status 200 and text\/html content/);
+    return true;
+  });
+});
+
+test('an address with a version is refused: the version would be sent twice', () => {
+  assert.throws(
+    () => connect([], 'https://api.example.org/v0.1.4/'),
+    /must not end with a version/,
+  );
+});
+
+test('a request may leave out what has a default', () => {
+  const { client } = connect([]);
+  // A type that asks for `signature` or `event_types` does not compile.
+  const call = () => client.createWebhook({ body: { url: 'https://shop.example/events' } });
+  assert.equal(typeof call, 'function');
 });
 
 test('the next page of a list is read at the address of the client', async () => {

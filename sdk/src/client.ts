@@ -34,6 +34,8 @@ export type ApiRequest = {
   readonly isVersioned?: boolean;
   readonly query?: Query;
   readonly body?: unknown;
+  /** Of a successful answer: any other one is an `UnexpectedAnswerError`. Default: all are accepted. */
+  readonly mediaTypes?: readonly string[];
 };
 
 /** The operations of the API by name, and requests that have no name yet. */
@@ -50,7 +52,7 @@ export function createClient(options: ClientOptions): Client {
   const source = openTokenSource(credential, { baseUrl, fetch: fetcher, timeoutMs });
 
   const request: Client['request'] = async (call, callOptions = {}) => {
-    const { method, isVersioned = true, body, query = {} } = call;
+    const { method, isVersioned = true, body, query = {}, mediaTypes } = call;
     const { signal } = callOptions;
     requireOwnPath(call.path);
     const prefix = isVersioned ? `/${version}` : '';
@@ -70,7 +72,8 @@ export function createClient(options: ClientOptions): Client {
         ...sent.headers,
       };
       try {
-        return await sendOnce(fetcher, { method, url, headers, body: sent.body }, limits);
+        const { body: text } = sent;
+        return await sendOnce(fetcher, { method, url, headers, body: text, mediaTypes }, limits);
       } catch (error) {
         // A token can be revoked, or expire early by the clock of a sandbox.
         const isRefused = error instanceof AuthenticationError && !isRenewed;
@@ -90,12 +93,19 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function readBaseUrl({ baseUrl, allowInsecure = false }: ClientOptions): string {
+  if (!/^https?:\/\//.test(baseUrl)) {
+    throw new TypeError(`baseUrl must begin with https:// or http://: ${baseUrl}`);
+  }
   const { protocol, hostname } = new URL(baseUrl);
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol !== 'https:' && !isLocal && !allowInsecure) {
     throw new TypeError(`baseUrl must begin with https: ${baseUrl}`);
   }
-  return baseUrl.replace(/\/+$/, '');
+  const address = baseUrl.replace(/\/+$/, '');
+  if (/\/v\d+\.\d+\.\d+$/.test(address)) {
+    throw new TypeError(`baseUrl must not end with a version, which is an option: ${baseUrl}`);
+  }
+  return address;
 }
 
 /** A map is written as `name[key]=value`; members that are undefined are left out. */
@@ -134,7 +144,8 @@ function createMethods(request: Client['request']): Methods {
 }
 
 /** Arguments that the path names go there, `body` is the body, and the others are the query. */
-function describeCall({ method, path, isVersioned }: Operation, values: Arguments): ApiRequest {
+function describeCall(operation: Operation, values: Arguments): ApiRequest {
+  const { method, path, isVersioned, mediaTypes } = operation;
   const { body, ...query } = { ...values };
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = query[name];
@@ -142,7 +153,7 @@ function describeCall({ method, path, isVersioned }: Operation, values: Argument
     if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text`);
     return encodeURIComponent(value);
   });
-  return { method, path: filled, isVersioned, query: query as Query, body };
+  return { method, path: filled, isVersioned, query: query as Query, body, mediaTypes };
 }
 
 /**

@@ -45,8 +45,9 @@ export class TimeoutError extends ConnectionError {
 export class UnexpectedAnswerError extends OutlayError {
   override readonly name: string = 'UnexpectedAnswerError';
   readonly status: number;
-  constructor(status: number, advice: Advice) {
-    super(`Unexpected answer with status ${status}`, advice);
+  constructor(status: number, advice: Advice, mediaType?: string) {
+    const kind = mediaType === undefined ? '' : ` and ${mediaType || 'no'} content`;
+    super(`Unexpected answer with status ${status}${kind}`, advice);
     this.status = status;
   }
 }
@@ -129,7 +130,10 @@ type Refusal = { status: number; body: unknown; retryAfterMs: number | undefined
 /** The error of an answer whose status is not 200. */
 export function createRefusal({ status, body, retryAfterMs }: Refusal): OutlayError {
   const problem = readProblem(body, status);
-  const isRetryable = retryableStatuses.has(status) || problem?.code === 'idempotency_in_progress';
+  // A quote that is above the limit by itself has nothing to wait for.
+  const isHopeless = problem?.code === 'open_quotes_exceeded' && retryAfterMs === undefined;
+  const isRetryable =
+    (retryableStatuses.has(status) && !isHopeless) || problem?.code === 'idempotency_in_progress';
   const advice = { retryable: isRetryable, retryAfterMs };
   if (problem === undefined) return new UnexpectedAnswerError(status, advice);
   const Chosen = classes[status] ?? (status >= 500 ? ServiceError : ProblemError);

@@ -9,6 +9,8 @@ export type HttpRequest = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
+  /** Of a successful answer; undefined where they are not known. */
+  readonly mediaTypes?: readonly string[] | undefined;
 };
 
 export type Limits = { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined };
@@ -44,7 +46,7 @@ export async function sendOnce(
       redirect: 'manual',
       signal: controller.signal,
     });
-    return await readAnswer(response);
+    return await readAnswer(response, request.mediaTypes);
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason;
     if (error instanceof TypeError) throw lostConnection(error);
@@ -66,11 +68,21 @@ function lostConnection(cause: TypeError): ConnectionError {
   );
 }
 
-async function readAnswer(response: Response): Promise<HttpAnswer> {
+async function readAnswer(
+  response: Response,
+  mediaTypes: readonly string[] = [],
+): Promise<HttpAnswer> {
   const { status, headers } = response;
   const type = headers.get('content-type') ?? '';
   const bytes = new Uint8Array(await response.arrayBuffer());
-  if (status === 200) return { headers, body: readBody(bytes, type) };
+  if (status === 200) {
+    const given = bytes.length === 0 ? '' : (type.split(';', 1)[0] ?? '').trim().toLowerCase();
+    // A proxy or another server answers 200 too: its page must not pass for a committed payout.
+    if (mediaTypes.length > 0 && !mediaTypes.includes(given)) {
+      throw new UnexpectedAnswerError(200, { retryable: true }, given);
+    }
+    return { headers, body: readBody(bytes, type) };
+  }
   const retryAfterMs = readRetryAfter(headers.get('retry-after'));
   const body = /json/.test(type) ? readBody(bytes, type) : undefined;
   throw createRefusal({ status, body, retryAfterMs });

@@ -343,7 +343,9 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   if (faults.length > 0) throw new ConfigError(faults.join('; '));
   const whole = config as Settings;
   if (!whole.OUTLAY_ENVIRONMENTS.split(',').includes(whole.OUTLAY_DEFAULT_ENVIRONMENT)) {
-    throw new ConfigError('OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS');
+    throw new ConfigError(
+      `OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS: set it to ${whole.OUTLAY_ENVIRONMENTS}`,
+    );
   }
   const fault = findScreeningFault(whole) ?? findNoticeFault(whole);
   if (fault !== undefined) throw new ConfigError(fault);

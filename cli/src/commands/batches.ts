@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import type { AnswerOf, Client } from '../../../sdk/src/index.ts';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AnswerOf, type Client, OutlayError, ProblemError } from '../../../sdk/src/index.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
 import type { Output } from '../output.ts';
@@ -99,10 +99,20 @@ async function sendBatch(context: Context, values: Sending): Promise<void> {
   if (faults.length > 0) throw new UsageError(faults.join('; '), 'outlay batch send --help');
   const mode = readMode(values.mode);
   const client = connect();
-  const draft = await upload(client, { ...values, signal });
+  const text = readText(file);
+  const draft = await upload(client, { ...values, text, signal }).catch((error: unknown) => {
+    throw describeUpload(error, { ...values, mode });
+  });
   const { batch_token, rows } = draft;
-  if (rows.valid === 0 || (rows.invalid > 0 && mode === 'all'))
-    throw refuseRows(output, draft, file);
+  // A repeated upload is answered as at first, whatever has happened to the batch since.
+  const now = await client.getBatch({ batch_token }, { signal });
+  if (now.status === 'COMMITTING' || now.status === 'COMMITTED') {
+    output.note(`${batch_token} was committed before`);
+    return payBatch(context, client, { batch: now, mode, result, idempotencyKey: undefined });
+  }
+  if (rows.valid === 0 || (rows.invalid > 0 && mode === 'all')) {
+    throw refuseRows(output, draft, { file, mode });
+  }
   const quote = await client.quoteBatch({ batch_token }, { signal });
   if (!output.isJson) output.note(describeBatch(output, quote));
   await confirm(context, quote, yes);
@@ -171,11 +181,11 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 function upload(
   client: Client,
-  { file, name, idempotencyKey, signal }: Sending & { signal: AbortSignal },
+  { file, text, name, idempotencyKey, signal }: Sending & { text: string; signal: AbortSignal },
 ): Promise<Batch> {
   const ending = file.slice(file.lastIndexOf('.') + 1).toLowerCase();
   return client.createBatch(
-    { body: readFileSync(file, 'utf8'), ...(name === undefined ? {} : { name }) },
+    { body: text, ...(name === undefined ? {} : { name }) },
     {
       signal,
       contentType: contentTypes[ending] ?? 'text/csv',
@@ -185,7 +195,35 @@ function upload(
   );
 }
 
-function refuseRows(output: Output, draft: Batch, file: string): Failure {
+/** @throws UsageError for a folder. */
+function readText(file: string): string {
+  if (statSync(file).isDirectory()) throw new UsageError(`${file} is a folder, not a file`);
+  return readFileSync(file, 'utf8');
+}
+
+/** An upload without an answer is continued with its key. */
+function describeUpload(
+  error: unknown,
+  { file, name, mode }: Pick<Sending, 'file' | 'name'> & { mode: Mode },
+): unknown {
+  if (!(error instanceof OutlayError) || error instanceof ProblemError) return error;
+  const { idempotencyKey: key } = error;
+  if (key === undefined) return error;
+  // The key stands for the file and its name.
+  const named = name === undefined ? '' : ` --name ${JSON.stringify(name)}`;
+  const chosen = mode === 'all' ? '' : ` --mode ${mode}`;
+  return new Failure(`${error.message}. Nothing was paid.`, {
+    exitCode: exitCodes.unknown,
+    code: 'not_reachable',
+    next: `outlay batch send ${file}${named}${chosen} --idempotency-key ${key}`,
+  });
+}
+
+function refuseRows(
+  output: Output,
+  draft: Batch,
+  { file, mode }: { file: string; mode: Mode },
+): Failure {
   output.result(draft, () => describeBatch(output, draft));
   const { rows, batch_token } = draft;
   if (rows.valid === 0 && rows.invalid === 0) {
@@ -197,7 +235,12 @@ function refuseRows(output: Output, draft: Batch, file: string): Failure {
   return new Failure(`${rows.invalid} of ${rows.total} rows have faults. Nothing was paid.`, {
     code: 'invalid_rows',
     hasResult: true,
-    next: `correct them in the file of: outlay batch result ${batch_token}; or: outlay batch send ${file} --mode valid`,
+    next: [
+      `correct them in the file of: outlay batch result ${batch_token}`,
+      ...(mode === 'valid' || rows.valid === 0
+        ? []
+        : [`or: outlay batch send ${file} --mode valid`]),
+    ].join('; '),
   });
 }
 
@@ -269,6 +312,7 @@ function describeBatch(output: Output, batch: Batch): string {
           .map(([name, count]) => `${count} ${formatCode(name)}`)
           .join(', '),
       ],
+      ['ignored', batch.ignored_columns.map((name) => `column ${name}`).join(', ')],
       ...totals.map((total): [string, string] => [
         'pays',
         `${formatMoney(total.source_amount, total.source_currency_code)} + fee ${formatMoney(total.fee, total.source_currency_code)}, arrives ${formatMoney(total.destination_amount, total.destination_currency_code)} (${total.rows} rows)`,
@@ -283,7 +327,9 @@ function describeBatch(output: Output, batch: Batch): string {
       .map(({ line, column, detail }) =>
         printable(`  line ${line}${column === '' ? '' : `, ${column}`}: ${detail}`),
       ),
-    ...(faults.length > faultsShown ? ['  … and more: outlay batch result'] : []),
+    ...(faults.length > faultsShown
+      ? [`  … and more: outlay batch result ${batch.batch_token}`]
+      : []),
   ];
   return lines.join('\n');
 }

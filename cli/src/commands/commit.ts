@@ -138,7 +138,8 @@ export function findRefusal(committed: Committed): Failure | undefined {
       hasResult: true,
       next: isExpired
         ? 'the quote has expired: outlay pay'
-        : `correct this, then: outlay payout commit ${payout_token}`,
+        : // A dry run has no payout.
+          `correct this, then ${payout_token === '' ? 'repeat the command' : `outlay payout commit ${payout_token}`}`,
     },
   );
 }

@@ -1,4 +1,10 @@
-import type { AnswerOf, ArgumentsOf, Client, Decimal } from '../../../sdk/src/index.ts';
+import {
+  type AnswerOf,
+  type ArgumentsOf,
+  type Client,
+  type Decimal,
+  decimal,
+} from '../../../sdk/src/index.ts';
 import { defineCommand } from '../command.ts';
 import type { Output } from '../output.ts';
 import { formatTable } from '../table.ts';
@@ -51,6 +57,40 @@ export async function listOffers(
   );
 }
 
+/**
+ * What must be sent, without the fee, so that about `receive` arrives: look-ups take the amount that is sent,
+ * and which payer is the cheapest depends on it. Undefined where no payer serves the query.
+ */
+export async function estimateAmount(
+  client: Client,
+  query: OfferQuery & { source_currency: string },
+  { receive, type, signal }: { receive: Decimal; type: string | undefined; signal: AbortSignal },
+): Promise<Decimal | undefined> {
+  const offers = await listOffers(client, query, { signal });
+  const [offer] = offers.filter(
+    ({ delivery_type }) => type === undefined || delivery_type === type,
+  );
+  if (offer === undefined || scale(offer.exchange_rate) === 0n) return undefined;
+  const digits = countFractionDigits(query.source_currency);
+  const unit = 10n ** BigInt(fractionDigits - digits);
+  const scaled = (scale(receive) * 10n ** BigInt(fractionDigits)) / scale(offer.exchange_rate);
+  const minor = scaled / unit + (scaled % unit === 0n ? 0n : 1n);
+  const text = minor.toString().padStart(digits + 1, '0');
+  const whole = text.slice(0, text.length - digits);
+  return decimal(digits === 0 ? whole : `${whole}.${text.slice(-digits)}`);
+}
+
+/** Of docs/interface.md, Money. */
+const cryptoDigits: Readonly<Record<string, number>> = { BTC: 8, LTC: 8, ETH: 9, USDC: 6 };
+
+function countFractionDigits(currency: string): number {
+  const known = cryptoDigits[currency];
+  // The service refuses what is no code of a currency.
+  if (known !== undefined || !/^[A-Z]{3}$/.test(currency)) return known ?? 0;
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
+  return format.resolvedOptions().maximumFractionDigits ?? 0;
+}
+
 /** By what one unit that arrives costs with fee and margin: total_debit / destination_amount. */
 function comparePrices(one: Offer, other: Offer): number {
   const left = scale(one.total_debit) * scale(other.destination_amount);
@@ -58,8 +98,8 @@ function comparePrices(one: Offer, other: Offer): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** More than any currency has. */
-const fractionDigits = 12;
+/** More than any currency or rate has. */
+const fractionDigits = 24;
 
 function scale({ text }: Decimal): bigint {
   const [whole = '', fraction = ''] = text.split('.');

@@ -1,5 +1,12 @@
-import { type Event, findLastSequence, tailEvents } from '../../../sdk/src/index.ts';
+import {
+  type ArgumentsOf,
+  type Client,
+  type Event,
+  findLastSequence,
+  tailEvents,
+} from '../../../sdk/src/index.ts';
 import { type Context, defineCommand } from '../command.ts';
+import { UsageError } from '../failure.ts';
 import { printable } from '../table.ts';
 import { formatTime, readCount } from '../values.ts';
 
@@ -24,6 +31,7 @@ export async function* chooseEvents(
   let left = count === undefined ? Number.POSITIVE_INFINITY : readCount(count, '--count');
   const given = after === undefined ? undefined : readCount(after, '--after');
   const client = connect();
+  await checkTypes({ client, signal }, filter);
   const start = given ?? (await findLastSequence(client, signal));
   if (left === 0) return;
   for await (const event of tailEvents(client, { after: start, signal })) {
@@ -33,6 +41,47 @@ export async function* chooseEvents(
     if (left <= 0) return;
   }
 }
+
+type Family = Event['type'] extends infer Type
+  ? Type extends `${infer Name}.${string}`
+    ? Name
+    : never
+  : never;
+
+const families: Readonly<Record<Family, true>> = {
+  account: true,
+  attributes: true,
+  balance: true,
+  batch: true,
+  credential: true,
+  payout: true,
+  proposal: true,
+  user: true,
+  verification: true,
+  webhook: true,
+};
+
+/** A mistyped type has no events, for which a reader would wait for ever. */
+async function checkTypes(
+  { client, signal }: { client: Client; signal: AbortSignal },
+  filter: readonly string[],
+): Promise<void> {
+  for (const type of filter) {
+    if (!type.endsWith('.*')) {
+      // The service refuses a type that it does not have.
+      await client.listEvents({ type, after: lastSequence } as ArgumentsOf<'listEvents'>, {
+        signal,
+      });
+    } else if (!Object.hasOwn(families, type.slice(0, -'.*'.length))) {
+      const known = Object.keys(families).join('.*, ');
+      const named = type.slice(0, -'.*'.length);
+      throw new UsageError(`There is no family of types ${named}: ${known}.*`);
+    }
+  }
+}
+
+/** No account has so many events. */
+const lastSequence = Number.MAX_SAFE_INTEGER;
 
 function matches(type: string, filter: readonly string[]): boolean {
   if (filter.length === 0 || filter.includes(type)) return true;

@@ -16,11 +16,12 @@ import {
   readPairs,
 } from '../values.ts';
 import { commitPayout, describeCommit, findRefusal, followCommitted } from './commit.ts';
-import { formatRating, listOffers, type Offer } from './destinations.ts';
+import { estimateAmount, formatRating, listOffers, type Offer } from './destinations.ts';
 import { collectDetails } from './details.ts';
 import { describeDryRun } from './dry-run.ts';
 import { describeTerms, ended, followPayout, saveReceipt } from './payouts.ts';
-import { createRecipient, personOptions } from './recipients.ts';
+import { createRecipient, personOptions, readFields, requireSamePerson } from './recipients.ts';
+import { preferStoredDetails } from './stored-details.ts';
 
 /** A payout from nothing to its receipt. What is not given is asked where a person is there. */
 
@@ -28,7 +29,11 @@ const options = {
   to: { value: 'recipient', about: 'your identifier of the recipient, or the token' },
   ...personOptions,
   destination: { value: 'token', about: 'through which destination (outlay destinations)' },
-  by: { value: 'type', about: 'instead: the cheapest of this delivery type, such as BANK_DEPOSIT' },
+  by: {
+    value: 'type',
+    about:
+      'instead: the cheapest of this type, such as BANK_DEPOSIT; first those with stored details',
+  },
   currency: { value: 'code', about: 'what the recipient gets' },
   amount: { value: 'amount', about: 'what you send, in the currency of --from' },
   receive: { value: 'amount', about: 'instead: what the recipient gets, in --currency' },
@@ -121,6 +126,7 @@ function checkUsage({ output }: Context, values: PayValues): void {
     findFault(() => amount !== undefined && readAmount(amount, '--amount')),
     findFault(() => receive !== undefined && readAmount(receive, '--receive')),
     findFault(() => readPairs(detail, '--detail')),
+    findFault(() => readFields(values.set)),
     findFault(() => wait !== undefined && readDuration(wait, '--wait')),
     findFault(() => checkWritable(receipt ?? 'receipt.pdf', '--receipt')),
   ].filter((fault) => fault !== undefined);
@@ -160,7 +166,10 @@ async function chooseRecipient(context: Context, client: Client, values: PayValu
     return chosen ?? createRecipient(context, client, { ...values, id: undefined });
   }
   const found = await findRecipient(client, to, signal);
-  if (found !== undefined) return found;
+  if (found !== undefined) {
+    requireSamePerson(found, { ...values, id: to });
+    return found;
+  }
   if (values.dryRun) throw new Failure(`There is no recipient ${to}`, { code: 'not_found' });
   const isDescribed = [values.firstName, values.lastName, values.email, values.country].some(
     Boolean,
@@ -171,8 +180,9 @@ async function chooseRecipient(context: Context, client: Client, values: PayValu
       next: `outlay recipient create --id ${to} --first-name … --last-name … --email … --country …`,
     });
   }
+  const created = await createRecipient(context, client, { ...values, id: to });
   output.note(`New recipient ${to}`);
-  return createRecipient(context, client, { ...values, id: to });
+  return created;
 }
 
 async function completeAmount({ ask }: Context, values: PayValues): Promise<PayValues> {
@@ -193,22 +203,31 @@ async function chooseOffer(
   client: Client,
   { user, values }: { user: User; values: PayValues },
 ): Promise<Chosen> {
-  const { destination, by, from = 'USD' } = values;
+  const { destination, by } = values;
+  const from = values.from?.toUpperCase() ?? 'USD';
   const currency =
     values.currency?.toUpperCase() ?? (await askCurrency({ ask, signal }, client, user));
   if (destination !== undefined) return { destination_token: destination, currency_code: currency };
-  const query = {
+  const type = by?.toUpperCase();
+  const corridor = {
     country_code: user.country,
     source_currency: from,
     destination_currency: currency,
-    ...(values.amount === undefined ? {} : { amount: readAmount(values.amount, '--amount') }),
   };
+  const amount =
+    values.receive === undefined
+      ? readAmount(values.amount ?? '', '--amount')
+      : await estimateAmount(client, corridor, {
+          receive: readAmount(values.receive, '--receive'),
+          type,
+          signal,
+        });
+  const query = amount === undefined ? corridor : { ...corridor, amount };
   const offers = await listOffers(client, query, { signal });
-  const type = by?.toUpperCase();
   const fitting = offers.filter(
     ({ delivery_type }) => type === undefined || delivery_type === type,
   );
-  const [cheapest] = fitting;
+  const [cheapest, ...others] = fitting;
   if (cheapest === undefined) {
     throw new Failure(
       `No payer delivers ${currency} to ${user.country}${type === undefined ? '' : ` by ${type}`}`,
@@ -218,7 +237,14 @@ async function chooseOffer(
       },
     );
   }
-  if (type !== undefined || !output.isInteractive) return cheapest;
+  if (type !== undefined || !output.isInteractive) {
+    const { user_token } = user;
+    if (values.detail.length > 0) return cheapest;
+    return preferStoredDetails({ output, signal }, client, {
+      user_token,
+      offers: [cheapest, ...others],
+    });
+  }
   return ask.select(
     'How should it arrive?',
     fitting.map((offer) => ({

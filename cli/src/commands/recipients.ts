@@ -29,6 +29,67 @@ type Person = {
   readonly set: readonly string[];
 };
 
+const otherFields = [
+  'middle_name',
+  'business_name',
+  'address1',
+  'address2',
+  'city',
+  'state_province',
+  'postal_code',
+  'mobile_number',
+  'date_of_birth',
+  'language',
+  'timezone',
+] as const satisfies readonly (keyof User)[];
+
+/** @throws UsageError for a field that recipients do not have: the service would ignore it. */
+export function readFields(set: readonly string[]): [string, string][] {
+  const pairs = readPairs(set, '--set');
+  const wrong = pairs.find(([name]) => !otherFields.some((field) => field === name));
+  if (wrong === undefined) return pairs;
+  const known = otherFields.join(', ');
+  throw new UsageError(`--set must name a field of a recipient, such as ${known}: ${wrong[0]}`);
+}
+
+/**
+ * Options that describe another person than the stored one: whoever mistypes `--to` must not pay somebody
+ * else, or store a foreign account there.
+ *
+ * @throws Failure that names the fields which differ.
+ */
+export function requireSamePerson(user: User, person: Person): void {
+  const given: [string, string | undefined][] = [
+    ['first_name', person.firstName],
+    ['last_name', person.lastName],
+    ['email', person.email],
+    ['country', person.country],
+    ...readFields(person.set),
+  ];
+  const stored: Readonly<Record<string, unknown>> = user;
+  const different = given
+    .filter(([name, value]) => value && fold(value) !== fold(textOf(stored[name])))
+    .map(([name]) => name);
+  if (different.length === 0) return;
+  throw new Failure(
+    `The recipient ${person.id} has another ${different.join(', ')}. Nothing was paid.`,
+    {
+      code: 'recipient_differs',
+      next: `outlay recipient show ${person.id}; leave the options out to pay that recipient`,
+    },
+  );
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The service tidies telephone numbers, and the case of an address says nothing. */
+function fold(text: string): string {
+  return text
+    .normalize('NFC')
+    .replaceAll(/[\s+().-]/g, '')
+    .toLowerCase();
+}
+
 const questions: readonly [keyof Person, flag: string, message: string, example: string][] = [
   ['id', '--id', 'Your own identifier for the recipient', 'employee-17'],
   ['firstName', '--first-name', 'First name', 'Ana'],
@@ -69,7 +130,7 @@ export async function createRecipient(
     last_name: lastName,
     email,
     country: country.toUpperCase(),
-    ...Object.fromEntries(readPairs(person.set, '--set')),
+    ...Object.fromEntries(readFields(person.set)),
   };
   return client.createUser({ body: fields }, { signal });
 }

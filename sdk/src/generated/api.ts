@@ -1006,7 +1006,7 @@ export interface paths {
         get: operations["getWebhook"];
         /**
          * Change a webhook
-         * @description Replaces URL, description and types of events. What waits goes to the new URL.
+         * @description URL, description and types of events. What is absent stays as it is. What waits goes to the new URL.
          */
         put: operations["changeWebhook"];
         post?: never;
@@ -2594,18 +2594,18 @@ export interface components {
              * @description Your own words about the endpoint
              * @default
              */
-            description: string;
+            description?: string;
             /**
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description How deliveries are signed
              * @default hmac-sha256
              * @enum {string}
              */
-            signature: "hmac-sha256" | "ed25519";
+            signature?: "hmac-sha256" | "ed25519";
         };
         Obstacle: {
             /** @description A stable code for programs; `/problems/{code}` explains it */
@@ -3222,7 +3222,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "card_number" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payee_no_match" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "sender_incomplete" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "card_number" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payee_no_match" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "sender_incomplete" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_member" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -3547,14 +3547,14 @@ export interface components {
              * @description For payout_status: anyone with the link sees the code with which the money can be collected
              * @default false
              */
-            shows_pickup_code: boolean;
+            shows_pickup_code?: boolean;
             /** @description Default: 3 days for payout_details, 7 for verification, 30 for payout_status */
             expires_in_seconds?: number;
             /**
              * @description Where the page leads the recipient when all is done
              * @default
              */
-            redirect_url: string;
+            redirect_url?: string;
         };
         RecipientPage: {
             /**
@@ -4317,17 +4317,11 @@ export interface components {
         };
         WebhookChange: {
             /** @description HTTPS, at an address that is reachable from the internet */
-            url: string;
-            /**
-             * @description Your own words about the endpoint
-             * @default
-             */
-            description: string;
-            /**
-             * @description Types of events, or prefixes like `payout.*`; all types if empty
-             * @default []
-             */
-            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            url?: string;
+            /** @description Your own words about the endpoint */
+            description?: string;
+            /** @description Types of events, or prefixes like `payout.*`; all types if empty */
+            event_types?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
         };
         WebhookDelivery: {
             /** @description One request to the endpoint */
@@ -4540,12 +4534,12 @@ export interface components {
              * @description Of the types of the webhook; default: all
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description Counts the events, and sends nothing
              * @default false
              */
-            dry_run: boolean;
+            dry_run?: boolean;
         } | {
             /** @description The first sequence */
             from: number;

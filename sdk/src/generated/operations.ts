@@ -6,6 +6,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listBalanceEntries: {
     method: 'GET',
@@ -13,6 +14,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getStatement: {
     method: 'GET',
@@ -20,6 +22,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json', 'text/csv', 'application/pdf', 'application/xml'],
   },
   listUsers: {
     method: 'GET',
@@ -27,6 +30,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   createUser: {
     method: 'POST',
@@ -34,6 +38,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   lookUpUser: {
     method: 'GET',
@@ -41,6 +46,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getUser: {
     method: 'GET',
@@ -48,6 +54,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   updateUser: {
     method: 'PUT',
@@ -55,6 +62,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   eraseUser: {
     method: 'POST',
@@ -62,6 +70,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listVerificationSessions: {
     method: 'GET',
@@ -69,6 +78,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   uploadIdImages: {
     method: 'POST',
@@ -76,6 +86,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: [],
   },
   listPendingIdentities: {
     method: 'GET',
@@ -83,6 +94,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listIdentityFindings: {
     method: 'GET',
@@ -90,6 +102,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   decideIdentity: {
     method: 'POST',
@@ -97,6 +110,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listCountries: {
     method: 'GET',
@@ -104,6 +118,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   findCheapestDestinations: {
     method: 'GET',
@@ -111,6 +126,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listDestinations: {
     method: 'GET',
@@ -118,6 +134,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   readAttributes: {
     method: 'GET',
@@ -125,6 +142,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   storeAttributes: {
     method: 'POST',
@@ -132,6 +150,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   readAttributeSchema: {
     method: 'GET',
@@ -139,6 +158,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listUserPayouts: {
     method: 'GET',
@@ -146,6 +166,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   createPayout: {
     method: 'POST',
@@ -153,6 +174,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getPayout: {
     method: 'GET',
@@ -160,6 +182,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json', 'application/pdf'],
   },
   commitPayout: {
     method: 'PUT',
@@ -167,6 +190,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   exportPayout: {
     method: 'PATCH',
@@ -174,6 +198,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json', 'application/pdf'],
   },
   getReceipt: {
     method: 'GET',
@@ -181,6 +206,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/pdf'],
   },
   getPayoutProof: {
     method: 'GET',
@@ -188,6 +214,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   cancelPayout: {
     method: 'POST',
@@ -195,6 +222,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listPayouts: {
     method: 'GET',
@@ -202,6 +230,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listUserHistory: {
     method: 'GET',
@@ -209,6 +238,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listHistory: {
     method: 'GET',
@@ -216,6 +246,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   proposePayout: {
     method: 'POST',
@@ -223,6 +254,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listProposals: {
     method: 'GET',
@@ -230,6 +262,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getProposal: {
     method: 'GET',
@@ -237,6 +270,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   createConfirmationLink: {
     method: 'POST',
@@ -244,6 +278,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   decideProposal: {
     method: 'POST',
@@ -251,6 +286,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getReadiness: {
     method: 'GET',
@@ -258,6 +294,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   checkPayee: {
     method: 'POST',
@@ -265,6 +302,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getLinkedReceipt: {
     method: 'GET',
@@ -272,6 +310,7 @@ export const operationTable = {
     isVersioned: false,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/pdf'],
   },
   getReceiptKey: {
     method: 'GET',
@@ -279,6 +318,7 @@ export const operationTable = {
     isVersioned: false,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/x-pem-file'],
   },
   readBrand: {
     method: 'GET',
@@ -286,6 +326,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   changeBrand: {
     method: 'PUT',
@@ -293,6 +334,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listRecipientLinks: {
     method: 'GET',
@@ -300,6 +342,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   createRecipientLink: {
     method: 'POST',
@@ -307,6 +350,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   revokeRecipientLink: {
     method: 'POST',
@@ -314,6 +358,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   explainPayout: {
     method: 'GET',
@@ -321,6 +366,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listBatches: {
     method: 'GET',
@@ -328,6 +374,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   createBatch: {
     method: 'POST',
@@ -335,6 +382,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   createBatchFromCsv: {
     method: 'POST',
@@ -342,6 +390,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getBatch: {
     method: 'GET',
@@ -349,6 +398,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   commitBatch: {
     method: 'PUT',
@@ -356,6 +406,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listBatchRows: {
     method: 'GET',
@@ -363,6 +414,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getBatchResult: {
     method: 'GET',
@@ -370,6 +422,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['text/csv', 'application/x-ndjson'],
   },
   quoteBatch: {
     method: 'POST',
@@ -377,6 +430,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   cancelBatch: {
     method: 'POST',
@@ -384,6 +438,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listEvents: {
     method: 'GET',
@@ -391,6 +446,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: true,
+    mediaTypes: ['application/json'],
   },
   streamEvents: {
     method: 'GET',
@@ -398,6 +454,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['text/event-stream'],
   },
   listWebhooks: {
     method: 'GET',
@@ -405,6 +462,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   createWebhook: {
     method: 'POST',
@@ -412,6 +470,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getWebhook: {
     method: 'GET',
@@ -419,6 +478,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   changeWebhook: {
     method: 'PUT',
@@ -426,6 +486,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   rotateWebhookSecret: {
     method: 'POST',
@@ -433,6 +494,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   pauseWebhook: {
     method: 'POST',
@@ -440,6 +502,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   resumeWebhook: {
     method: 'POST',
@@ -447,6 +510,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   removeWebhook: {
     method: 'POST',
@@ -454,6 +518,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   testWebhook: {
     method: 'POST',
@@ -461,6 +526,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   replayWebhook: {
     method: 'POST',
@@ -468,6 +534,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   listWebhookDeliveries: {
     method: 'GET',
@@ -475,6 +542,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: true,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   getWebhookDelivery: {
     method: 'GET',
@@ -482,6 +550,7 @@ export const operationTable = {
     isVersioned: true,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   createSandboxAccount: {
     method: 'POST',
@@ -489,6 +558,7 @@ export const operationTable = {
     isVersioned: false,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   fundSandboxBalance: {
     method: 'POST',
@@ -496,6 +566,7 @@ export const operationTable = {
     isVersioned: false,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   readSandboxClock: {
     method: 'GET',
@@ -503,6 +574,7 @@ export const operationTable = {
     isVersioned: false,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   moveSandboxClock: {
     method: 'POST',
@@ -510,6 +582,7 @@ export const operationTable = {
     isVersioned: false,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   scriptSandboxPayout: {
     method: 'POST',
@@ -517,6 +590,7 @@ export const operationTable = {
     isVersioned: false,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
   decideSandboxVerification: {
     method: 'POST',
@@ -524,6 +598,7 @@ export const operationTable = {
     isVersioned: false,
     isPaged: false,
     takesWait: false,
+    mediaTypes: ['application/json'],
   },
 } as const;
 

@@ -197,6 +197,7 @@ function storeRoute(): Route<AttributeServices> {
     access: 'users:write',
     params: attributeParams,
     body: storeRequest,
+    unknownMembers: 'ignored unless misspelled',
     response: storedAnswer,
     refusals: [404],
     handle: ({ env, accountId, write }, { params, body }) => {

@@ -130,7 +130,8 @@ function readCells(fields: RowFields): { [column: string]: unknown } {
 }
 
 function readText(column: string, text: string): unknown {
-  if (column.endsWith('_amount')) return new JsonNumber(text);
+  // A spreadsheet writes a long number with an exponent and few digits: 1.23E+11 is no longer what was meant.
+  if (column.endsWith('_amount')) return new JsonNumber(/e/i.test(text) ? '' : text);
   if (column !== 'notify_user') return text;
   const word = text.toLowerCase();
   if (word === 'true') return true;

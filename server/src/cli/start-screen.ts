@@ -35,6 +35,12 @@ export function describeStart(
       `    ${data}npm run -s outlay -- pay`,
     );
   }
+  if (config.OUTLAY_ENVIRONMENTS.includes('live')) {
+    lines.push(
+      '',
+      '  In live, operators create accounts and credentials: docs/guides/operators.md',
+    );
+  }
   lines.push(
     '',
     `  Ctrl-C stops it. Settings: .env.example. Environments: ${config.OUTLAY_ENVIRONMENTS}.`,

@@ -129,6 +129,7 @@ export const faultCatalog = {
   unknown_country: 'Unknown country',
   unknown_currency: 'Unknown currency',
   unknown_destination: 'Unknown destination',
+  unknown_member: 'The request has no such member',
   unknown_source: 'Unknown balance',
   unknown_user: 'Unknown user',
   unsupported_image: 'The kind of image is not supported',

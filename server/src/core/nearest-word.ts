@@ -23,3 +23,41 @@ function countEdits(from: string, to: string): number {
   }
   return row[to.length] ?? 0;
 }
+
+/** A longer name is none of ours, and would take long to compare. */
+const nameLengthMax = 100;
+
+/** A quarter of the letters may differ: `scheduled_at` and `scheduled_for` differ by three of twelve. */
+const lettersPerEditUsual = 4;
+
+/**
+ * The member of which a name is probably another spelling: `scheduledFor`, `schedule_for`, or
+ * `source_currency` for `source_currency_code`.
+ */
+export function findMeant(
+  name: string,
+  members: readonly string[],
+  lettersPerEdit = lettersPerEditUsual,
+): string | undefined {
+  const given = fold(name);
+  if (given.length === 0 || given.length > nameLengthMax) return undefined;
+  let nearest: { member: string; edits: number } | undefined;
+  for (const member of members) {
+    const meant = fold(member);
+    // A missing or additional end is one edit.
+    const isPart = meant.startsWith(`${given}_`) || given.startsWith(`${meant}_`);
+    const edits = isPart ? 1 : countEdits(given, meant);
+    const allowed = Math.floor(Math.min(given.length, meant.length) / lettersPerEdit);
+    if (!isPart && edits > allowed) continue;
+    if (nearest === undefined || edits < nearest.edits) nearest = { member, edits };
+  }
+  return nearest?.member;
+}
+
+/** In lower case, with an underscore between words. */
+function fold(name: string): string {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toLowerCase();
+}

@@ -1,7 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
-import { findRunningServer, startEmbedded } from '../db/embedded/embedded.ts';
+import { findRunningServer, makeDataFolder, startEmbedded } from '../db/embedded/embedded.ts';
 import { createDatabaseIfAbsent } from '../db/postgres/create-database.ts';
 
 /** Where the databases of environments are; those without a URL share the embedded server. */
@@ -27,7 +26,7 @@ export async function openDatabases(
 ): Promise<Databases> {
   const { names, isGuest = false, report } = options;
   const dataDirectory = config.OUTLAY_DATA;
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  makeDataFolder(dataDirectory);
   const given = { staging: config.DATABASE_URL, live: config.OUTLAY_LIVE_DATABASE_URL };
   const isEmbedded = names.some((name) => given[name] === undefined);
   const running = isEmbedded && isGuest ? findRunningServer(dataDirectory) : undefined;

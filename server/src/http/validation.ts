@@ -9,6 +9,7 @@ import {
   parseExactBytes,
 } from '../core/exact-json.ts';
 import type { BaseServices, Input, Route } from './route.ts';
+import { findUnknownMembers } from './unknown-members.ts';
 import { findUnknownParameters } from './unknown-parameters.ts';
 
 /** Turns a request into a handler's input, or into all of its faults at once. */
@@ -55,6 +56,7 @@ export function checkInput<S extends BaseServices>(
     faults.push({ pointer: '', code: 'invalid_type', detail: 'The body must not be a number' });
   }
   const body = isNumber ? undefined : check(route.body, json, locatePointer);
+  faults.push(...findUnknownMembers(route, json));
   if (json !== undefined && !isNumber) faults.push(...(route.findFaults?.(env, json) ?? []));
   throwFaults(faults, unknown.length > 0 ? 'unknown_parameter' : 'invalid_request');
   return { params, query, body, json };
@@ -107,7 +109,12 @@ const locateParameter: Locate = (path) => ({ parameter: path.join('.') });
 const locatePointer: Locate = (path) => ({ pointer: formatPointer(path) });
 
 export function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): Fault {
-  const isMissing = findAt(value, issue.path) === undefined;
+  const at = findAt(value, issue.path);
+  if (locate === locateParameter && Array.isArray(at) && issue.code === 'invalid_type') {
+    const name = issue.path.join('.');
+    return { parameter: name, code: 'duplicate', detail: `${name} must be given once` };
+  }
+  const isMissing = at === undefined;
   return {
     ...locate(issue.path),
     code: isMissing ? 'required' : codeOf(issue),
@@ -141,7 +148,11 @@ function describe(issue: z.core.$ZodIssue): string {
       return `must have at least ${countOf(issue.minimum, issue.origin)}`;
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'unrecognized_keys':
+      return `must not have the members ${issue.keys.join(', ')}`;
     case 'custom':
+    // Every form has words of its own (validation.test.ts).
+    case 'invalid_format':
       return issue.message;
     default:
       return 'does not have the required form';

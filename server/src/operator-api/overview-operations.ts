@@ -85,7 +85,9 @@ const overviewQuery = z.object({
     .describe('Of one account; all by default'),
   days: z
     .string()
-    .regex(/^(?:[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-6])$/)
+    .regex(/^(?:[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-6])$/, {
+      error: 'must be a whole number from 1 to 366',
+    })
     .optional()
     .describe('The period in days, up to 366; 30 by default')
     .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: 366, default: 30 } }),

@@ -13,7 +13,7 @@ const tokenText = z.string().max(100).optional();
 
 const currencyField = z
   .string()
-  .regex(currencyPattern, { error: 'must be an ISO 4217 code or a ticker' })
+  .regex(currencyPattern, { error: 'must be an ISO 4217 code or a ticker, in capitals' })
   .refine((code) => findCurrency(code) !== undefined, {
     error: 'is not a currency that is known here',
     params: { code: 'unknown_currency' },

@@ -17,7 +17,7 @@ import { findReadiness, type Readiness } from './readiness.ts';
 
 const currencyText = z
   .string()
-  .regex(currencyPattern, { error: 'must be an ISO 4217 code or a ticker' });
+  .regex(currencyPattern, { error: 'must be an ISO 4217 code or a ticker, in capitals' });
 
 const readinessQuery = z.object({
   destination_token: z.string().min(1).max(100),

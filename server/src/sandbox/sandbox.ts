@@ -130,7 +130,7 @@ export async function scriptPayout(
   if (payout === undefined) throw new AppError('not_found', 'payout not found');
   const illegal = new AppError(
     'illegal_move',
-    `${outcome} is not possible: the payout is ${payout.status}, by ${payout.delivery_type}`,
+    `a ${payout.delivery_type} payout that is ${payout.status} cannot become ${outcome}`,
   );
   // The network would accept a return before a payment, but the client's request is a mistake.
   if (outcome === 'returned' && payout.status !== 'COMPLETED') throw illegal;

@@ -56,7 +56,7 @@ const userFields = {
   internal_user_id: z
     .string()
     .regex(/^[A-Za-z0-9+,\-./_~|]{1,75}$/, {
-      error: 'must be 1 to 75 letters, digits or + , - . / _ ~ |',
+      error: 'must have 1 to 75 letters, digits and + , - . / _ ~ |',
     })
     .describe('Your own identifier of the user; unique in the account'),
   country: countryField,

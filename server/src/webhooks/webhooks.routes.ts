@@ -80,13 +80,13 @@ export const eventTypesField = z
   )
   .max(50);
 
-const termsFields = {
-  url: textField(2000).describe('HTTPS, at an address that is reachable from the internet'),
-  description: textField(200).default('').describe('Your own words about the endpoint'),
-  event_types: eventTypesField
-    .default([])
-    .describe('Types of events, or prefixes like `payout.*`; all types if empty'),
-};
+const urlField = textField(2000).describe(
+  'HTTPS, at an address that is reachable from the internet',
+);
+const descriptionField = textField(200).describe('Your own words about the endpoint');
+const typesField = eventTypesField.describe(
+  'Types of events, or prefixes like `payout.*`; all types if empty',
+);
 
 function findFaults(env: WebhookServices, json: unknown): Fault[] {
   const url = typeof json === 'object' && json !== null && 'url' in json ? json.url : undefined;
@@ -132,7 +132,9 @@ function createRoute(): Route<WebhookServices> {
     access: 'webhooks:write',
     body: z
       .object({
-        ...termsFields,
+        url: urlField,
+        description: descriptionField.default(''),
+        event_types: typesField.default([]),
         signature: z.enum(algorithms).default('hmac-sha256').describe('How deliveries are signed'),
       })
       .meta({ id: 'NewWebhook' }),
@@ -178,10 +180,17 @@ function changeRoute(): Route<WebhookServices> {
     operationId: 'changeWebhook',
     tag,
     summary: 'Change a webhook',
-    description: 'Replaces URL, description and types of events. What waits goes to the new URL.',
+    description:
+      'URL, description and types of events. What is absent stays as it is. What waits goes to the new URL.',
     access: 'webhooks:write',
     params: webhookParams,
-    body: z.object(termsFields).meta({ id: 'WebhookChange' }),
+    body: z
+      .object({
+        url: urlField.optional(),
+        description: descriptionField.optional(),
+        event_types: typesField.optional(),
+      })
+      .meta({ id: 'WebhookChange' }),
     findFaults,
     response: endpointAnswer,
     refusals: [404],

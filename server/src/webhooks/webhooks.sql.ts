@@ -87,7 +87,8 @@ const updateStatement: Statement = {
   name: 'update_webhook_endpoint',
   text: `
     update webhook_endpoints
-    set url = $3, description = $4, event_types = $5, revision = revision + 1,
+    set url = coalesce($3, url), description = coalesce($4, description),
+      event_types = coalesce($5, event_types), revision = revision + 1,
       next_at = case when is_backing_off then environment_now() else next_at end
     where account_id = $1 and id = $2`,
 };
@@ -256,6 +257,8 @@ const measureQuery = defineQuery({
 });
 
 export type EndpointTerms = { url: string; description: string; eventTypes: readonly string[] };
+/** What is undefined stays as it is. */
+export type EndpointChanges = { [Name in keyof EndpointTerms]: EndpointTerms[Name] | undefined };
 
 const idsOf = ({ accountId, endpointId }: EndpointId): unknown[] => [accountId, endpointId];
 
@@ -287,9 +290,10 @@ export async function insertEndpoint(
 export async function updateEndpoint(
   session: Session,
   id: EndpointId,
-  { url, description, eventTypes }: EndpointTerms,
+  { url, description, eventTypes }: EndpointChanges,
 ): Promise<void> {
-  await exec(session, updateStatement, [...idsOf(id), url, description, eventTypes]);
+  const values = [url, description, eventTypes].map((value) => value ?? null);
+  await exec(session, updateStatement, [...idsOf(id), ...values]);
 }
 
 export async function pauseEndpoint(session: Session, id: EndpointId): Promise<void> {

@@ -7,6 +7,7 @@ import { secretContext } from './sending.ts';
 import { type Algorithm, createSecret } from './signatures.ts';
 import {
   countReplay,
+  type EndpointChanges,
   type EndpointRow,
   type EndpointTerms,
   endpointsMax,
@@ -55,10 +56,10 @@ export async function createEndpoint(
 /** @throws AppError not_found. */
 export async function changeEndpoint(
   context: EndpointContext,
-  terms: EndpointTerms,
+  changes: EndpointChanges,
 ): Promise<EndpointRow> {
   await getEndpoint(context);
-  await updateEndpoint(context.session, context, terms);
+  await updateEndpoint(context.session, context, changes);
   return getEndpoint(context);
 }
 

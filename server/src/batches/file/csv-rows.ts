@@ -3,6 +3,8 @@ import { CsvError, type Parser, parse } from 'csv-parse';
 import { AppError, type Fault } from '../../core/errors.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
 import {
+  createSpelling,
+  describeMeant,
   type FileReading,
   type FileRow,
   formulaStart,
@@ -107,12 +109,13 @@ function parseRecords(
   return pipeline(Readable.from(bytes, { objectMode: false }), parser, () => undefined);
 }
 
-/** @throws AppError invalid_request with every column that is missing or repeated. */
+/** @throws AppError invalid_request with every column that is missing, repeated or misspelled. */
 function readHeader(
   record: readonly string[],
   { columns: known, ignored }: { columns: RowColumns; ignored: Set<string> },
 ): Column[] {
   const seen = new Set<string>();
+  const unknown: string[] = [];
   const faults: Fault[] = [];
   const isResult = record.some(isInputColumn);
   const columns = record.map((cell): Column => {
@@ -122,6 +125,7 @@ function readHeader(
     const field = metadataKey === undefined ? name.toLowerCase() : undefined;
     if (field !== undefined && !known.names.has(field)) {
       ignoreColumn(ignored, name);
+      unknown.push(name);
       return { name, isInput: isResult };
     }
     const column = field ?? `metadata.${metadataKey}`;
@@ -133,9 +137,19 @@ function readHeader(
     const read = field === undefined ? { metadataKey: metadataKey ?? '' } : { field };
     return { name, isInput: isResult, ...read };
   });
+  const spelling = createSpelling(known.names);
+  for (const name of unknown) {
+    const meant = spelling.findMeant(name, seen);
+    if (meant === undefined) continue;
+    faults.push({ code: 'unknown_member', detail: describeMeant(name, meant) });
+  }
   for (const names of known.required) {
     if (names.some((name) => seen.has(name))) continue;
-    const detail = `the header has no column ${names.join(' or ')}`;
+    const hint =
+      record.length > 1
+        ? ''
+        : ': the file must be UTF-8, with commas or semicolons between columns';
+    const detail = `the header has no column ${names.join(' or ')}${hint}`;
     faults.push({ code: 'missing_column', detail });
   }
   const [first] = faults;

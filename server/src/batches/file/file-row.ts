@@ -3,6 +3,7 @@ import { attributeTypes } from '../../attributes/field.ts';
 import { identityCodes } from '../../attributes/missing.ts';
 import { AppError, codes, type FaultCode } from '../../core/errors.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
+import { findMeant } from '../../core/nearest-word.ts';
 import { accountForms, deliveryTypes } from '../../rails/contract/declarations.ts';
 
 /** One row of a batch's file, and the errors that reject a whole file. */
@@ -62,6 +63,36 @@ export type FileReading = {
   /** Unknown column names, collected while rows are read. */
   ignored: Set<string>;
 };
+
+/**
+ * Judges the names of columns that are not known: one that is another spelling of a known column, which the
+ * file lacks, is refused. With a column `source_currency` that is ignored, rows in euros would be paid from
+ * the balance in dollars.
+ */
+export function createSpelling(known: ReadonlySet<string>) {
+  const members = [...known];
+  const judged = new Map<string, string | undefined>();
+  return {
+    findMeant: (name: string, given: ReadonlySet<string>): string | undefined => {
+      if (!judged.has(name)) {
+        if (judged.size >= judgedMax) return undefined;
+        judged.set(name, findMeant(name, members, lettersPerEdit));
+      }
+      const meant = judged.get(name);
+      return meant === undefined || given.has(meant) ? undefined : meant;
+    },
+  };
+}
+
+export type Spelling = ReturnType<typeof createSpelling>;
+
+/** Files have columns of their own, such as `destination_name`: fewer letters may differ than in a request. */
+const lettersPerEdit = 8;
+const judgedMax = 1000;
+
+export function describeMeant(name: string, meant: string): string {
+  return `${name.slice(0, ignoredLengthMax).toWellFormed()} is not a column: did you mean ${meant}?`;
+}
 
 /** Columns of a result that hold the input: a file that has them is read from them alone. */
 export const inputPrefix = 'input.';

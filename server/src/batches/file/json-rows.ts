@@ -6,6 +6,8 @@ import {
   parseExactBytes,
 } from '../../core/exact-json.ts';
 import {
+  createSpelling,
+  describeMeant,
   type FileReading,
   type FileRow,
   ignoreColumn,
@@ -15,6 +17,7 @@ import {
   type RowFields,
   refuseFile,
   refuseLongRow,
+  type Spelling,
 } from './file-row.ts';
 
 /** Reads rows that are JSON objects: one per line (NDJSON), or the elements of one array. */
@@ -46,8 +49,9 @@ async function* readRows(
   split: (emit: EmitRow, rowBytesMax: number) => Splitter,
 ): AsyncGenerator<FileRow[]> {
   let rows: FileRow[] = [];
+  const known = { ...reading, spelling: createSpelling(reading.columns.names) };
   const splitter = split((row, line) => {
-    rows.push(readRow(row, line, reading));
+    rows.push(readRow(row, line, known));
   }, reading.limits.rowBytesMax);
   for await (const chunk of skipMark(bytes)) {
     splitter.push(chunk);
@@ -78,7 +82,11 @@ async function* skipMark(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (head !== undefined) yield head;
 }
 
-function readRow(bytes: Buffer, line: number, { columns, ignored }: FileReading): FileRow {
+function readRow(
+  bytes: Buffer,
+  line: number,
+  { columns, ignored, spelling }: FileReading & { spelling: Spelling },
+): FileRow {
   const refuse = (fault: RowFault): FileRow => ({
     line,
     fields: {},
@@ -98,8 +106,16 @@ function readRow(bytes: Buffer, line: number, { columns, ignored }: FileReading)
     return refuse({ column: '', code: 'invalid_type', detail: 'a row must be a JSON object' });
   }
   const fields = findResultInput(value, columns) ?? value;
-  for (const name of Object.keys(fields)) {
-    if (name !== 'metadata' && !columns.names.has(name)) ignoreColumn(ignored, name);
+  const given = new Set(Object.keys(fields));
+  for (const name of given) {
+    if (name === 'metadata' || columns.names.has(name)) continue;
+    const meant = spelling.findMeant(name, given);
+    if (meant !== undefined) {
+      const column = name.slice(0, 100).toWellFormed();
+      const fault = { column, code: 'unknown_member', detail: describeMeant(name, meant) } as const;
+      return { line, fields: {}, input: fields, fault, source: bytes };
+    }
+    ignoreColumn(ignored, name);
   }
   return { line, fields, input: fields, fault: undefined, source: bytes };
 }

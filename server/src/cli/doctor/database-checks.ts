@@ -124,6 +124,7 @@ export function describeAdvice(error: unknown, setting: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === '28P01' || code === '28000') return `correct role or password in ${setting}`;
   if (code === '3D000') return 'create the database, owned by the role of the service';
+  if (code === '53100') return 'free space on the disk of the database';
   if (code === '53300') return 'the server has no free connection: raise max_connections';
   if (/CERT|SIGNATURE|ALTNAME/.test(code)) {
     return `set the certificate of the server's authority in ${setting}: sslrootcert=PATH`;

@@ -360,4 +360,9 @@ describe('a server with unsafe settings', () => {
       assert.match(describeAdvice(error, 'DATABASE_URL'), /in DATABASE_URL: sslrootcert=PATH/);
     }
   });
+
+  it('on a full disk gets no advice about its address', () => {
+    const error = Object.assign(new Error('could not write init file'), { code: '53100' });
+    assert.equal(describeAdvice(error, 'DATABASE_URL'), 'free space on the disk of the database');
+  });
 });

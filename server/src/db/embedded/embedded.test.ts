@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type EmbeddedServer, startEmbedded } from './embedded.ts';
+import { type EmbeddedServer, makeDataFolder, startEmbedded } from './embedded.ts';
 
 /** A service in a process of its own: starts the database, prints its pid, then waits for commands. */
 const SERVICE = `
@@ -235,6 +235,13 @@ test('a folder of another major version, and one that cannot be made, are explai
     name: 'EmbeddedDatabaseError',
     message: /cannot be used.*OUTLAY_DATA/,
   });
+  // The service makes its folder before it starts the server.
+  for (const folder of [file, join(file, 'below')]) {
+    assert.throws(() => makeDataFolder(folder), {
+      name: 'EmbeddedDatabaseError',
+      message: /cannot be used.*OUTLAY_DATA/,
+    });
+  }
 });
 
 /** Asks until the server answers again. */

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { prepareAccess, readPassword } from './access.ts';
@@ -202,9 +202,19 @@ function formatUrl({ socketDirectory, password }: Login, database: string): stri
   return `postgresql://${login}@localhost/${encodeURIComponent(database)}?host=${encodeURIComponent(socketDirectory)}`;
 }
 
+/** For the keys and credentials of environments. @throws EmbeddedDatabaseError where it cannot be made. */
+export function makeDataFolder(dataDirectory: string): void {
+  try {
+    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw explainSystemError(error, dataDirectory);
+  }
+}
+
 function explainSystemError(error: unknown, dataDirectory: string): unknown {
   if (isSystemError(error, 'ENOSPC', 'EDQUOT')) return describeFullDisk(dataDirectory);
-  if (isSystemError(error, 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST')) {
+  // Below a read-only folder, Node reports ENOENT.
+  if (isSystemError(error, 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOENT')) {
     return new EmbeddedDatabaseError(
       `The data folder ${dataDirectory} cannot be used: ${(error as Error).message}. Choose another folder with OUTLAY_DATA.`,
       { cause: error },

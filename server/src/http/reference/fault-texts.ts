@@ -325,6 +325,16 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     remedy: 'Look destinations up again; check that the token is of this environment.',
     example: { pointer: '/destination_token', detail: 'destination_token not found' },
   },
+  unknown_member: {
+    cause:
+      'The body has a member that this operation does not have. It is refused because ignoring it could do more than you asked for: with a misspelled `scheduled_for` a payout would be paid now.',
+    remedy:
+      'Correct or remove it: the detail lists the members of the operation, or names the one that is probably meant.',
+    example: {
+      pointer: '/schedule_for',
+      detail: 'schedule_for is not a member of this request: did you mean scheduled_for?',
+    },
+  },
   unknown_source: {
     cause: 'The account has no such balance.',
     remedy: 'Use a token of `GET /account/balance`.',

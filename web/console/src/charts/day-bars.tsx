@@ -1,5 +1,6 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { type ReactNode, useId } from 'react';
+import { formatTick } from '../format/amount.ts';
 import { formatDay } from '../format/time.ts';
 import type { Day } from '../pages/overview/figures.ts';
 import './charts.css';
@@ -31,7 +32,7 @@ export function DayBars({ days }: { days: readonly Day[] }): ReactNode {
           <g key={tick} className="tick">
             <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
             <text x={left - 8} y={y(tick) + 4} textAnchor="end">
-              {tick}
+              {formatTick(tick)}
             </text>
           </g>
         ))}

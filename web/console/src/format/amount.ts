@@ -85,3 +85,8 @@ export function describeAmountFault(text: string): string | undefined {
     ? 'The amount must have its decimals behind a point and no comma, such as 10.50 or 1250.00'
     : 'The amount must be a number above zero, such as 250 or 10.50';
 }
+
+/** In at most five characters, for the narrow edge of a chart: 40000 as `40K`. */
+export function formatTick(count: number): string {
+  return new Intl.NumberFormat('en-US', { notation: 'compact' }).format(count);
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findGaps, guessMapping, writeSheet } from '../pages/batch/columns.ts';
 import { writePayoutFilters } from '../pages/payout-search.ts';
-import { describeAmountFault, formatAmount, formatRate, readAmount } from './amount.ts';
+import { describeAmountFault, formatAmount, formatRate, formatTick, readAmount } from './amount.ts';
 import { writeCsvLine } from './csv.ts';
 import { decodeCsv, readCsv } from './csv-reader.ts';
 import { formatLength, formatTimeSeconds } from './time.ts';
@@ -155,4 +155,9 @@ test('a card is named as what the service has of it, and an unusual form of acco
   assert.equal(nameAttribute('BillReferenceNumber', bill), 'Bill reference number');
   assert.equal(nameOffer('BANK_DEPOSIT', 'stored_card'), 'Bank deposit · Stored card');
   assert.equal(nameOffer('BANK_DEPOSIT', ''), 'Bank deposit');
+});
+
+test('the ticks of a chart fit its edge, however many payouts there are', () => {
+  const ticks = [0, 2, 400, 1500, 40_000, 1_250_000, 300_000_000].map(formatTick);
+  assert.deepEqual(ticks, ['0', '2', '400', '1.5K', '40K', '1.3M', '300M']);
 });

@@ -115,8 +115,10 @@ function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
   );
   return (
     <Panel title={webhook.url} isFlush aside={state}>
-      <div className="body">
+      <div className="body stack">
         <dl className="facts">
+          <dt>Events</dt>
+          <dd>{webhook.event_types.length === 0 ? 'All types' : webhook.event_types.join(', ')}</dd>
           <dt>Not sent yet</dt>
           <dd className="num">{formatCountOf(webhook.backlog, 'event')}</dd>
           {webhook.failing_since === '' ? null : (

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readConfig } from '../config.ts';
+import { describeStart } from './start-screen.ts';
+
+const started = {
+  role: 'all',
+  baseUrl: 'http://127.0.0.1:8080',
+  stagingFile: undefined,
+  consoleLink: undefined,
+} as const;
+
+test('live alone is started with both settings, and the screen leads to its first operator', () => {
+  assert.throws(
+    () => readConfig({ OUTLAY_ENVIRONMENTS: 'live' }),
+    /^Error: OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS: set it to live$/,
+  );
+  const live = { OUTLAY_ENVIRONMENTS: 'live', OUTLAY_DEFAULT_ENVIRONMENT: 'live' };
+  const guide = /operators create accounts and credentials: docs\/guides\/operators\.md/;
+  assert.match(describeStart(readConfig(live), started), guide);
+  assert.doesNotMatch(describeStart(readConfig({}), started), guide);
+});

@@ -197,7 +197,6 @@ function storeRoute(): Route<AttributeServices> {
     access: 'users:write',
     params: attributeParams,
     body: storeRequest,
-    unknownMembers: 'ignored unless misspelled',
     response: storedAnswer,
     refusals: [404],
     handle: ({ env, accountId, write }, { params, body }) => {

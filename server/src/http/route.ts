@@ -159,10 +159,10 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly unknownParameters?: 'ignored';
   readonly body?: z.ZodType<B>;
   /**
-   * Members of the body that the schema does not name are refused, since ignoring one could do more
-   * than the client asked for. The specification's own operations ignore them.
+   * Members of the body that the schema does not name are ignored. Where this is absent, one that looks
+   * like an absent member is refused, since ignoring it could do more than the client asked for.
    */
-  readonly unknownMembers?: 'ignored' | 'ignored unless misspelled';
+  readonly unknownMembers?: 'ignored';
   /** Faults that depend on the environment, such as its date; reported with those of the schema. */
   readonly findFaults?: (env: S, json: ExactJson) => Fault[];
   readonly bodyBytesMax?: number;

@@ -121,7 +121,6 @@ function createRoute(): Route<PayoutServices> {
     access: 'payouts:create',
     params: userParams,
     body: payoutRequest,
-    unknownMembers: 'ignored unless misspelled',
     findFaults: findExclusionFaults,
     hasDryRun: true,
     response: createAnswer,

@@ -327,9 +327,8 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
   },
   unknown_member: {
     cause:
-      'The body has a member that this operation does not have. It is refused because ignoring it could do more than you asked for: with a misspelled `scheduled_for` a payout would be paid now.',
-    remedy:
-      'Correct or remove it: the detail lists the members of the operation, or names the one that is probably meant.',
+      'The body has a member that this operation does not have and that looks like one that is absent. It is refused because ignoring it could do more than you asked for: with a misspelled `scheduled_for` a payout would be paid now.',
+    remedy: 'Correct it, or remove it: the detail names the member that is probably meant.',
     example: {
       pointer: '/schedule_for',
       detail: 'schedule_for is not a member of this request: did you mean scheduled_for?',

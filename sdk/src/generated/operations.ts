@@ -280,6 +280,13 @@ export const operationTable = {
     isPaged: false,
     takesWait: false,
   },
+  listReceiptKeys: {
+    method: 'GET',
+    path: '/.well-known/receipt-keys.json',
+    isVersioned: false,
+    isPaged: false,
+    takesWait: false,
+  },
   readBrand: {
     method: 'GET',
     path: '/account/brand',

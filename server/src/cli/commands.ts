@@ -1,6 +1,7 @@
 import { accountCommands } from './account.ts';
 import type { Command } from './command.ts';
 import { credentialCommands } from './credential.ts';
+import { environmentKeyCommands } from './environment-key.ts';
 import { exceptionCommands } from './exception.ts';
 import { identityCommands } from './identity.ts';
 import { keyCommands } from './key.ts';
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   ...userCommands,
   ...linkCommands,
   ...keyCommands,
+  ...environmentKeyCommands,
   ...rotationCommands,
   ...exceptionCommands,
   ...statusCommands,

@@ -9,6 +9,7 @@ import { inspectServer as inspectPooling } from '../../db/postgres/server-check.
 import type { Pooling } from '../../db/postgres/session-settings.ts';
 import { inspectTenantRole, listTasks } from '../../db/postgres/tenant-role.ts';
 import { column, defineQuery, many, maybeOne, one } from '../../db/rows.ts';
+import { selectKeys } from '../../environment/environment-keys.sql.ts';
 import { getExpiryMs, liveAgeLimits } from '../../fx/age-limits.ts';
 import { type Finding, formatCause, passed, problem } from './finding.ts';
 import { inspectServer } from './server-checks.ts';
@@ -31,8 +32,8 @@ export type DatabaseReport = {
 
 const readEnvironment = defineQuery({
   name: 'doctor_environment',
-  columns: { name: column.text, rootKey: column.bytes },
-  text: 'select name, root_key as "rootKey" from environment',
+  columns: { name: column.text, indexKey: column.bytes },
+  text: 'select name, index_key as "indexKey" from environment',
 });
 
 const findTables = defineQuery({
@@ -147,7 +148,8 @@ async function inspect(place: Place, client: pg.Client): Promise<Inspection> {
     const findings = [...server.findings, ...migrated.findings];
     return { ...server, findings, isUsable: false, environment: undefined };
   }
-  const environment = await maybeOne(session, readEnvironment);
+  const named = await maybeOne(session, readEnvironment);
+  const environment = named && { ...named, keyRows: await selectKeys(session) };
   const findings = [
     ...server.findings,
     ...migrated.findings,
@@ -177,8 +179,9 @@ async function checkMigrations(
       migrations.find(({ version }) => version === ran.version)?.hash !== ran.hash,
   );
   if (edited.some(({ version }) => version === 1)) {
+    // Its tables are not those that this program reads.
     const findings = [problem(`${name}: ${unreleasedSchema}`)];
-    return { isMigrated: true, isWhole: false, findings };
+    return { isMigrated: false, isWhole: false, findings };
   }
   const ran = `${name}: ${applied.length} of ${migrations.length} migrations applied`;
   const findings: Finding[] = [];

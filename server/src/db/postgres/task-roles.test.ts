@@ -147,6 +147,8 @@ const users: Readonly<Record<string, readonly string[]>> = {
   outlay_api: [
     'accounts/expiry-warnings.ts',
     'db/partitions.ts',
+    // Its updates are those of a command.
+    'environment/environment-keys.sql.ts',
     'notices/notices.sql.ts',
     'proposals/proposals.sql.ts',
     'rails/host/rail-memory.sql.ts',
@@ -161,6 +163,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'approvals/approval-policies.sql.ts',
     'controls/freezes.sql.ts',
     'dispatch/recovery.sql.ts',
+    'environment/environment-keys.sql.ts',
     'erasure/erasure.sql.ts',
     'exceptions/decisions.sql.ts',
     'ledger/bookings.sql.ts',

@@ -8,6 +8,8 @@ import {
   sealBytes,
 } from '../../core/sealing.ts';
 import type { Session } from '../../db/postgres/pool.ts';
+import { defineProtectedTable, reseal } from '../../db/protected-tables.ts';
+import { column } from '../../db/rows.ts';
 import type { InboundMessage } from '../contract/contract.ts';
 import { findMessage, findMessageIds, findRecipients, type Recipient } from './rail-memory.sql.ts';
 
@@ -24,6 +26,17 @@ const suffix = /~[0-9a-f]{12}$/;
 
 const nameMessage = ({ rail, id }: MessageName): string =>
   rowContext('rail_messages', rail, id.replace(suffix, ''));
+
+/** Those that no payment matches. */
+export const protectedMessages = defineProtectedTable({
+  table: 'rail_messages',
+  key: { rail: 'text', id: 'text' },
+  values: ['sealed'],
+  where: `user_ids = '{}'`,
+  columns: { rail: column.text, id: column.text },
+  portion: 20,
+  renew: (keys, { sealed, ...name }) => ({ sealed: reseal(keys, sealed, nameMessage(name)) }),
+});
 
 /** The keys of all persons; undefined where the data of one was erased. */
 function findKeys(keys: KeyRing, persons: readonly Recipient[]): Buffer[] | undefined {

@@ -20,11 +20,12 @@ export const environmentKeyCommands = [
     name: 'environment-key rotate',
     permission: 'administer',
     about:
-      'replace the keys that seal, authenticate and sign while the service runs; repeat it if it was interrupted; exit code 1 if rows do not verify',
+      'replace the keys that seal, authenticate and sign while the service runs, in a minute or more; repeat it if it was interrupted; exit code 1 if rows do not verify',
     options: {},
+    resultNames: ['generation', 'signing_key', 'rejected_count', 'rejected'],
     run: async (context) => {
       const report = await rotateEnvironmentKeys(context);
-      if (report.rejected.length > 0) process.exitCode = 1;
+      if (report.rejected_count > 0) process.exitCode = 1;
       return report;
     },
   }),
@@ -36,6 +37,7 @@ export const environmentKeyCommands = [
       endLinks: flag('although links that were given out before the rotation end'),
       leaveRejected: flag('although rows are left that do not verify'),
     },
+    resultNames: ['destroyed', 'rejected_count', 'rejected'],
     run: (context, { endLinks, leaveRejected }) =>
       destroyOldEnvironmentKeys(context, { endsLinks: endLinks, leavesRejected: leaveRejected }),
   }),

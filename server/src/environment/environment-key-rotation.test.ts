@@ -227,6 +227,23 @@ test('a process that has not read the keys lately neither writes nor judges unkn
   }
 });
 
+test('a generation that the one before did not endorse counts for nothing', async () => {
+  await using installed = await openInstallation();
+  const { base, keys, follower } = installed;
+  const columns = `sealing_key, authentication_key, signing_key, public_key`;
+  await installed.rows(
+    `insert into environment_keys (generation, ${columns}, endorsement, announced_at, active_at, mac)
+     select 2, ${columns}, '\\x00', announced_at, active_at, mac from environment_keys`,
+  );
+  await follower.read();
+  assert.equal(keys.generation, 1);
+  assert.equal((await installed.open()).keys.generation, 1);
+  await assert.rejects(
+    rotateEnvironmentKeys(base, times),
+    /generation 2 that this environment did/,
+  );
+});
+
 test('the list of erasures outlives its keys, and a database from before the rotation trusts it', async () => {
   await using installed = await openInstallation();
   const { base, keys, follower, erasures } = installed;

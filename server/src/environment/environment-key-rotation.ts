@@ -56,7 +56,7 @@ const linkMs = 30 * 86_400_000;
 
 export type Rejected = { table: string; key: string };
 
-const rejectedMax = 1_000;
+const rejectedMax = 100;
 
 export async function rotateEnvironmentKeys(base: Base, times = defaultTimes) {
   const { db } = base;
@@ -80,6 +80,7 @@ export async function rotateEnvironmentKeys(base: Base, times = defaultTimes) {
     signing_key: keys.signing.id,
     renewed: addCounts(first.renewed, second.renewed),
     erasures_signed: erasures,
+    rejected_count: second.rejectedCount,
     rejected: second.rejected,
     files_to_seal_again: listSealedFiles(base, keys).map(({ file }) => file),
   };
@@ -105,7 +106,12 @@ function announceKeys({ db, name }: Base, masters: MasterKeys, announceMs: numbe
     const generation = last.generation + 1;
     const dates = { generation, announced_at: now, active_at: activeAt };
     const by = { environment: name, predecessor: generations.get(last.generation) };
-    await insertKeys(session, describeNewKeys(masters, createSecrets(), { ...dates, ...by }));
+    const made = describeNewKeys(masters, createSecrets(), { ...dates, ...by });
+    if (!(await insertKeys(session, made))) {
+      throw new ConfigError(
+        `the database has a generation ${generation} that this environment did not create: find out who wrote it, and remove the row as the owner of the database`,
+      );
+    }
     return { generation, activeAt, isResumed: false };
   });
 }
@@ -150,7 +156,8 @@ async function renewAll({ db }: Base, keys: KeyRing) {
       rejected.push(...portion.rejected.map((key) => ({ table: table.table, key })));
     } while (after !== undefined);
   }
-  return { renewed, rejected: rejected.slice(0, rejectedMax) };
+  const rejectedCount = rejected.length;
+  return { renewed, rejected: rejected.slice(0, rejectedMax), rejectedCount };
 }
 
 function addCounts(first: Counts, second: Counts): Counts {
@@ -243,10 +250,10 @@ export async function destroyOldEnvironmentKeys(
   const keys = await readKeyRing(db.system, masters);
   refuseSealedFiles(base, keys);
   refuseLinks(old.activeAt, await readKeyClock(db.system), destruction);
-  const { renewed, rejected } = await renewAll(base, keys);
-  if (rejected.length > 0 && !destruction.leavesRejected) {
+  const { renewed, rejected, rejectedCount } = await renewAll(base, keys);
+  if (rejectedCount > 0 && !destruction.leavesRejected) {
     throw new ConfigError(
-      `${rejected.length} rows do not verify under the keys that they name: ` +
+      `${rejectedCount} rows do not verify under the keys that they name: ` +
         `${rejected
           .slice(0, 5)
           .map(({ table, key }) => `${table} ${key}`)
@@ -267,7 +274,13 @@ export async function destroyOldEnvironmentKeys(
       await destroyKeys(session, { generation: row.generation, at, mac });
     }
   });
-  return { result: 'done', destroyed: old.generations, renewed, rejected };
+  return {
+    result: 'done',
+    destroyed: old.generations,
+    renewed,
+    rejected_count: rejectedCount,
+    rejected,
+  };
 }
 
 /** @throws ConfigError unless all rows were renewed, and long enough ago. */

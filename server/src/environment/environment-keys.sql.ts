@@ -6,8 +6,8 @@ const all = defineQuery({
   text: `
     select generation, sealing_key, authentication_key, signing_key, public_key, endorsement,
       announced_at, active_at, active_at <= clock_timestamp() as is_active, renewed_at,
-      destroyed_at, mac
-    from environment_keys order by generation desc`,
+      destroyed_at, mac, e.name as environment
+    from environment_keys cross join environment e order by generation desc`,
   columns: {
     generation: column.integer,
     sealing_key: column.bytes,
@@ -21,6 +21,7 @@ const all = defineQuery({
     renewed_at: nullable(column.instant),
     destroyed_at: nullable(column.instant),
     mac: column.bytes,
+    environment: column.text,
   },
 });
 
@@ -72,7 +73,7 @@ export const selectKeys = (session: Session): Promise<KeyRow[]> => many(session,
 export const readKeyClock = async (session: Session): Promise<Date> =>
   (await one(session, clock)).now;
 
-export type NewKeyRow = Omit<KeyRow, 'is_active' | 'renewed_at' | 'destroyed_at'>;
+export type NewKeyRow = Omit<KeyRow, 'is_active' | 'renewed_at' | 'destroyed_at' | 'environment'>;
 
 /** False where the generation is there already. */
 export async function insertKeys(session: Session, row: NewKeyRow): Promise<boolean> {

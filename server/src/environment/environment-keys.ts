@@ -1,4 +1,4 @@
-import { createHmac, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac, createPublicKey, createSecretKey, type KeyObject, verify } from 'node:crypto';
 import {
   type EnvironmentKeys,
   type Generation,
@@ -126,6 +126,8 @@ export type KeyReading = {
   readonly newest: Generation;
   readonly signingKeys: readonly VerifyingKey[];
   readonly rows: readonly KeyRow[];
+  /** Numbers of rows that the generation before them did not create: they count for nothing. */
+  readonly foreign: readonly number[];
 };
 
 /**
@@ -143,10 +145,12 @@ export async function readKeys(
 
 /** @throws as `readKeys`. */
 export function openKeyRows(
-  rows: readonly KeyRow[],
+  stored: readonly KeyRow[],
   masters: MasterKeys,
   known?: KeyReading,
 ): KeyReading {
+  const rows = keepOwn(stored);
+  const foreign = stored.slice(0, stored.length - rows.length).map((row) => row.generation);
   const generations = new Map<number, Generation>();
   for (const row of rows) {
     if (row.destroyed_at !== null) continue;
@@ -160,7 +164,26 @@ export function openKeyRows(
     .map(({ generation }) => generations.get(generation))
     .find((generation) => generation !== undefined);
   if (newest === undefined) throw new Error('the database has no keys of the environment');
-  return { generations, newest, rows, signingKeys: listSigningKeys(rows, generations) };
+  return { generations, newest, rows, foreign, signingKeys: listSigningKeys(rows, generations) };
+}
+
+/**
+ * Without those that the generation before them did not endorse, and all that follow: an old master key
+ * and write access to the database are not enough to add a generation.
+ */
+function keepOwn(rows: readonly KeyRow[]): readonly KeyRow[] {
+  const first = rows.findLastIndex((row, index) => {
+    const before = rows[index + 1];
+    return before !== undefined && !isEndorsed(row, before);
+  });
+  return rows.slice(first + 1);
+}
+
+function isEndorsed(row: KeyRow, before: KeyRow): boolean {
+  if (row.generation !== before.generation + 1) return false;
+  const text = describeSuccession(row.environment, row.generation, row.public_key);
+  const key = createPublicKey(before.public_key);
+  return verify(null, Buffer.from(text), key, row.endorsement);
 }
 
 /**

@@ -100,9 +100,13 @@ export function checkMasterKey(
 }
 
 /** Whether the last rotation of the environment's keys has ended, and what is left of those before. */
-function checkGenerations(name: EnvironmentName, { rows, newest }: KeyReading): Finding[] {
+function checkGenerations(name: EnvironmentName, { rows, newest, foreign }: KeyReading): Finding[] {
   const [last] = rows;
   const label = `${name}: the environment's keys`;
+  if (foreign.length > 0) {
+    const text = `${label}: the database has a generation ${foreign.join(', ')} that this environment did not create: find out who wrote it`;
+    return [problem(text)];
+  }
   if (last !== undefined && last.generation > 1 && last.renewed_at === null) {
     const text = `${label}: the rotation to generation ${last.generation} has not ended: run outlay admin environment-key rotate`;
     return [problem(text)];

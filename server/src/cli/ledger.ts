@@ -4,7 +4,9 @@ import { ConfigError } from '../config.ts';
 import { openVerifyingKeys } from '../core/verifying-keys.ts';
 import { isSystemError } from '../db/embedded/error.ts';
 import { openChain } from '../environment/chain.ts';
+import { openErasures } from '../environment/erasures.ts';
 import { openRates } from '../environment/imports.ts';
+import { listTrustedKeys } from '../erasure/tombstones.ts';
 import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
@@ -108,7 +110,11 @@ async function verifyLive(context: CommandContext, outside: ReturnType<typeof re
   const own = readCheckpoints(openChain(context).file);
   const proof = await verifyLedger(context.db);
   const chain = await verifyChains(context.db, {
-    keys: openVerifyingKeys(context.keys.signingKeys),
+    // Of a database that was restored from before a rotation, the list of erasures knows later keys.
+    keys: [
+      ...openVerifyingKeys(context.keys.signingKeys),
+      ...listTrustedKeys(openErasures(context).tombstones),
+    ],
     outside: [...own, ...outside],
   });
   const isSound = proof.isSound && chain.findings.length === 0;

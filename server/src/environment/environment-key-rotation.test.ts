@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { createTestDatabase } from '../../testing/setups/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/setups/database.ts';
 import { openOwner } from '../../testing/setups/owner-session.ts';
 import { type ProtectedRows, storeProtectedRows } from '../../testing/setups/protected-rows.ts';
 import { createAuthenticator } from '../accounts/authentication.ts';
@@ -11,15 +11,24 @@ import { findInputs } from '../batches/row-inputs.sql.ts';
 import { readConfig } from '../config.ts';
 import { DestroyedKey } from '../core/environment-keys.ts';
 import { newId } from '../core/ids.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import { createEnvironmentClock } from '../db/environment-clock.ts';
 import { openMonths } from '../db/partitions.ts';
 import { connectDatabase } from '../db/postgres/pool.ts';
-import { appendTombstones, readTombstones, TombstoneError } from '../erasure/tombstones.ts';
+import {
+  appendTombstones,
+  listTrustedKeys,
+  readTombstones,
+  TombstoneError,
+} from '../erasure/tombstones.ts';
 import { logIn } from '../operators/logins.ts';
 import { listOperators } from '../operators/operators.ts';
 import { listPolicies } from '../operators/policies.ts';
 import { authenticateSession } from '../operators/sessions.ts';
+import { createStore } from '../rails/host/host.ts';
 import { readMessage } from '../rails/host/messages.ts';
+import { secretContext } from '../rails/host/open.ts';
+import { sealedPrefix } from '../rails/host/rail-config.ts';
 import { openSigners } from '../webhooks/sending.ts';
 import {
   destroyOldEnvironmentKeys,
@@ -28,6 +37,7 @@ import {
 } from './environment-key-rotation.ts';
 import { openErasures } from './erasures.ts';
 import { openKeyRing } from './key.ts';
+import { removeOldKeys, rotateMasterKey } from './key-rotation.ts';
 import { protectedTables } from './protected-tables.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'outlay-environment-keys-'));
@@ -36,9 +46,9 @@ after(() => rmSync(folder, { recursive: true }));
 const times = { announceMs: 50, trustMs: 50, settleMs: 0 };
 const everything = { endsLinks: true, leavesRejected: false };
 
-async function openInstallation() {
-  const database = await createTestDatabase();
-  const data = mkdtempSync(join(folder, 'data-'));
+async function openInstallation(given: { database?: TestDatabase; data?: string } = {}) {
+  const { database = await createTestDatabase(), data = mkdtempSync(join(folder, 'data-')) } =
+    given;
   const config = readConfig({ DATABASE_URL: database.url, OUTLAY_DATA: data });
   const db = connectDatabase({ url: database.url, connectionsMax: 4 });
   const name = 'staging' as const;
@@ -55,9 +65,15 @@ async function openInstallation() {
     ...opened,
     base,
     open,
+    database,
+    data,
+    storeOf: (keys: KeyRing) => createStore('bank', db, keys),
     /** As the owner of the database. */
     rows: async (text: string) => (await owner.session.query({ name: '', text }, [])).rows,
     erasures: () => openErasures({ ...base, keys: opened.keys }).tombstones,
+    close: async () => {
+      await Promise.all([owner.close(), db.close()]);
+    },
     [Symbol.asyncDispose]: async () => {
       await Promise.all([owner.close(), db.close()]);
       await database.drop();
@@ -70,7 +86,7 @@ type Installation = Awaited<ReturnType<typeof openInstallation>>;
 /** What each table protects still opens, and authenticates. */
 async function assertUsable(
   { base: { db } }: Installation,
-  keys: Installation['keys'],
+  keys: KeyRing,
   rows: ProtectedRows,
 ): Promise<void> {
   const services = { session: db.system, keys };
@@ -227,6 +243,33 @@ test('a process that has not read the keys lately neither writes nor judges unkn
   }
 });
 
+test('secret files under older keys are listed, and keep those keys until they are sealed again', async () => {
+  await using installed = await openInstallation();
+  const { keys, follower } = installed;
+  const [path, secret] = [join(folder, 'rails.json'), join(folder, 'secret')];
+  const seal = () => {
+    const sealed = keys.seal(Buffer.from('secret'), secretContext).toString('base64');
+    writeFileSync(secret, `${sealedPrefix}${sealed}`);
+  };
+  seal();
+  const rail = { kind: 'partner', name: 'cash', companies: [], payers: [] };
+  const config = { key: { file: secret }, other: { env: 'NOT_SET_HERE' } };
+  writeFileSync(path, JSON.stringify({ rails: [{ ...rail, config }] }));
+  const base = { ...installed.base, config: { ...installed.base.config, OUTLAY_RAILS: path } };
+  const { files_to_seal_again: files } = await rotateEnvironmentKeys(base, times);
+  assert.deepEqual(files, [secret]);
+  await follower.read();
+  await assert.rejects(
+    destroyOldEnvironmentKeys(base, everything, times),
+    /sealed under older keys: .*secret; seal each one again/,
+  );
+  seal();
+  writeFileSync(path, '{');
+  await assert.rejects(destroyOldEnvironmentKeys(base, everything, times), /rails file has faults/);
+  writeFileSync(path, JSON.stringify({ rails: [{ ...rail, config }] }));
+  await destroyOldEnvironmentKeys(base, everything, times);
+});
+
 test('a generation that the one before did not endorse counts for nothing', async () => {
   await using installed = await openInstallation();
   const { base, keys, follower } = installed;
@@ -242,6 +285,37 @@ test('a generation that the one before did not endorse counts for nothing', asyn
     rotateEnvironmentKeys(base, times),
     /generation 2 that this environment did/,
   );
+});
+
+test('a backup from before the rotations starts with the master key of its time, and with no other', async () => {
+  const first = await openInstallation();
+  const { database, data } = first;
+  const rows = await storeProtectedRows({ db: first.base.db, keys: first.keys });
+  await first.close();
+  const file = join(data, 'staging.key');
+  const oldMasterKey = readFileSync(file, 'utf8');
+  const backup = await createTestDatabase({ copyOf: database.url });
+  const later = await openInstallation({ database, data });
+  await rotateMasterKey(later.base);
+  await removeOldKeys(later.base);
+  await rotateEnvironmentKeys(later.base, times);
+  await later.follower.read();
+  const erasedAt = new Date();
+  await appendTombstones(later.erasures(), [{ accountId: newId(), userId: newId(), erasedAt }]);
+  await destroyOldEnvironmentKeys(later.base, everything, times);
+  await later.close();
+
+  await assert.rejects(
+    openInstallation({ database: backup, data }),
+    /the master key of staging is not the one of its database: .* restore .*staging\.key/,
+  );
+  appendFileSync(file, oldMasterKey);
+  const restored = await openInstallation({ database: backup, data });
+  assert.equal(restored.keys.generation, 1);
+  await assertUsable(restored, restored.keys, { ...rows, storeOf: restored.storeOf });
+  assert.equal(readTombstones(restored.erasures()).length, 1);
+  await restored.close();
+  await Promise.all([database.drop(), backup.drop()]);
 });
 
 test('the list of erasures outlives its keys, and a database from before the rotation trusts it', async () => {
@@ -266,6 +340,7 @@ test('the list of erasures outlives its keys, and a database from before the rot
       [first, second],
     );
   }
+  assert.ok(listTrustedKeys(backup).some(({ id }) => id === keys.signing.id));
   // Who kept the destroyed key has nobody erased.
   const thief = { ...erasures(), keys: { signing: stolen, signingKeys: [] } };
   await appendTombstones(thief, [{ accountId, userId: newId(), erasedAt: new Date() }]);

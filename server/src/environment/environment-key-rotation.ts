@@ -4,10 +4,6 @@ import { ConfigError } from '../config.ts';
 import { formatSecondsZ } from '../core/clock.ts';
 import { nameSigningKey, readGeneration } from '../core/environment-keys.ts';
 import type { KeyRing, MasterKeys } from '../core/sealing.ts';
-import { appendSuccessions, renewTombstones } from '../erasure/tombstones.ts';
-import { signAllHeads } from '../ledger/checkpoints.ts';
-import { readRailFile } from '../rails/host/rail-config.ts';
-import { openChain } from './chain.ts';
 import {
   destroyKeys,
   insertKeys,
@@ -16,7 +12,11 @@ import {
   noteRenewed,
   readKeyClock,
   selectKeys,
-} from './environment-keys.sql.ts';
+} from '../db/environment-key-rows.ts';
+import { appendSuccessions, renewTombstones } from '../erasure/tombstones.ts';
+import { signAllHeads } from '../ledger/checkpoints.ts';
+import { readRailFile } from '../rails/host/rail-config.ts';
+import { openChain } from './chain.ts';
 import {
   announceKeysMs,
   authenticateWith,
@@ -82,7 +82,7 @@ export async function rotateEnvironmentKeys(base: Base, times = defaultTimes) {
     erasures_signed: erasures,
     rejected_count: second.rejectedCount,
     rejected: second.rejected,
-    files_to_seal_again: listSealedFiles(base, keys).map(({ file }) => file),
+    files_to_seal_again: findSealedFiles(base, keys).files,
   };
 }
 
@@ -165,21 +165,20 @@ function addCounts(first: Counts, second: Counts): Counts {
   return Object.fromEntries(names.map((name) => [name, (first[name] ?? 0) + (second[name] ?? 0)]));
 }
 
-/** Sealed secrets of the rails file that are under older keys. */
-function listSealedFiles({ config, name }: Pick<Base, 'config' | 'name'>, keys: KeyRing) {
+/** Sealed secrets of the rails file that are under older keys, and what keeps others from being found. */
+function findSealedFiles({ config, name }: Pick<Base, 'config' | 'name'>, keys: KeyRing) {
   const path = config[name === 'live' ? 'OUTLAY_LIVE_RAILS' : 'OUTLAY_RAILS'];
-  if (path === undefined) return [];
-  const found: { file: string; generation: number }[] = [];
-  readRailFile(path, {
-    readVariable: config.readVariable,
+  if (path === undefined) return { files: [], faults: [] };
+  const files = new Set<string>();
+  const { faults } = readRailFile(path, {
+    // Neither values of variables nor contents of files matter here.
+    readVariable: () => 'present',
     openSealed: (sealed, file) => {
-      const generation = readGeneration(sealed);
-      if (generation !== keys.generation) found.push({ file, generation });
-      // The content does not matter here.
-      return Buffer.alloc(0);
+      if (readGeneration(sealed) !== keys.generation) files.add(file);
+      return Buffer.from('sealed');
     },
   });
-  return found;
+  return { files: [...files], faults: faults.map(({ text }) => text) };
 }
 
 export type GenerationUse = {
@@ -304,10 +303,15 @@ async function findOldKeys({ db }: Base, times: RotationTimes) {
 }
 
 function refuseSealedFiles(base: Base, keys: KeyRing): void {
-  const files = listSealedFiles(base, keys);
+  const { files, faults } = findSealedFiles(base, keys);
+  if (faults.length > 0) {
+    throw new ConfigError(
+      `the rails file has faults, so that its sealed files are not known: ${faults.join('; ')}`,
+    );
+  }
   if (files.length === 0) return;
   throw new ConfigError(
-    `secret files are sealed under older keys: ${files.map(({ file }) => file).join(', ')}; ` +
+    `secret files are sealed under older keys: ${files.join(', ')}; ` +
       'seal each one again with secret seal, and restart every process',
   );
 }

@@ -11,8 +11,8 @@ import {
   type VerifyingKey,
 } from '../core/environment-keys.ts';
 import { type MasterKeys, newDataKey, rowContext, unwrapKey, wrapKey } from '../core/sealing.ts';
+import { insertKeys, type KeyRow, type NewKeyRow, selectKeys } from '../db/environment-key-rows.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { insertKeys, type KeyRow, type NewKeyRow, selectKeys } from './environment-keys.sql.ts';
 
 /** Reads the generations of an environment's keys from its database, at the start and from then on. */
 
@@ -225,7 +225,11 @@ export type KeyFollower = EnvironmentKeys & {
 export async function followKeys(
   session: Session,
   masters: MasterKeys,
-  { index, nowMs }: { index: KeyObject; nowMs: () => number },
+  {
+    index,
+    nowMs,
+    onUnread,
+  }: { index: KeyObject; nowMs: () => number; onUnread: (error: unknown) => void },
 ): Promise<KeyFollower> {
   let startedAtMs = nowMs();
   let reading = await readKeys(session, masters);
@@ -243,7 +247,7 @@ export async function followKeys(
     return pending;
   };
   // What was read before stays in force; it is trusted for a while.
-  const refresh = (): void => void read().catch(() => undefined);
+  const refresh = (): void => void read().catch(onUnread);
   const isCurrent = (): boolean => nowMs() - startedAtMs < trustKeysMs;
   const timer = setInterval(refresh, readKeysMs);
   timer.unref();

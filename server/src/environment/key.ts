@@ -9,10 +9,10 @@ import {
   newDataKey,
   wrapKey,
 } from '../core/sealing.ts';
+import { readKeyClock } from '../db/environment-key-rows.ts';
 import { findEnvironment, insertEnvironment } from '../db/environment-record.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { storeDefaultPolicies } from '../operators/policies.ts';
-import { readKeyClock } from './environment-keys.sql.ts';
 import {
   followKeys,
   holdKeys,
@@ -26,10 +26,17 @@ import { createKeyFile, openMasterKeys, placeMasterKey } from './master-keys.ts'
 
 export type OpenedKeys = { readonly keys: KeyRing; readonly follower: KeyFollower };
 
-/** Opens the key ring. The first start records in the database which master key belongs to it. */
+/**
+ * Opens the key ring. The first start records in the database which master key belongs to it. `onUnread`:
+ * the keys could not be read again, as while the database is away, or without the newest master key.
+ */
 export async function openKeyRing(
   db: Database,
-  { config, name }: { config: Config; name: EnvironmentName },
+  {
+    config,
+    name,
+    onUnread = () => undefined,
+  }: { config: Config; name: EnvironmentName; onUnread?: (error: unknown) => void },
 ): Promise<OpenedKeys> {
   const stored = await findEnvironment(db.system);
   if (stored !== undefined && stored.name !== name) {
@@ -44,7 +51,7 @@ export async function openKeyRing(
   try {
     if (stored === undefined) await storeKeys(db, masters, name);
     const index = openIndexKey(masters, (await getEnvironment(db.system)).index_key);
-    const follower = await followKeys(db.system, masters, { index, nowMs });
+    const follower = await followKeys(db.system, masters, { index, nowMs, onUnread });
     const keys = createKeyRing(masters, follower);
     if (stored === undefined) await storeDefaultPolicies({ session: db.system, keys }, name);
     return { keys, follower };

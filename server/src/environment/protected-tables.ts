@@ -1,6 +1,6 @@
 import { protectedCredentials, protectedTokens } from '../accounts/credential-mac.ts';
 import { protectedApprovalPolicies } from '../approvals/approval-policies.ts';
-import { protectedInputs } from '../batches/row-inputs.sql.ts';
+import { protectedInputs } from '../batches/erase-inputs.ts';
 import { defineProtectedTable, type ProtectedTable, renewMac } from '../db/protected-tables.ts';
 import { column, nullable } from '../db/rows.ts';
 import { protectedReleases } from '../dispatch/recovery.ts';

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { nameSigningKey, type SigningKey } from '../core/environment-keys.ts';
 import type { KeyRing } from '../core/sealing.ts';
+import type { PublicKey } from '../core/verifying-keys.ts';
 
 /**
  * The list of erased users, outside of the database: JSON lines, each signed by the environment, so
@@ -119,6 +120,12 @@ export async function renewTombstones(place: TombstonePlace): Promise<number> {
 export function readTombstones(place: TombstonePlace): Tombstone[] {
   const byUser = new Map(openList(place).map((entry) => [nameUser(entry), entry]));
   return [...byUser.values()].map(({ keyId: _, ...tombstone }) => tombstone);
+}
+
+/** The keys by which this environment has signed, as far as its database or the list knows them. */
+export function listTrustedKeys({ file, environment, keys }: TombstonePlace): PublicKey[] {
+  const trusted = trustKeys(readLines(file), environment, keys);
+  return [...trusted].map(([id, key]) => ({ id, key, untilMs: undefined }));
 }
 
 type Entry = Tombstone & { readonly keyId: string };

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { createKeyRing, type KeyRing, MissingMasterKey } from '../../core/sealing.ts';
-import type { KeyRow } from '../../environment/environment-keys.sql.ts';
+import type { KeyRow } from '../../db/environment-key-rows.ts';
 import {
   holdKeys,
   type KeyReading,

@@ -146,9 +146,9 @@ const users: Readonly<Record<string, readonly string[]>> = {
   // Loops only: `environment/background.ts`.
   outlay_api: [
     'accounts/expiry-warnings.ts',
-    'db/partitions.ts',
     // Its updates are those of a command.
-    'environment/environment-keys.sql.ts',
+    'db/environment-key-rows.ts',
+    'db/partitions.ts',
     'notices/notices.sql.ts',
     'proposals/proposals.sql.ts',
     'rails/host/rail-memory.sql.ts',
@@ -162,8 +162,8 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'accounts/rotation.ts',
     'approvals/approval-policies.sql.ts',
     'controls/freezes.sql.ts',
+    'db/environment-key-rows.ts',
     'dispatch/recovery.sql.ts',
-    'environment/environment-keys.sql.ts',
     'erasure/erasure.sql.ts',
     'exceptions/decisions.sql.ts',
     'ledger/bookings.sql.ts',

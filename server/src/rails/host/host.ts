@@ -168,7 +168,7 @@ function isEmptied({ sealed, data_key: dataKey }: RecordRow): boolean {
 
 /**
  * A record about one payment is sealed under the key of its recipient, so that an erasure shreds it in
- * backups too; every other one under the environment's key.
+ * backups too; every other one under the environment's keys.
  */
 export function createStore(rail: string, db: Database, keys: KeyRing): RailStore {
   const openSealed = (collection: string, row: RecordRow): Buffer => {

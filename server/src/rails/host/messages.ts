@@ -16,7 +16,7 @@ import { findMessage, findMessageIds, findRecipients, type Recipient } from './r
 /**
  * The archive of inbound messages. A message is sealed under the keys of all persons together whose
  * payments it reports on, so that the erasure of one of them shreds it, in backups too: its reports are
- * applied and stay. One that no payment matches is sealed under the environment's key.
+ * applied and stay. One that no payment matches is sealed under the environment's keys.
  */
 
 type MessageName = { rail: string; id: string };

@@ -1,5 +1,5 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
-import { column, defineQuery, exec, many, nullable, one, type RowOf } from '../db/rows.ts';
+import type { Session, Statement } from './postgres/pool.ts';
+import { column, defineQuery, exec, many, nullable, one, type RowOf } from './rows.ts';
 
 const all = defineQuery({
   name: 'select_environment_keys',

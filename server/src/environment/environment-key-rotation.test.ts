@@ -8,11 +8,14 @@ import { openOwner } from '../../testing/setups/owner-session.ts';
 import { type ProtectedRows, storeProtectedRows } from '../../testing/setups/protected-rows.ts';
 import { createAuthenticator } from '../accounts/authentication.ts';
 import { findInputs } from '../batches/row-inputs.sql.ts';
+import { checkMasterKey } from '../cli/doctor/source-checks.ts';
 import { readConfig } from '../config.ts';
 import { DestroyedKey } from '../core/environment-keys.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import { createEnvironmentClock } from '../db/environment-clock.ts';
+import { selectKeys } from '../db/environment-key-rows.ts';
+import { findEnvironment } from '../db/environment-record.ts';
 import { openMonths } from '../db/partitions.ts';
 import { connectDatabase } from '../db/postgres/pool.ts';
 import {
@@ -213,9 +216,20 @@ test('a rotation that ended half-way is completed by the next one, under the sam
   await storeProtectedRows({ db: base.db, keys });
   const failing = { ...base, realNowMs: () => assert.fail('killed') };
   await assert.rejects(rotateEnvironmentKeys(failing, times), /killed/);
+  const examine = async () => {
+    const keyRows = await selectKeys(base.db.system);
+    const record = await findEnvironment(base.db.system);
+    const indexKey = record?.index_key ?? Buffer.alloc(0);
+    const { findings } = checkMasterKey(base, { name: base.name, indexKey, keyRows });
+    return findings.at(-1) ?? assert.fail();
+  };
+  assert.match((await examine()).text, /generation 2 has not ended: run .* environment-key rotate/);
   await assert.rejects(destroyOldEnvironmentKeys(base, everything, times), /has not ended/);
   const report = await rotateEnvironmentKeys(base, times);
   assert.deepEqual([report.is_resumed, report.generation], [true, 2]);
+  const { isFine, text } = await examine();
+  assert.ok(isFine);
+  assert.match(text, /generation 2 writes; still kept: 1/);
   assert.equal((await rotateEnvironmentKeys(base, times)).generation, 3);
   await destroyOldEnvironmentKeys(base, everything, times);
   const states = (await listEnvironmentKeys(base)).map(({ state }) => state);

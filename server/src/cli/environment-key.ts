@@ -36,9 +36,14 @@ export const environmentKeyCommands = [
     options: {
       endLinks: flag('although links that were given out before the rotation end'),
       leaveRejected: flag('although rows are left that do not verify'),
+      renewLate: flag('protect rows anew that were written under the old keys after the rotation'),
     },
-    resultNames: ['destroyed', 'rejected_count', 'rejected'],
-    run: (context, { endLinks, leaveRejected }) =>
-      destroyOldEnvironmentKeys(context, { endsLinks: endLinks, leavesRejected: leaveRejected }),
+    resultNames: ['destroyed', 'renewed', 'rejected_count', 'rejected'],
+    run: (context, { endLinks, leaveRejected, renewLate }) =>
+      destroyOldEnvironmentKeys(context, {
+        endsLinks: endLinks,
+        leavesRejected: leaveRejected,
+        renewsLate: renewLate,
+      }),
   }),
 ];

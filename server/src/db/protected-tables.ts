@@ -57,6 +57,8 @@ export type Renewal = {
   /** Where the next portion begins; undefined at the end of the table. */
   readonly next: readonly string[] | undefined;
   readonly renewed: number;
+  /** Primary keys of the rows that verify, where they were only to be inspected. */
+  readonly verified: readonly string[];
   /** Primary keys of rows that do not verify, and stay as they are. */
   readonly rejected: readonly string[];
 };
@@ -66,8 +68,12 @@ export type ProtectedTable = {
   readonly values: readonly string[];
   /** How many rows each generation protects. */
   count(session: Session): Promise<{ generation: number; rows: number }[]>;
-  /** Renews the rows of a portion that are under other keys than the newest. */
-  renew(session: Session, keys: KeyRing, after: readonly string[] | undefined): Promise<Renewal>;
+  /** Renews, or only inspects, the rows of a portion that are under other keys than the newest. */
+  renew(
+    session: Session,
+    keys: KeyRing,
+    portion: { after: readonly string[] | undefined; isInspection: boolean },
+  ): Promise<Renewal>;
 };
 
 /** Small, so that no request waits long for a row that a rotation holds. */
@@ -85,9 +91,11 @@ export function defineProtectedTable<Shape extends Columns, const Value extends 
     table,
     values,
     count: (session) => many(session, statements.count),
-    renew: async (session, keys, after = first) => {
+    renew: async (session, keys, { after = first, isInspection }) => {
       const window = await maybeOne(session, statements.window, [...after, portion]);
-      if (window === undefined) return { next: undefined, renewed: 0, rejected: [] };
+      if (window === undefined) {
+        return { next: undefined, renewed: 0, verified: [], rejected: [] };
+      }
       const newest = encodeGeneration(keys.generation);
       const rows = await many(session, statements.old, [...after, ...window.key, newest]);
       const rejected: string[] = [];
@@ -100,8 +108,10 @@ export function defineProtectedTable<Shape extends Columns, const Value extends 
         if (renewed === undefined) rejected.push(row.protected_key.join(' '));
         else fresh.push({ key: row.protected_key, old, fresh: renewed });
       }
-      const renewed = fresh.length === 0 ? 0 : await replace(session, fresh);
-      return { next: window.key, renewed, rejected };
+      const verified = isInspection ? fresh.map(({ key: name }) => name.join(' ')) : [];
+      const isDone = isInspection || fresh.length === 0;
+      const renewed = isDone ? 0 : await replace(session, fresh);
+      return { next: window.key, renewed, verified, rejected };
     },
   };
 }

@@ -26,7 +26,7 @@ import {
 } from '../erasure/tombstones.ts';
 import { logIn } from '../operators/logins.ts';
 import { listOperators } from '../operators/operators.ts';
-import { listPolicies } from '../operators/policies.ts';
+import { changePolicy, listPolicies } from '../operators/policies.ts';
 import { authenticateSession } from '../operators/sessions.ts';
 import { createStore } from '../rails/host/host.ts';
 import { readMessage } from '../rails/host/messages.ts';
@@ -47,7 +47,7 @@ const folder = mkdtempSync(join(tmpdir(), 'outlay-environment-keys-'));
 after(() => rmSync(folder, { recursive: true }));
 
 const times = { announceMs: 50, trustMs: 50, settleMs: 0 };
-const everything = { endsLinks: true, leavesRejected: false };
+const everything = { endsLinks: true, leavesRejected: false, renewsLate: false };
 
 async function openInstallation(given: { database?: TestDatabase; data?: string } = {}) {
   const { database = await createTestDatabase(), data = mkdtempSync(join(folder, 'data-')) } =
@@ -128,6 +128,8 @@ test('a rotation protects every row anew while another process continues, and th
   const sealed = keys.seal(Buffer.from('old'), 'test');
   const old = keys.signing;
 
+  const { keys: stolen } = await installed.open();
+  const single = { action: 'decision', persons: 1, aboveUsd: 0n } as const;
   const report = await rotateEnvironmentKeys(base, times);
   assert.deepEqual(report.rejected, []);
   assert.equal(report.generation, 2);
@@ -151,6 +153,13 @@ test('a rotation protects every row anew while another process continues, and th
     destroyOldEnvironmentKeys(base, everything),
     /may still write .* wait until/,
   );
+  // As who has stolen the old keys would write it now.
+  await changePolicy({ session: base.db.system, keys: stolen }, single);
+  await assert.rejects(
+    destroyOldEnvironmentKeys(base, everything, times),
+    /written under the older keys after the rotation \(1\): policies decision; .*--renew-late/,
+  );
+  await changePolicy({ session: base.db.system, keys }, { ...single, persons: 2 });
   const { destroyed } = await destroyOldEnvironmentKeys(base, everything, times);
   assert.deepEqual(destroyed, [1]);
   await follower.read();
@@ -203,7 +212,7 @@ test('a row that was changed past the service is reported, and stays under the o
   );
   await assert.rejects(
     destroyOldEnvironmentKeys(base, everything, times),
-    /3 rows do not verify .* operators .* --leave-rejected/,
+    /rows do not verify .* \(3\): operators .* --leave-rejected/,
   );
   await destroyOldEnvironmentKeys(base, { ...everything, leavesRejected: true }, times);
   const [, former] = await listEnvironmentKeys(base);

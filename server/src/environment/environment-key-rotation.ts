@@ -54,7 +54,7 @@ const defaultTimes: RotationTimes = {
 /** The longest life of a link whose token follows from the keys: of receipts, see `receipt-link.ts`. */
 const linkMs = 30 * 86_400_000;
 
-export type Rejected = { table: string; key: string };
+export type RowName = { table: string; key: string };
 
 const rejectedMax = 100;
 
@@ -142,22 +142,24 @@ async function waitUntil({ db }: Base, atMs: number): Promise<void> {
 type Counts = Record<string, number>;
 
 /** Renews what is under older keys; what does not verify stays as it is, and is reported. */
-async function renewAll({ db }: Base, keys: KeyRing) {
+async function renewAll({ db }: Base, keys: KeyRing, isInspection = false) {
   const renewed: Counts = {};
-  const rejected: Rejected[] = [];
+  const rejected: RowName[] = [];
+  const verified: RowName[] = [];
   for (const table of protectedTables) {
     let after: readonly string[] | undefined;
     do {
-      const portion = await table.renew(db.system, keys, after);
+      const portion = await table.renew(db.system, keys, { after, isInspection });
       after = portion.next;
       if (portion.renewed > 0) {
         renewed[table.table] = (renewed[table.table] ?? 0) + portion.renewed;
       }
       rejected.push(...portion.rejected.map((key) => ({ table: table.table, key })));
+      verified.push(...portion.verified.map((key) => ({ table: table.table, key })));
     } while (after !== undefined);
   }
   const rejectedCount = rejected.length;
-  return { renewed, rejected: rejected.slice(0, rejectedMax), rejectedCount };
+  return { renewed, verified, rejected: rejected.slice(0, rejectedMax), rejectedCount };
 }
 
 function addCounts(first: Counts, second: Counts): Counts {
@@ -230,6 +232,8 @@ export type Destruction = {
   endsLinks: boolean;
   /** Destroys them although rows are left that do not verify. */
   leavesRejected: boolean;
+  /** Protects rows anew that were written under them after the rotation. */
+  renewsLate: boolean;
 };
 
 /**
@@ -249,17 +253,8 @@ export async function destroyOldEnvironmentKeys(
   const keys = await readKeyRing(db.system, masters);
   refuseSealedFiles(base, keys);
   refuseLinks(old.activeAt, await readKeyClock(db.system), destruction);
+  refuseRows(await renewAll(base, keys, true), destruction);
   const { renewed, rejected, rejectedCount } = await renewAll(base, keys);
-  if (rejectedCount > 0 && !destruction.leavesRejected) {
-    throw new ConfigError(
-      `${rejectedCount} rows do not verify under the keys that they name: ` +
-        `${rejected
-          .slice(0, 5)
-          .map(({ table, key }) => `${table} ${key}`)
-          .join(', ')}; ` +
-        'find out who wrote them, then pass --leave-rejected',
-    );
-  }
   await renewTombstones(openErasures({ ...base, keys }).tombstones);
   await db.systemTransaction(async (session) => {
     await lockKeys(session);
@@ -315,6 +310,31 @@ function refuseSealedFiles(base: Base, keys: KeyRing): void {
       'seal each one again with secret seal, and restart every process',
   );
 }
+
+/** Rows that appeared under the older keys since the rotation may be those of who has stolen the keys. */
+function refuseRows(
+  { verified, rejected, rejectedCount }: Awaited<ReturnType<typeof renewAll>>,
+  { leavesRejected, renewsLate }: Destruction,
+): void {
+  if (rejectedCount > 0 && !leavesRejected) {
+    throw new ConfigError(
+      `rows do not verify under the keys that they name (${rejectedCount}): ${nameRows(rejected)}; ` +
+        'find out who wrote them, then pass --leave-rejected',
+    );
+  }
+  if (verified.length > 0 && !renewsLate) {
+    throw new ConfigError(
+      `rows were written under the older keys after the rotation (${verified.length}): ` +
+        `${nameRows(verified)}; see whether they are yours, then pass --renew-late`,
+    );
+  }
+}
+
+const nameRows = (rows: readonly RowName[]): string =>
+  rows
+    .slice(0, 5)
+    .map(({ table, key }) => `${table} ${key}`)
+    .join(', ');
 
 function refuseLinks(activeAt: Date, now: Date, { endsLinks }: Destruction): void {
   const lastEnds = new Date(activeAt.getTime() + linkMs);

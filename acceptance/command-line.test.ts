@@ -189,8 +189,11 @@ test('a quote is committed, followed to its end by the sandbox clock, and its re
   assert.equal((await json('payout', 'commit', 'r-2'))['status'], 'success');
   await done(['payout', 'receipt', 'r-2', '--file', 'r.pdf']);
   await done(['receipt', 'key', '--file', 'key.pem']);
-  const verified = await done(['receipt', 'verify', 'r.pdf', '--key', 'key.pem', '--json']);
-  assert.equal(verified.json()['result'], 'genuine');
+  await done(['receipt', 'key', '--all']);
+  for (const key of ['key.pem', 'receipt-keys.json']) {
+    const verified = await done(['receipt', 'verify', 'r.pdf', '--key', key, '--json']);
+    assert.equal(verified.json()['result'], 'genuine');
+  }
   const list = await json<{ client_transfer_id: string }[]>('payout', 'list', '--recipient', 'eva');
   assert.ok(list.some(({ client_transfer_id: id }) => id === 'r-2'));
 });

@@ -105,7 +105,7 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     .replaceAll(/"client_id":"client_[^"]+"/g, '"client_id":"an id"')
     .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"an id"')
     .replaceAll(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g, 'a hash')
-    .replaceAll(/"(signature|key_id|created_us)":"[^"]+"/g, '"$1":""')
+    .replaceAll(/"(signature|key_id|kid|x|created_us)":"[^"]+"/g, '"$1":""')
     // Whether the document of an upload has been read yet.
     .replaceAll('"result":"not_read"', '"result":"waiting"')
     // Whether the faces of an upload have been passed over yet.

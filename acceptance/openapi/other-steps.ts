@@ -38,6 +38,12 @@ const statuses: Step[] = [
     request: (known) => ({ params: bankPayout(known) }),
   },
   {
+    operationId: 'listReceiptKeys',
+    summary: 'The present key',
+    credential: 'none',
+    request: () => ({}),
+  },
+  {
     operationId: 'explainPayout',
     summary: 'One candidate, one attempt',
     request: (known) => ({ params: bankPayout(known) }),

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
 import { formatToken } from '../../server/src/core/ids.ts';
-import { createKeyRing, readMasterKey } from '../../server/src/core/sealing.ts';
+import { readMasterKey } from '../../server/src/core/sealing.ts';
 import { connectDatabase } from '../../server/src/db/postgres/pool.ts';
-import { openRootKey } from '../../server/src/environment/key.ts';
+import { readKeyRing } from '../../server/src/environment/key.ts';
 import { type Child, startChild } from '../child.ts';
 import { createFixture, type Fixture, type Owner } from '../fixture.ts';
 import { serverOptions } from '../node-options.ts';
@@ -69,7 +69,7 @@ export async function startService(
   });
   const db = connectDatabase({ url, connectionsMax: 8 });
   const masters = { list: () => [readMasterKey(masterKey)] };
-  const keys = createKeyRing(masters, await openRootKey(db.system, masters));
+  const keys = await readKeyRing(db.system, masters);
   const fixture = options.of?.fixture ?? (await createFixture({ db, keys }));
   const port = Number(child.ready['port']);
   const tryCall: Service['tryCall'] = async (owner, { method, path, body, headers }) => {

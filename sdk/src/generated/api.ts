@@ -681,9 +681,29 @@ export interface paths {
         };
         /**
          * The public key of receipts
-         * @description The Ed25519 key (SPKI, PEM) with which this environment's receipts verify: `outlay receipt verify receipt.pdf --key receipt-key.pem`. It changes with the master key of the environment only.
+         * @description The Ed25519 key (SPKI, PEM) with which this environment's receipts verify: `outlay receipt verify receipt.pdf --key receipt-key.pem`. Former keys are in `/.well-known/receipt-keys.json`.
          */
         get: operations["getReceiptKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/receipt-keys.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The present and the former public keys of receipts
+         * @description A JSON Web Key Set (RFC 7517), the newest key first. Receipts and proofs name theirs in `key_id`, and the QR code of a receipt in `kid`. `outlay receipt verify receipt.pdf --key receipt-keys.json` takes the whole set.
+         */
+        get: operations["listReceiptKeys"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1953,7 +1973,7 @@ export interface components {
             statement: string;
             /** @description Ed25519 over the statement, Base64 */
             signature: string;
-            /** @description Of the key of `/.well-known/receipt-key.pem` */
+            /** @description Of a key of `/.well-known/receipt-keys.json` */
             key_id: string;
         };
         CommitResult: {
@@ -3486,6 +3506,39 @@ export interface components {
         };
         /** @enum {string} */
         ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "needs_approval" | "decided_by_operator" | "not_approved" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "price_worse" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "travel_rule_incomplete" | "travel_rule_pending" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "account_frozen" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        ReceiptKeySet: {
+            /** @description The newest first */
+            keys: {
+                /**
+                 * @description The type of the key: an octet key pair (RFC 8037)
+                 * @constant
+                 */
+                kty: "OKP";
+                /**
+                 * @description The curve
+                 * @constant
+                 */
+                crv: "Ed25519";
+                /**
+                 * @description It signs
+                 * @constant
+                 */
+                use: "sig";
+                /**
+                 * @description The algorithm of its signatures
+                 * @constant
+                 */
+                alg: "EdDSA";
+                /** @description As the `key_id` of receipts and proofs */
+                kid: string;
+                /** @description The public key, Base64url */
+                x: string;
+                /** @description From when on the environment signed with it (RFC 3339) */
+                since: string;
+                /** @description Until when; null for the present key. A signature of a later date is forged */
+                until: string | null;
+            }[];
+        };
         RecipientDetails: {
             /** @description The fields that the form shows */
             values: {
@@ -4829,7 +4882,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21965-4da5-75fe-8449-e2ac6808f228
+                 * @example 01a219c4-9231-757b-a4fe-0b288bd1076a
                  */
                 balance_token: string;
             };
@@ -4871,7 +4924,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21965-4da5-75fe-8449-e2ac6808f228
+                 * @example 01a219c4-9231-757b-a4fe-0b288bd1076a
                  */
                 balance_token: string;
             };
@@ -5008,7 +5061,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5038,7 +5091,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5073,7 +5126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5d79-77cd-ab71-96c3d94c9827
+                 * @example usr_01a219c4-c3cf-7180-80aa-cfa18e38a9bb
                  */
                 user_token: string;
             };
@@ -5106,7 +5159,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5137,7 +5190,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5194,7 +5247,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5224,7 +5277,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5381,7 +5434,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
@@ -5421,7 +5474,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
@@ -5463,7 +5516,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
@@ -5525,7 +5578,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5558,7 +5611,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5604,12 +5657,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
+                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
                  */
                 payout_token: string;
             };
@@ -5642,12 +5695,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
+                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
                  */
                 payout_token: string;
             };
@@ -5684,12 +5737,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
+                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
                  */
                 payout_token: string;
             };
@@ -5744,12 +5797,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
+                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
                  */
                 payout_token: string;
             };
@@ -5779,12 +5832,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21965-53a6-722b-ac8d-c5a0f4af0554
+                 * @example payout_01a219c4-a301-7123-9468-791f897b61b0
                  */
                 payout_token: string;
             };
@@ -5902,7 +5955,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -5997,12 +6050,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21965-5b0c-704c-9696-77b765f9d92e
+                 * @example payout_01a219c4-bb10-7690-aa07-7ebe3d3cffb8
                  */
                 payout_token: string;
             };
@@ -6066,7 +6119,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21965-5b1d-754b-9a85-27bbd3db617f
+                 * @example proposal_01a219c4-bb48-7488-88aa-edcb9ac8357f
                  */
                 proposal_token: string;
             };
@@ -6096,7 +6149,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21965-5b1d-754b-9a85-27bbd3db617f
+                 * @example proposal_01a219c4-bb48-7488-88aa-edcb9ac8357f
                  */
                 proposal_token: string;
             };
@@ -6127,7 +6180,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21965-5b1d-754b-9a85-27bbd3db617f
+                 * @example proposal_01a219c4-bb48-7488-88aa-edcb9ac8357f
                  */
                 proposal_token: string;
             };
@@ -6174,7 +6227,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -6207,7 +6260,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
@@ -6283,6 +6336,27 @@ export interface operations {
             };
         };
     };
+    listReceiptKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReceiptKeySet"];
+                };
+            };
+        };
+    };
     readBrand: {
         parameters: {
             query?: never;
@@ -6345,7 +6419,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -6376,7 +6450,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };
@@ -6411,12 +6485,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21965-5a0d-70a1-ab13-3aa5eeb70c58
+                 * @example link_01a219c4-b5b6-708e-8801-0b19c880cb85
                  */
                 link_token: string;
             };
@@ -6444,12 +6518,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
+                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
                  */
                 payout_token: string;
             };
@@ -6583,7 +6657,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
+                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
                  */
                 batch_token: string;
             };
@@ -6615,7 +6689,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
+                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
                  */
                 batch_token: string;
             };
@@ -6662,7 +6736,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
+                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
                  */
                 batch_token: string;
             };
@@ -6690,7 +6764,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
+                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
                  */
                 batch_token: string;
             };
@@ -6721,7 +6795,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21965-5c79-74d4-a478-fde3cafcc34d
+                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
                  */
                 batch_token: string;
             };
@@ -6752,7 +6826,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21965-5ced-7180-914b-9496e358873b
+                 * @example batch_01a219c4-c142-73a3-9f82-3ab892e60a95
                  */
                 batch_token: string;
             };
@@ -6890,7 +6964,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -6920,7 +6994,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -6955,7 +7029,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -6990,7 +7064,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -7021,7 +7095,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -7052,7 +7126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -7083,7 +7157,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -7114,7 +7188,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -7160,7 +7234,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
             };
@@ -7188,12 +7262,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21965-5b7a-727b-9d2c-b9da5b25931b
+                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21965-5b96-7073-8bb4-31a65a2793a4
+                 * @example delivery_01a219c4-be31-7771-9857-f1a6b7ad460f
                  */
                 delivery_token: string;
             };
@@ -7331,7 +7405,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21965-532b-701c-8fd0-5e8958d3623a
+                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
                  */
                 payout_token: string;
             };
@@ -7366,7 +7440,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21965-5234-7357-9707-24cc9fc28432
+                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
                  */
                 user_token: string;
             };

@@ -320,6 +320,14 @@ export const operationTable = {
     takesWait: false,
     mediaTypes: ['application/x-pem-file'],
   },
+  listReceiptKeys: {
+    method: 'GET',
+    path: '/.well-known/receipt-keys.json',
+    isVersioned: false,
+    isPaged: false,
+    takesWait: false,
+    mediaTypes: ['application/json'],
+  },
   readBrand: {
     method: 'GET',
     path: '/account/brand',

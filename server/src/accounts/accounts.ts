@@ -16,7 +16,7 @@ import {
   revokeAccessToken,
   revokeApiKey,
 } from './authentication.sql.ts';
-import { authenticateCredential, authenticateToken, isAuthentic } from './credential-mac.ts';
+import { describeCredential, describeToken } from './credential-mac.ts';
 import {
   formatAccessToken,
   formatApiKey,
@@ -129,7 +129,7 @@ async function storeCredential(
     secretHash,
     scopes,
     allowedAddresses,
-    mac: authenticateCredential(keys, terms),
+    mac: keys.mac(describeCredential(terms)),
     expiresDays,
   });
   return id;
@@ -173,7 +173,10 @@ export async function issueAccessToken(
     scopes: requested,
     expiresAt: row.token_expires_at,
   };
-  await insertAccessToken(session, { ...token, mac: authenticateToken(env.keys, token) });
+  await insertAccessToken(session, {
+    ...token,
+    mac: env.keys.mac(describeToken(token)),
+  });
   return { ok: true, accessToken, scopes: requested };
 }
 
@@ -186,7 +189,7 @@ export function isAuthenticCredential(
   >,
 ): boolean {
   const { accountId, credentialId, kind } = row;
-  const expected = authenticateCredential(keys, {
+  const described = describeCredential({
     accountId,
     credentialId,
     kind,
@@ -194,7 +197,7 @@ export function isAuthenticCredential(
     scopes: row.granted,
     allowedAddresses: row.allowed_addresses,
   });
-  return isAuthentic(row.mac, expected);
+  return keys.isMac(described, row.mac);
 }
 
 /**

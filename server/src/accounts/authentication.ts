@@ -10,7 +10,7 @@ import {
   findCredentialRevision,
   type TokenRow,
 } from './authentication.sql.ts';
-import { authenticateToken, isAuthentic } from './credential-mac.ts';
+import { describeToken } from './credential-mac.ts';
 import { type BearerToken, readBearerToken } from './tokens.ts';
 
 /**
@@ -44,7 +44,7 @@ export function createAuthenticator(env: {
   const isOurs = (accountId: string, row: TokenRow, tokenHash: Buffer): boolean => {
     const { credential_id: credentialId, scopes, token_expires_at: expiresAt } = row;
     const terms = { accountId, tokenHash, credentialId, scopes, expiresAt };
-    return isAuthentic(row.token_mac, authenticateToken(env.keys, terms));
+    return env.keys.isMac(describeToken(terms), row.token_mac);
   };
 
   const lookUp = async (name: string, token: BearerToken, address: string) => {

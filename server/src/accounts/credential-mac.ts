@@ -1,9 +1,10 @@
-import { timingSafeEqual } from 'node:crypto';
-import { type KeyRing, rowContext } from '../core/sealing.ts';
+import { rowContext } from '../core/sealing.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 
 /**
  * Authenticates the rows of credentials and tokens: write access to the database allows a stored row
- * with a secret of their own, and cannot compute its MAC, whose key follows from the master key.
+ * with a secret of their own, and cannot compute its MAC, whose key the database does not have.
  */
 
 export type CredentialTerms = {
@@ -16,11 +17,12 @@ export type CredentialTerms = {
   allowedAddresses: readonly string[];
 };
 
-export function authenticateCredential(keys: KeyRing, terms: CredentialTerms): Buffer {
+/** What the code of a credential covers. */
+export function describeCredential(terms: CredentialTerms): string {
   const { accountId, credentialId, kind, secretHash, scopes, allowedAddresses } = terms;
   const row = [accountId, credentialId, kind, secretHash.toString('hex')];
   const lists = [JSON.stringify(scopes), JSON.stringify(allowedAddresses)];
-  return keys.mac(rowContext('credentials', ...row, ...lists));
+  return rowContext('credentials', ...row, ...lists);
 }
 
 export type TokenTerms = {
@@ -32,12 +34,56 @@ export type TokenTerms = {
   expiresAt: Date;
 };
 
-export function authenticateToken(keys: KeyRing, terms: TokenTerms): Buffer {
+/** What the code of a token covers. */
+export function describeToken(terms: TokenTerms): string {
   const { accountId, tokenHash, credentialId, scopes, expiresAt } = terms;
   const row = [accountId, tokenHash.toString('hex'), credentialId, JSON.stringify(scopes)];
-  return keys.mac(rowContext('access_tokens', ...row, expiresAt.toISOString()));
+  return rowContext('access_tokens', ...row, expiresAt.toISOString());
 }
 
-export function isAuthentic(mac: Buffer, expected: Buffer): boolean {
-  return mac.length === expected.length && timingSafeEqual(mac, expected);
-}
+export const protectedCredentials = defineProtectedTable({
+  table: 'credentials',
+  key: { account_id: 'uuid', id: 'uuid' },
+  values: ['mac'],
+  columns: {
+    account_id: column.uuid,
+    id: column.uuid,
+    kind: column.oneOf('client', 'api_key'),
+    secret_hash: column.bytes,
+    scopes: column.texts,
+    allowed_addresses: column.texts,
+  },
+  expressions: { allowed_addresses: 'allowed_addresses::text[]' },
+  renew: renewMac((row) =>
+    describeCredential({
+      accountId: row.account_id,
+      credentialId: row.id,
+      kind: row.kind,
+      secretHash: row.secret_hash,
+      scopes: row.scopes,
+      allowedAddresses: row.allowed_addresses,
+    }),
+  ),
+});
+
+export const protectedTokens = defineProtectedTable({
+  table: 'access_tokens',
+  key: { account_id: 'uuid', token_hash: 'bytea' },
+  values: ['mac'],
+  columns: {
+    account_id: column.uuid,
+    token_hash: column.bytes,
+    credential_id: column.uuid,
+    scopes: column.texts,
+    expires_at: column.instant,
+  },
+  renew: renewMac((row) =>
+    describeToken({
+      accountId: row.account_id,
+      tokenHash: row.token_hash,
+      credentialId: row.credential_id,
+      scopes: row.scopes,
+      expiresAt: row.expires_at,
+    }),
+  ),
+});

@@ -1,7 +1,8 @@
-import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import {
   type PolicyRow,
   selectPoliciesInForce,
@@ -12,7 +13,10 @@ import { type ApprovalRule, type PolicyContent, readPolicyContent } from './appr
 
 /** The approval policies of accounts: each setting is a new version, and the newest is in force. */
 
-export type PolicyServices = { readonly session: Session; readonly keys: Pick<KeyRing, 'mac'> };
+export type PolicyServices = {
+  readonly session: Session;
+  readonly keys: Pick<KeyRing, 'mac' | 'isMac'>;
+};
 
 /** Stands for all accounts: its policy holds besides that of each. */
 export const everyAccount = '00000000-0000-0000-0000-000000000000';
@@ -30,13 +34,25 @@ export type PolicyVersion = {
 
 type Sealed = Pick<PolicyRow, 'account_id' | 'version' | 'content' | 'set_by'>;
 
-const computeMac = (keys: Pick<KeyRing, 'mac'>, row: Sealed): Buffer =>
-  keys.mac(
-    JSON.stringify(['approval_policies', row.account_id, row.version, row.content, row.set_by]),
-  );
+/** What the code of a policy covers. */
+const describePolicy = (row: Sealed): string =>
+  rowContext('approval_policies', row.account_id, row.version, row.content, row.set_by);
 
-const isForged = (keys: Pick<KeyRing, 'mac'>, row: PolicyRow): boolean =>
-  !timingSafeEqual(row.mac, computeMac(keys, row));
+const isForged = (keys: PolicyServices['keys'], row: PolicyRow): boolean =>
+  !keys.isMac(describePolicy(row), row.mac);
+
+export const protectedApprovalPolicies = defineProtectedTable({
+  table: 'approval_policies',
+  key: { account_id: 'uuid', version: 'integer' },
+  values: ['mac'],
+  columns: {
+    account_id: column.uuid,
+    version: column.integer,
+    content: column.text,
+    set_by: column.text,
+  },
+  renew: renewMac(describePolicy),
+});
 
 /** Holds every payout: in place of a policy that was not set by an operator. */
 const forgedRule: ApprovalRule = {
@@ -97,7 +113,11 @@ export async function setApprovalPolicy(
     set_by: policy.by,
     reason: policy.reason,
   };
-  const stored = { ...row, hasRules: policy.content.rules.length > 0, mac: computeMac(keys, row) };
+  const stored = {
+    ...row,
+    hasRules: policy.content.rules.length > 0,
+    mac: keys.mac(describePolicy(row)),
+  };
   if (await storePolicyVersion(session, stored)) return row.version;
   throw new AppError('illegal_move', 'another policy was set at the same moment');
 }

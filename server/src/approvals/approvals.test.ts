@@ -61,7 +61,7 @@ test('a policy that was written past the service holds every payout', async () =
     `insert into approval_policies (account_id, version, content, has_rules, set_by, reason, set_at,
        mac)
      values ($1, 1, '{"rules":[],"examples":[]}', true, 'ada', 'x', now(), $2)`,
-    [owner.accountId, Buffer.alloc(32)],
+    [owner.accountId, Buffer.alloc(36)],
   );
   const { payoutId } = await money.quoteAndCommit(owner);
   const [hold] = await judgeApprovals(services, [{ accountId: owner.accountId, payoutId }]);

@@ -141,7 +141,8 @@ const unsignedHead = defineQuery({
   text: `
     select h.sequence::text as sequence, encode(h.hash, 'hex') as hash from audit_head h
     where h.sequence > 0
-      and not exists (select from audit_checkpoints c where c.sequence = h.sequence)`,
+      and not exists (
+        select from audit_checkpoints c where c.sequence = h.sequence and c.key_id = $1)`,
   columns: { sequence: column.text, hash: column.text },
 });
 
@@ -236,7 +237,8 @@ function chooseList({ actor, action }: AuditFilter) {
 }
 
 export const findAuditHead = (session: Session) => one(session, head);
-export const findUnsignedAuditHead = (session: Session) => maybeOne(session, unsignedHead);
+export const findUnsignedAuditHead = (session: Session, keyId: string) =>
+  maybeOne(session, unsignedHead, [keyId]);
 
 export async function storeAuditCheckpoint(
   session: Session,

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { type KeyRing, rowContext } from '../core/sealing.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { storeRows } from './batch-rows.sql.ts';
@@ -266,7 +266,7 @@ async function createIntake(
  * row that an earlier upload stored, the hashes must be equal. They are keyed: who reads the database
  * could otherwise find out what a short file said by trying.
  */
-function createProgress(keys: Pick<KeyRing, 'mac'>, batch: BatchRow) {
+function createProgress(keys: Pick<KeyRing, 'blindIndex'>, batch: BatchRow) {
   const { status, row_count: storedCount, content_hash: storedHash } = batch;
   const hash: Hash = createHash('sha256');
   let parts: Buffer[] = [];
@@ -277,7 +277,7 @@ function createProgress(keys: Pick<KeyRing, 'mac'>, batch: BatchRow) {
   };
   const digest = (): Buffer => {
     hashParts();
-    return keys.mac(rowContext('batches.content_hash', batch.id, hash.copy().digest('hex')));
+    return keys.blindIndex('batches.content_hash', `${batch.id} ${hash.copy().digest('hex')}`);
   };
   let count = 0;
   return {

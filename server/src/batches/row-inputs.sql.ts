@@ -8,6 +8,7 @@ import {
 import { findUserKey, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import { textArray } from '../db/arrays.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, reseal } from '../db/protected-tables.ts';
 import { column, defineQuery, exec, many, one, type RowOf } from '../db/rows.ts';
 import { portionRows, type RowFields } from './file/file-row.ts';
 
@@ -106,6 +107,17 @@ function sealPortion(keys: KeyRing, place: Place, rows: readonly PackedRow[]): B
 }
 
 const sizeBytes = 4;
+
+export const protectedInputs = defineProtectedTable({
+  table: 'batch_inputs',
+  key: { account_id: 'uuid', batch_id: 'uuid', first_number: 'integer' },
+  values: ['sealed'],
+  columns: { account_id: column.uuid, batch_id: column.uuid, first_number: column.integer },
+  portion: 20,
+  renew: (keys, { account_id: accountId, batch_id: batchId, first_number: number, sealed }) => ({
+    sealed: reseal(keys, sealed, contextOf({ accountId, batchId }, number)),
+  }),
+});
 
 function openPortion(keys: KeyRing, place: Place, sealed: Buffer): PackedRow[] {
   const portion = keys.open(sealed, contextOf(place, place.firstNumber));

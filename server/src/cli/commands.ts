@@ -2,6 +2,7 @@ import { accountCommands } from './account.ts';
 import { cellCommands } from './cell.ts';
 import type { Command } from './command.ts';
 import { credentialCommands } from './credential.ts';
+import { environmentKeyCommands } from './environment-key.ts';
 import { exceptionCommands } from './exception.ts';
 import { identityCommands } from './identity.ts';
 import { keyCommands } from './key.ts';
@@ -42,6 +43,7 @@ export const commands: readonly Command[] = [
   ...userCommands,
   ...linkCommands,
   ...keyCommands,
+  ...environmentKeyCommands,
   ...rotationCommands,
   ...exceptionCommands,
   ...statusCommands,

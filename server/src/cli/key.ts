@@ -5,7 +5,7 @@ export const keyCommands = [
   defineCommand({
     name: 'key list',
     permission: 'read',
-    about: "list the master keys, and how many users' keys each one wraps",
+    about: 'list the master keys, and how many keys of users and of the environment each one wraps',
     options: {},
     run: listMasterKeys,
   }),

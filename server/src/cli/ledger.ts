@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
+import { openVerifyingKeys } from '../core/verifying-keys.ts';
 import { isSystemError } from '../db/embedded/error.ts';
 import { openChain } from '../environment/chain.ts';
+import { openErasures } from '../environment/erasures.ts';
 import { openRates } from '../environment/imports.ts';
-import { readPublicKey } from '../ledger/chain.ts';
+import { listTrustedKeys } from '../erasure/tombstones.ts';
 import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
@@ -15,7 +17,7 @@ import type { CommandContext } from './context.ts';
 import { environmentName, file, flag, option } from './options.ts';
 
 const checkpoints = file.meta({ value: 'path', about: 'checkpoints that were kept elsewhere' });
-const key = file.meta({ value: 'path', about: 'public key of the environment (PEM)' });
+const key = file.meta({ value: 'path', about: 'public keys of the environment (key set, or PEM)' });
 
 export const ledgerCommands = [
   defineHostCommand({
@@ -35,7 +37,10 @@ export const ledgerCommands = [
     run: async (host, { export: path, key: pem, checkpoints: kept, environment }) => {
       const outside = kept === undefined ? [] : readCheckpoints(kept);
       if (path !== undefined && pem !== undefined) {
-        const chain = await verifyExport(path, { pem: readFileSync(pem, 'utf8'), outside });
+        const chain = await verifyExport(path, {
+          keys: readFileSync(pem, 'utf8'),
+          outside,
+        });
         if (chain.findings.length > 0) process.exitCode = 1;
         return { isSound: chain.findings.length === 0, chain };
       }
@@ -105,7 +110,11 @@ async function verifyLive(context: CommandContext, outside: ReturnType<typeof re
   const own = readCheckpoints(openChain(context).file);
   const proof = await verifyLedger(context.db);
   const chain = await verifyChains(context.db, {
-    key: readPublicKey(context.keys.signing.publicPem),
+    // Of a database that was restored from before a rotation, the list of erasures knows later keys.
+    keys: [
+      ...openVerifyingKeys(context.keys.signingKeys),
+      ...listTrustedKeys(openErasures(context).tombstones),
+    ],
     outside: [...own, ...outside],
   });
   const isSound = proof.isSound && chain.findings.length === 0;

@@ -7,8 +7,8 @@ import { after, before, describe, it, mock, test } from 'node:test';
 import { createCommander } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup } from '../../testing/setups/live.ts';
 import { ConfigError, RefusedCommand } from '../config.ts';
+import { openVerifyingKeys } from '../core/verifying-keys.ts';
 import { openChain } from '../environment/chain.ts';
-import { readPublicKey } from '../ledger/chain.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
 import { authenticateOperator, createOperator } from '../operators/operators.ts';
@@ -254,7 +254,7 @@ test('a command of a user without an entry in /etc/passwd, as in a container, sa
 
 describe('the audit log', () => {
   const trusted = () => ({
-    key: readPublicKey(context.keys.signing.publicPem),
+    keys: openVerifyingKeys(context.keys.signingKeys),
     outside: readCheckpoints(openChain(context).file),
   });
   const findFaults = async () =>

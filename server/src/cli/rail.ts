@@ -4,7 +4,7 @@ import { openRailReports } from '../monitoring/rail-reports.ts';
 import { checkRails } from '../rails/host/check.ts';
 import { readMessage } from '../rails/host/messages.ts';
 import { secretContext } from '../rails/host/open.ts';
-import { sealedPrefix } from '../rails/host/rail-config.ts';
+import { findSealed, sealedPrefix } from '../rails/host/rail-config.ts';
 import { defineCommand } from './command.ts';
 import { openRails } from './context.ts';
 import { file, flag, option, rail as railName } from './options.ts';
@@ -73,10 +73,14 @@ export const railCommands = [
   defineCommand({
     name: 'secret seal',
     permission: 'operate',
-    about: "print a secret file sealed with the environment's master key",
+    about:
+      "print a secret file sealed under the environment's keys; one that is sealed already, under the newest of them",
     options: { file },
     run: ({ keys }, { file: path }) => {
-      const sealed = keys.seal(readFileSync(path), secretContext);
+      const given = readFileSync(path);
+      const before = findSealed(given);
+      const plain = before === undefined ? given : keys.open(before, secretContext);
+      const sealed = keys.seal(plain, secretContext);
       return `${sealedPrefix}${sealed.toString('base64')}`;
     },
   }),

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
+import { formatKeySet } from '../core/verifying-keys.ts';
 import { ProofFault, type Verified, verifyCode, verifyReceipt } from '../receipts/proof.ts';
 import { defineCommand, defineHostCommand } from './command.ts';
-import { file, option } from './options.ts';
+import { file, flag, option } from './options.ts';
 
 const fileBytesMax = 20_000_000;
 
@@ -17,7 +18,7 @@ export const receiptCommands = [
         { value: 'text', about: 'content of its QR code, instead of the file' },
         z.string().max(5000, 'must be the text of a QR code'),
       ).optional(),
-      key: file.meta({ value: 'path', about: 'public key of the environment (PEM)' }),
+      key: file.meta({ value: 'path', about: 'public keys of the environment (key set, or PEM)' }),
     },
     argument: 'file',
     check: ({ file: path, code }) =>
@@ -33,8 +34,9 @@ export const receiptCommands = [
     name: 'receipt key',
     permission: 'read',
     about: 'print the public key with which the receipts of the environment verify',
-    options: {},
-    run: ({ keys }) => keys.signing.publicPem.trim(),
+    options: { all: flag('the present and the former keys, as a key set') },
+    run: ({ keys }, { all }) =>
+      all ? formatKeySet(keys.signingKeys) : keys.signing.publicPem.trim(),
   }),
 ];
 

@@ -98,7 +98,7 @@ test('a request that was written or changed past the service counts for nothing'
     `insert into approvals (id, action, parameters, requested_by, reason, requested_at, expires_at,
        mac)
      values (gen_random_uuid(), 'account fund', $1, $2, 'Wire', now(), now() + interval '1 day', $3)`,
-    [parameters('wire 3'), by, Buffer.alloc(32)],
+    [parameters('wire 3'), by, Buffer.alloc(36)],
   );
   assert.deepEqual(await openRequests(), ['wire 2']);
   assert.equal(resultOf(await as(bob)('account fund', funding('wire 3'))), 'waiting');

@@ -3,7 +3,6 @@ import { findAccount } from '../accounts/accounts.ts';
 import { type Principal, type Scope, scopes } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
-import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { readHeaders } from '../http/addresses.ts';
 import type { BaseServices } from '../http/route.ts';
@@ -55,9 +54,9 @@ function isOriginOf(origin: string, request: FastifyRequest): boolean {
 }
 
 /** @throws AppError cross_site_request. */
-export function requireCsrfToken(keys: KeyRing, request: FastifyRequest, token: string): void {
+export function requireCsrfToken(request: FastifyRequest, token: string): void {
   const given = readHeaders(request.raw, 'outlay-csrf');
-  if (given.length === 1 && isCsrfToken(keys, token, given[0] ?? '')) return;
+  if (given.length === 1 && isCsrfToken(token, given[0] ?? '')) return;
   throw new AppError(
     'cross_site_request',
     'The header Outlay-CSRF must be the csrf of GET /console/session',
@@ -120,7 +119,7 @@ async function openSession(
   refuseCrossSite(request);
   const open = await authenticateSession({ session: db.system, keys }, token);
   if (open === undefined) throw new AppError('unauthorized', 'The session has ended: log in again');
-  if (!safeMethods.has(request.method)) requireCsrfToken(keys, request, token);
+  if (!safeMethods.has(request.method)) requireCsrfToken(request, token);
   if (!open.isRestricted) return open;
   throw new AppError(
     'second_factor_required',

@@ -161,7 +161,7 @@ async function requireSession(env: BaseServices, request: FastifyRequest) {
   if (token === undefined || open === undefined || open === '') {
     throw new AppError('unauthorized', 'There is no session: log in');
   }
-  if (request.method !== 'GET') requireCsrfToken(env.keys, request, token);
+  if (request.method !== 'GET') requireCsrfToken(request, token);
   return { open, token };
 }
 
@@ -194,7 +194,7 @@ async function describeSession(
       role: operator.role,
       permissions: permissions.filter((one) => isPermitted(operator.role, one)),
     },
-    csrf: deriveCsrfToken(env.keys, token),
+    csrf: deriveCsrfToken(token),
     environment: env.name,
     version: newestVersion,
     accounts: accounts.map(({ id, name }) => ({ account: id, name })),

@@ -1,17 +1,17 @@
-import { timingSafeEqual } from 'node:crypto';
-import type { KeyRing } from './sealing.ts';
+import { type KeyRing, rowContext } from './sealing.ts';
 
 /**
- * The secret in a link that needs no credential: what it names, and 256 bits that need the
- * environment's master key. It is always the same, and the database does not reveal it.
+ * The secret in a link that needs no credential: what it names, and a code that needs the environment's
+ * keys. The database does not reveal it. It is the same until the keys are replaced, and valid until they
+ * are destroyed.
  */
 
-const proofBytes = 32;
+const proofBytes = 36;
 export const idBytes = 16;
 
 /** URL-safe characters. */
 export function formatLinkToken(keys: KeyRing, purpose: string, named: Buffer): string {
-  return Buffer.concat([named, prove(keys, purpose, named)]).toString('base64url');
+  return Buffer.concat([named, keys.mac(describe(purpose, named))]).toString('base64url');
 }
 
 /** What a token names; undefined for a token that was never issued. */
@@ -26,14 +26,11 @@ export function openLinkToken(
   // The last character may have spare bits; only the issued spelling is accepted.
   if (bytes.length !== tokenBytes || bytes.toString('base64url') !== token) return undefined;
   const named = bytes.subarray(0, namedBytes);
-  // In constant time, so that timing does not reveal how many leading bytes are right.
-  const isIssued = timingSafeEqual(bytes.subarray(namedBytes), prove(keys, purpose, named));
-  return isIssued ? named : undefined;
+  return keys.isMac(describe(purpose, named), bytes.subarray(namedBytes)) ? named : undefined;
 }
 
-function prove(keys: KeyRing, purpose: string, named: Buffer): Buffer {
-  return keys.blindIndex(purpose, named.toString('hex'));
-}
+const describe = (purpose: string, named: Buffer): string =>
+  rowContext('link', purpose, named.toString('hex'));
 
 export function packId(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex');

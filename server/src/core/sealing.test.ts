@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { fixEnvironmentKeys, nameSigningKey } from './environment-keys.ts';
 import { AppError } from './errors.ts';
 import {
   createKeyRing,
   MissingMasterKey,
-  nameSigningKey,
   newDataKey,
   openBytes,
   readMasterKey,
@@ -111,10 +111,11 @@ test('the signing key follows from the master key, and its public half verifies'
 
 test('a key names the master key that wraps it; the newest wraps, and all open', () => {
   const [old, fresh] = [readMasterKey(newDataKey()), readMasterKey(newDataKey())];
-  const root = newDataKey();
-  const before = createKeyRing({ list: () => [old] }, root);
-  const during = createKeyRing({ list: () => [fresh, old] }, root);
-  const after = createKeyRing({ list: () => [fresh] }, root);
+  const secrets = { sealing: newDataKey(), authentication: newDataKey(), signing: newDataKey() };
+  const environment = fixEnvironmentKeys(newDataKey(), secrets);
+  const before = createKeyRing({ list: () => [old] }, environment);
+  const during = createKeyRing({ list: () => [fresh, old] }, environment);
+  const after = createKeyRing({ list: () => [fresh] }, environment);
   const owner = { accountId: 'account', userId: 'user' };
   const key = newDataKey();
   const wrapped = before.wrap(key, owner);

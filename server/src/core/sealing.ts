@@ -3,14 +3,22 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
-  createPrivateKey,
-  createPublicKey,
   createSecretKey,
   hkdfSync,
   type KeyObject,
   randomBytes,
-  sign,
 } from 'node:crypto';
+import {
+  authenticateByGeneration,
+  DestroyedKey,
+  type EnvironmentKeys,
+  findGeneration,
+  fixEnvironmentKeys,
+  markGeneration,
+  readGeneration,
+  type SigningKey,
+  type VerifyingKey,
+} from './environment-keys.ts';
 import { AppError } from './errors.ts';
 
 /**
@@ -18,10 +26,10 @@ import { AppError } from './errors.ts';
  * that a row copied elsewhere or put back does not open.
  *
  * What is stored about a user as a person is sealed under a key of that user, which is wrapped by the
- * newest master key. What belongs to no single user is sealed under a key that follows from the
- * environment's root key, a random key that is wrapped in the same way. Master keys never enter the
- * database. An erasure destroys the user's wrapped key (`erasure/erasure.ts`); decision 46 lists every
- * table with personal data.
+ * newest master key. What belongs to no single user is sealed under the environment's keys
+ * (`environment-keys.ts`), which are wrapped in the same way and replaced one generation after the other.
+ * Master keys never enter the database. An erasure destroys the user's wrapped key
+ * (`erasure/erasure.ts`); decision 46 lists every table with personal data.
  */
 export type KeyRing = {
   /** Of the newest master key, which wraps; a hash that does not reveal it. */
@@ -30,23 +38,24 @@ export type KeyRing = {
   wrap(key: Buffer, owner: KeyOwner): Buffer;
   /** @throws AppError user_erased where the key was destroyed; MissingMasterKey. */
   unwrap(wrapped: Buffer, owner: KeyOwner): Buffer;
-  /** A keyed hash, to find equal values without storing them (a blind index). */
+  /**
+   * A keyed hash, to find equal values without storing them (a blind index). Its key is not replaced, so
+   * that it must not prove who wrote something: that is what `mac` is for.
+   */
   blindIndex(purpose: string, value: string): Buffer;
-  /** A keyed hash over a row (`rowContext`), so that one that others wrote is noticed. */
+  /** A keyed hash over a row (`rowContext`), so that one that others wrote is noticed; 36 bytes. */
   mac(row: string): Buffer;
+  /** @throws AppError unavailable, where keys of another process were not read yet. */
+  isMac(row: string, mac: Buffer): boolean;
   seal(plain: Buffer, context: string): Buffer;
+  /** @throws AppError unavailable, as `isMac`; DestroyedKey. */
   open(sealed: Buffer, context: string): Buffer;
+  /** The newest one. */
   readonly signing: SigningKey;
-};
-
-/** An Ed25519 key (RFC 8032) with which the environment signs what others verify. */
-export type SigningKey = {
-  /** The first 16 hexadecimal digits of the SHA-256 of the public key (SPKI, DER). */
-  readonly id: string;
-  /** SPKI, PEM: what verifiers are given. */
-  readonly publicPem: string;
-  /** 64 bytes. */
-  sign(data: Uint8Array): Buffer;
+  /** The newest first: all that this environment has signed with. */
+  readonly signingKeys: readonly VerifyingKey[];
+  /** Of the keys with which this process writes now. */
+  readonly generation: number;
 };
 
 export type KeyOwner = { readonly accountId: string; readonly userId: string };
@@ -189,18 +198,14 @@ export function readWrappingId(wrapped: Buffer): string {
   return wrapped.toString('hex', 0, masterKeyIdBytes);
 }
 
-export const rootContext = rowContext('environment.root_key');
-
-/** With one master key and no root key of its own, as tests use it, the root is that key. */
-export function createKeyRing(master: Buffer | MasterKeys, root?: Buffer): KeyRing {
+/** With one master key and no keys of an environment, as tests use it, they follow from that key. */
+export function createKeyRing(
+  master: Buffer | MasterKeys,
+  environmentKeys?: EnvironmentKeys,
+): KeyRing {
   const only = Buffer.isBuffer(master) ? [readMasterKey(master)] : [];
   const masters = Buffer.isBuffer(master) ? { list: () => only } : master;
-  const rootKey = root ?? master;
-  if (!Buffer.isBuffer(rootKey)) throw new Error('a root key is needed');
-  const derive = (purpose: string): KeyObject => deriveKey(rootKey, purpose);
-  const indexKey = derive('blind index');
-  const recordKey = derive('records');
-  const macKey = derive('row authentication');
+  const keys = environmentKeys ?? deriveEnvironmentKeys(master);
   return {
     get masterKeyId() {
       return masters.list()[0]?.id ?? '';
@@ -213,33 +218,37 @@ export function createKeyRing(master: Buffer | MasterKeys, root?: Buffer): KeyRi
       return unwrapKey(masters, wrapped, keyContext(owner));
     },
     blindIndex: (purpose, value) =>
-      createHmac('sha256', indexKey).update(`${purpose}\0${value}`).digest(),
-    mac: (row) => createHmac('sha256', macKey).update(row).digest(),
-    seal: (plain, context) => sealBytes(recordKey, plain, context),
-    open: (sealed, context) => openBytes(recordKey, sealed, context),
-    signing: createSigningKey(derive('signing').export()),
+      createHmac('sha256', keys.index).update(`${purpose}\0${value}`).digest(),
+    ...authenticateByGeneration(keys),
+    seal: (plain, context) => {
+      const newest = keys.newest();
+      return markGeneration(newest, sealBytes(newest.sealing, plain, context));
+    },
+    open: (sealed, context) => {
+      const found = findGeneration(keys, sealed);
+      if (found === undefined) {
+        throw new DestroyedKey(`there is no generation ${readGeneration(sealed)} of the keys`);
+      }
+      return openBytes(found.generation.sealing, found.rest, context);
+    },
+    get signing() {
+      return keys.newest().signing;
+    },
+    get signingKeys() {
+      return keys.signingKeys();
+    },
+    get generation() {
+      return keys.newest().number;
+    },
   };
 }
 
-/** What PKCS #8 has before the 32 bytes of an Ed25519 key (RFC 8410, section 7). */
-const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-function createSigningKey(seed: Buffer): SigningKey {
-  const key = createPrivateKey({
-    key: Buffer.concat([pkcs8Prefix, seed]),
-    format: 'der',
-    type: 'pkcs8',
+function deriveEnvironmentKeys(master: Buffer | MasterKeys): EnvironmentKeys {
+  if (!Buffer.isBuffer(master)) throw new Error('keys of the environment are needed');
+  const derive = (purpose: string): Buffer => deriveKey(master, purpose).export();
+  return fixEnvironmentKeys(derive('blind index'), {
+    sealing: derive('records'),
+    authentication: derive('row authentication'),
+    signing: derive('signing'),
   });
-  const publicKey = createPublicKey(key);
-  return {
-    id: nameSigningKey(publicKey),
-    publicPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    sign: (data) => sign(null, data, key),
-  };
-}
-
-/** As `SigningKey.id`. */
-export function nameSigningKey(publicKey: KeyObject): string {
-  const bytes = publicKey.export({ type: 'spki', format: 'der' });
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 }

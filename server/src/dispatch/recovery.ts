@@ -3,7 +3,9 @@ import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
-import { findGenuineOperator, isMac } from '../operators/operators.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
+import { findGenuineOperator } from '../operators/operators.ts';
 import type { Instruction, Rail, RecoveredPayment } from '../rails/contract/contract.ts';
 import { decodeReference, encodeReference } from '../rails/contract/references.ts';
 import {
@@ -265,13 +267,13 @@ export async function releaseRecovery(
     let others = 0;
     for (const row of await listReleasesAbout(session, recovery)) {
       if (row.operator_id === release.operatorId) continue;
-      if (!isMac(row.mac, computeMac(keys, recovery, row))) continue;
+      if (!keys.isMac(describeRelease(recovery, row), row.mac)) continue;
       const other = await findGenuineOperator({ session, keys }, { id: row.operator_id });
       if (other !== undefined) others += 1;
     }
     const { operatorId, decidedBy, reason } = release;
     const row = { operator_id: operatorId, decided_by: decidedBy, reason };
-    const mac = computeMac(keys, recovery, row);
+    const mac = keys.mac(describeRelease(recovery, row));
     return releaseRecoveryRow(session, recovery, { ...release, mac, others });
   });
   if (result === 'not_listed') {
@@ -285,11 +287,24 @@ export async function releaseRecovery(
 }
 
 /** What a release vouches for: one that was written past the service does not count. */
-function computeMac(
-  keys: KeyRing,
+function describeRelease(
   { id, about }: { id: string; about: Buffer },
   { operator_id: operatorId, decided_by: by, reason }: Omit<GivenRelease, 'mac'>,
-): Buffer {
-  const row = [id, about.toString('hex'), operatorId, by, reason];
-  return keys.mac(rowContext('recovery_releases', ...row));
+): string {
+  return rowContext('recovery_releases', id, about.toString('hex'), operatorId, by, reason);
 }
+
+export const protectedReleases = defineProtectedTable({
+  table: 'recovery_releases',
+  key: { recovery_id: 'uuid', operator_id: 'uuid', about: 'bytea' },
+  values: ['mac'],
+  columns: {
+    recovery_id: column.uuid,
+    operator_id: column.uuid,
+    decided_by: column.text,
+    reason: column.text,
+    about: column.bytes,
+  },
+  replacement: 'renew_recovery_releases',
+  renew: renewMac(({ recovery_id: id, about, ...row }) => describeRelease({ id, about }, row)),
+});

@@ -12,5 +12,5 @@ export function openChain({
 }: Pick<Foundation, 'config' | 'name' | 'db' | 'keys' | 'realNowMs'>): CheckpointServices {
   const folder = config.OUTLAY_CHECKPOINTS ?? join(config.OUTLAY_DATA, 'checkpoints');
   const file = join(folder, `${name}.jsonl`);
-  return { db, signing: keys.signing, environment: name, file, realNowMs };
+  return { db, keys, environment: name, file, realNowMs };
 }

@@ -12,7 +12,7 @@ export function openErasures({ config, name, db, keys }: Base): ErasureServices 
   const tombstones = {
     file: join(folder, `${name}.jsonl`),
     environment: name,
-    signing: keys.signing,
+    keys,
   };
   return { db, keys, tombstones };
 }

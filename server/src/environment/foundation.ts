@@ -69,7 +69,9 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     await parts.disposeAsync();
     return await openFoundation({ ...options, task: 'all' });
   }
-  const keys = await openKeyRing(db, { config, name });
+  const onUnread = createErrorLog({ log, repeated, level: 'error' }, 'keys not read');
+  const { keys, follower } = await openKeyRing(db, { config, name, onUnread });
+  parts.defer(() => follower.close());
   const clock = await createEnvironmentClock(db.system, { environmentName: name, steadyMs });
   if (task !== 'read') await openMonths(db.system);
   const opened = parts.move();

@@ -28,7 +28,8 @@ async function openInstallation(settings: Record<string, string> = {}) {
   const config = readConfig(variables);
   const db = connectDatabase({ url: database.url, connectionsMax: 8 });
   const name = 'staging' as const;
-  const keys = await openKeyRing(db, { config, name });
+  const { keys, follower } = await openKeyRing(db, { config, name });
+  follower.close();
   return {
     base: { config, name, db },
     variables,
@@ -120,7 +121,8 @@ test('a rotation that is killed half-way is completed by the next one, while the
   assert.notEqual((await listMasterKeys(base))[0]?.master_key, old?.master_key);
   assert.equal(Buffer.from(only ?? '', 'base64').length, 32);
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  const reopened = await openKeyRing(base.db, base);
+  const { keys: reopened, follower } = await openKeyRing(base.db, base);
+  follower.close();
   assert.equal(reopened.signing.id, signing, 'receipts verify with the same key');
   await assertReadable(installed, reopened, filled);
   await installed.close();
@@ -134,7 +136,8 @@ test('a backup from before a rotation does not open with the new key alone', asy
   const [row] = (await base.db.system.query(select, [])).rows as { data_key: Buffer }[];
   await rotateMasterKey(base);
   await removeOldKeys(base);
-  const keys = await openKeyRing(base.db, base);
+  const { keys, follower } = await openKeyRing(base.db, base);
+  follower.close();
   const owner = { accountId, userId: ids[0] ?? '' };
   assert.throws(() => keys.unwrap(row?.data_key ?? Buffer.alloc(0), owner), /is missing/);
   await installed.close();
@@ -161,7 +164,8 @@ test('a command gives the master key, as a key management service would', async 
   writeFileSync(sealed, `${randomBytes(32).toString('base64')}\n${older}\n`);
   const rotated = await rotateMasterKey(installed.base);
   assert.equal(rotated.users_rewrapped, 1);
-  const reopened = await openKeyRing(installed.base.db, installed.base);
+  const { keys: reopened, follower } = await openKeyRing(installed.base.db, installed.base);
+  follower.close();
   await assertReadable(installed, reopened, filled);
   await installed.close();
 });

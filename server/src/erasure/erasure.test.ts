@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
+import { fixEnvironmentKeys } from '../core/environment-keys.ts';
 import { createKeyRing, MissingMasterKey, newDataKey, readMasterKey } from '../core/sealing.ts';
 import { createStore } from '../rails/host/host.ts';
 import { readMessage, sealMessage } from '../rails/host/messages.ts';
@@ -27,7 +28,7 @@ after(async () => {
 
 function servicesOf(name: string): ErasureServices {
   const { db, keys } = money;
-  const tombstones = { file: join(folder, name), environment: 'staging', signing: keys.signing };
+  const tombstones = { file: join(folder, name), environment: 'staging', keys };
   return { db, keys, tombstones };
 }
 
@@ -165,10 +166,11 @@ test('records of rails about payments to the person are emptied, and their keys 
 });
 
 test('records of rails are sealed by the person, so that a later key opens no backup of them', async () => {
-  const root = newDataKey();
+  const secrets = { sealing: newDataKey(), authentication: newDataKey(), signing: newDataKey() };
+  const environment = fixEnvironmentKeys(newDataKey(), secrets);
   const [older, newer] = [readMasterKey(newDataKey()), readMasterKey(newDataKey())];
-  const keys = createKeyRing({ list: () => [older] }, root);
-  const afterwards = createKeyRing({ list: () => [newer] }, root);
+  const keys = createKeyRing({ list: () => [older] }, environment);
+  const afterwards = createKeyRing({ list: () => [newer] }, environment);
   const owner = await money.createOwner({ USD: 100_000n });
   const other = await money.createOwner({ USD: 100_000n });
   for (const user of [owner, other]) {
@@ -239,7 +241,7 @@ test('an erasure that a restore undid is done again; a list that others wrote is
   const back = await money.createOwner();
   await eraseUser({ ...own, db: money.connect() }, { ...back, ...by });
   const ring = createKeyRing(newDataKey());
-  const forged = { ...own, tombstones: { ...own.tombstones, signing: ring.signing } };
+  const forged = { ...own, tombstones: { ...own.tombstones, keys: ring } };
   assert.throws(() => readTombstones(forged.tombstones), TombstoneError);
   const [line = ''] = readFileSync(own.tombstones.file, 'utf8').split('\n');
   const { statement } = JSON.parse(line) as { statement: string };

@@ -23,7 +23,7 @@ export { type HoldRow, listHoldRows as listHolds } from './erasure.sql.ts';
 
 /**
  * Erases the data of a person: destroys the key that seals it, and empties the copies that are sealed
- * under the environment's key. What was erased is also noted in a file outside of the database, so
+ * under the environment's keys. What was erased is also noted in a file outside of the database, so
  * that a restore of an older backup erases it again before the service opens.
  */
 

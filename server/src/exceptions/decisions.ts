@@ -3,13 +3,15 @@ import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import { getDestinationToken } from '../destinations/catalog.ts';
 import { findFreshPrice, getProviderCost } from '../destinations/provider-pricing.ts';
 import { type Dispatcher, listTriedPayers } from '../dispatch/dispatch.ts';
 import { describeTerms } from '../dispatch/failover.ts';
 import { findNextPayer, type RouterServices } from '../dispatch/routing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { findGenuineOperator, isMac } from '../operators/operators.ts';
+import { findGenuineOperator } from '../operators/operators.ts';
 import { needsTwoPersons, type Policy } from '../operators/policies.ts';
 import { clearPayout } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
@@ -121,28 +123,48 @@ async function storeDecision(
   const asked = { ...decision, about };
   const votes: string[] = [];
   for (const row of await listVotes(session, asked)) {
-    if (!isMac(row.mac, computeMac(keys, asked, row))) continue;
+    if (!keys.isMac(describeVote(asked, row), row.mac)) continue;
     const voter = await findGenuineOperator({ session, keys }, { id: row.operator_id });
     if (voter !== undefined) votes.push(row.id);
   }
   const id = newId();
   const { decidedBy, operatorId, reason } = decision;
   const row = { id, decided_by: decidedBy, operator_id: operatorId, reason };
-  const mac = computeMac(keys, asked, row);
+  const mac = keys.mac(describeVote(asked, row));
   return decidePayoutRow(session, { ...asked, id, mac, votes, personsNeeded, next });
 }
 
 type VoteServices = { session: Session; keys: KeyRing };
 
-function computeMac(
-  keys: KeyRing,
+/** What the code of a decision covers. */
+function describeVote(
   asked: { accountId: string; payoutId: string; action: string; about: Buffer },
   { id, decided_by: by, operator_id: operatorId, reason }: Omit<VoteRow, 'mac'>,
-): Buffer {
+): string {
   const { accountId, payoutId, action, about } = asked;
   const row = [accountId, payoutId, id, action, by, operatorId, reason, about.toString('hex')];
-  return keys.mac(rowContext('payout_decisions', ...row));
+  return rowContext('payout_decisions', ...row);
 }
+
+export const protectedDecisions = defineProtectedTable({
+  table: 'payout_decisions',
+  key: { account_id: 'uuid', payout_id: 'uuid', id: 'uuid' },
+  values: ['mac'],
+  columns: {
+    account_id: column.uuid,
+    payout_id: column.uuid,
+    id: column.uuid,
+    action: column.text,
+    decided_by: column.text,
+    reason: column.text,
+    operator_id: column.uuid,
+    about: column.bytes,
+  },
+  replacement: 'renew_payout_decisions',
+  renew: renewMac(({ account_id: accountId, payout_id: payoutId, action, about, ...row }) =>
+    describeVote({ accountId, payoutId, action, about }, row),
+  ),
+});
 
 /** Who created or committed a payout does not approve it. @throws AppError own_payout. */
 function refuseMaker(payout: DecidedPayoutRow, { action, operatorId }: Decision): void {

@@ -87,7 +87,7 @@ describe('exception list', () => {
       `insert into payout_decisions (account_id, payout_id, id, action, decided_by, reason,
          is_effective, decided_at, operator_id, about, mac)
        values ($1, $2, gen_random_uuid(), 'release', 'ada', 'known client', false, environment_now(),
-         gen_random_uuid(), sha256('x'), sha256('x'))`,
+         gen_random_uuid(), sha256('x'), sha256('x') || '\\x00000001')`,
       [owner.accountId, payoutId],
     );
     const token = `payout_${payoutId}`;

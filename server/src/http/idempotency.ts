@@ -6,6 +6,8 @@ import { openPickupCode } from '../core/pickup-code.ts';
 import { type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import type { SealedAnswer } from '../db/keyed-batcher.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, reseal } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import {
   answerRecord,
   findDataKey,
@@ -166,6 +168,18 @@ function openCommitAnswer(
   return `${begin}${code}"${text.slice(whole.length)}`;
 }
 
+/** Answers that concern no single user. That of a commit is plain: it begins with a brace. */
+export const protectedAnswers = defineProtectedTable({
+  table: 'idempotency_records',
+  key: { account_id: 'uuid', key: 'text', month: 'date' },
+  values: ['body'],
+  where: `user_id is null and get_byte(coalesce(nullif(body, ''), '{'), 0) <> ${'{'.charCodeAt(0)}`,
+  columns: { account_id: column.uuid, key: column.text },
+  renew: (keys, { account_id: accountId, key, body }) => ({
+    body: reseal(keys, body, contextOf({ accountId, key })),
+  }),
+});
+
 type KeyId = RequestKey & { accountId: string };
 type Mode = Pick<WriteOptions, 'isAcrossAccounts' | 'aboutUser'> & { work: Work };
 
@@ -263,12 +277,12 @@ async function findUser(
  * could otherwise find out what a short request said by trying.
  */
 export function fingerprintRequest(
-  keys: Pick<KeyRing, 'mac'>,
+  keys: Pick<KeyRing, 'blindIndex'>,
   request: { method: string; path: string; body: ExactJson | undefined },
 ): Buffer {
   const hash = createHash('sha256').update(`${request.method} ${request.path}\n`);
   if (request.body !== undefined) emitCanonicalJson(request.body, (part) => hash.update(part));
-  return keys.mac(rowContext('idempotency_records.fingerprint', hash.digest('hex')));
+  return keys.blindIndex('idempotency_records.fingerprint', hash.digest('hex'));
 }
 
 /** @throws AppError invalid_request. */

@@ -6,7 +6,7 @@ import type { SessionId } from './kyc.sql.ts';
 
 const purpose = 'verification link';
 
-/** 86 URL-safe characters. */
+/** 91 URL-safe characters. */
 export function formatVerificationToken(
   keys: KeyRing,
   { accountId, sessionId }: SessionId,

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { readPublicKeys } from '../core/verifying-keys.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import {
   type Checkpoint,
@@ -9,7 +10,6 @@ import {
   type LinkRecord,
   linkRecordSchema,
   parseChainJson,
-  readPublicKey,
 } from './chain.ts';
 import { readChains } from './chain-source.ts';
 import { type ChainProof, createChainVerifier } from './chain-verifier.ts';
@@ -54,21 +54,21 @@ export function exportChains(db: Database, path: string): Promise<{ links: numbe
 /**
  * Verifies an export without its database.
  *
- * @param pem the public key of the environment
+ * @param keys the public keys of the environment: a key set, or PEM
  * @param outside checkpoints that were kept elsewhere
  * @throws Error where the file is not an export, or was cut off.
  */
 export async function verifyExport(
   path: string,
-  { pem, outside }: { pem: string; outside: readonly Checkpoint[] },
+  { keys: text, outside }: { keys: string; outside: readonly Checkpoint[] },
 ): Promise<ChainProof> {
-  const key = readPublicKey(pem);
+  const keys = readPublicKeys(text);
   const checkpoints = [...outside];
   for await (const line of readLines(path)) {
     if (line.type !== 'checkpoint') break;
     checkpoints.push(line.checkpoint);
   }
-  const verifier = createChainVerifier({ checkpoints, key });
+  const verifier = createChainVerifier({ checkpoints, keys });
   let expected: number | undefined;
   for await (const line of readLines(path)) {
     if (line.type === 'link') verifier.add(line.link);

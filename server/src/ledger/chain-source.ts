@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { listAuditCheckpoints, readAuditHead, readAuditLinks } from '../audit/audit.ts';
+import type { PublicKey } from '../core/verifying-keys.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
   beginProof,
@@ -178,16 +178,16 @@ async function* readAllLinks(
 /**
  * Verifies the chains of a live database.
  *
- * @param trusted the environment's key, and checkpoints that are kept elsewhere; without it no checkpoint
+ * @param trusted the environment's keys, and checkpoints that are kept elsewhere; without it no checkpoint
  * is compared, so that a chain that was written anew is not found
  */
 export function verifyChains(
   db: Database,
-  trusted?: { key: KeyObject; outside: readonly Checkpoint[] },
+  trusted?: { keys: readonly PublicKey[]; outside: readonly Checkpoint[] },
 ): Promise<ChainProof> {
   return readChains(db, async ({ checkpoints, links }) => {
     const verifier = createChainVerifier(
-      trusted && { key: trusted.key, checkpoints: [...checkpoints, ...trusted.outside] },
+      trusted && { keys: trusted.keys, checkpoints: [...checkpoints, ...trusted.outside] },
     );
     for await (const link of links(verifier)) verifier.add(link);
     return verifier.finish();

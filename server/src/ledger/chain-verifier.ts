@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import type { PublicKey } from '../core/verifying-keys.ts';
 import {
   type ChainName,
   type Checkpoint,
@@ -22,7 +22,7 @@ const chainFaults = {
   link_changed: 'the link was changed',
   checkpoint_differs: 'the chain was written anew: it is not the one that was signed',
   end_missing: 'the end of the chain is missing',
-  checkpoint_forged: 'the signature of the checkpoint is not by this key',
+  checkpoint_forged: 'the signature of the checkpoint is by none of the keys',
 } as const;
 
 export type ChainFinding = {
@@ -52,10 +52,10 @@ export type ChainVerifier = {
   finish(): ChainProof;
 };
 
-/** @param trusted checkpoints of any age, of which one may be given several times; and the key */
+/** @param trusted checkpoints of any age, of which one may be given several times; and the keys */
 export function createChainVerifier(trusted?: {
   checkpoints: readonly Checkpoint[];
-  key: KeyObject;
+  keys: readonly PublicKey[];
 }): ChainVerifier {
   const proof: ChainProof = { links: 0, rows: 0, without_rows: 0, checkpoints: 0, findings: [] };
   const report: ChainVerifier['report'] = ({ detail, ...finding }) => {
@@ -67,15 +67,14 @@ export function createChainVerifier(trusted?: {
     });
   };
   const signed = new Map<string, string>();
-  const { checkpoints = [], key } = trusted ?? {};
+  const { checkpoints = [], keys = [] } = trusted ?? {};
   for (const checkpoint of checkpoints) {
     const { account_id, ...heads } = readStatement(checkpoint);
     proof.checkpoints += 1;
     for (const chain of chains) {
       const { place, hash } = heads[chain] ?? { place: '0', hash: '' };
       if (place === '0') continue;
-      if (key !== undefined && isSigned(checkpoint, key))
-        signed.set(`${account_id} ${chain} ${place}`, hash);
+      if (isSigned(checkpoint, keys)) signed.set(`${account_id} ${chain} ${place}`, hash);
       else report({ account_id, chain, place, code: 'checkpoint_forged' });
     }
   }

@@ -155,6 +155,7 @@ const headColumns = {
 } as const;
 export type HeadRow = RowOf<typeof headColumns>;
 
+/** `$1`: the id of the key that has not signed them. */
 const selectHeads = (accounts: string): string => `
   select r.account_id, coalesce(l.number, 0)::text as ledger_place,
     coalesce(encode(l.hash, 'hex'), '') as ledger_hash,
@@ -172,7 +173,7 @@ const selectHeads = (accounts: string): string => `
   where not exists (
     select from chain_checkpoints c
     where c.account_id = r.account_id and c.ledger_number = coalesce(l.number, 0)
-      and c.event_sequence = coalesce(e.last_sequence, 0))`;
+      and c.event_sequence = coalesce(e.last_sequence, 0) and c.key_id = $1)`;
 
 /**
  * Heads that no checkpoint has, of the accounts with links since about the last one. The links of a
@@ -191,10 +192,16 @@ const movedHeads = defineQuery({
   columns: headColumns,
 });
 
-const headOfAccount = defineQuery({
-  name: 'select_head',
-  text: selectHeads('select $1::uuid as account_id'),
+const headsOfAccounts = defineQuery({
+  name: 'select_heads_of_accounts',
+  text: selectHeads('select unnest($2::uuid[]) as account_id'),
   columns: headColumns,
+});
+
+const accountsAfter = defineQuery({
+  name: 'select_accounts_of_chains',
+  text: 'select id from accounts where id > $1 order by id limit $2',
+  columns: { id: column.uuid },
 });
 
 const insertCheckpoint = defineQuery({
@@ -232,13 +239,15 @@ const checkpointAfter = {
   ledger: defineQuery({
     name: 'select_checkpoint_of_ledger',
     text: `${selectCheckpoints}
-      where account_id = $1 and ledger_number >= $2 order by ledger_number limit 1`,
+      where account_id = $1 and ledger_number >= $2
+      order by ledger_number, created_at desc limit 1`,
     columns: checkpointColumns,
   }),
   events: defineQuery({
     name: 'select_checkpoint_of_events',
     text: `${selectCheckpoints}
-      where account_id = $1 and event_sequence >= $2 order by event_sequence limit 1`,
+      where account_id = $1 and event_sequence >= $2
+      order by event_sequence, created_at desc limit 1`,
     columns: checkpointColumns,
   }),
 };
@@ -338,10 +347,18 @@ export async function measureUnsigned(session: Session): Promise<number> {
   return (await one(session, unsignedQuery)).oldest_seconds;
 }
 
-export const listMovedHeads = (session: Session) => many(session, movedHeads);
+export const listMovedHeads = (session: Session, keyId: string) =>
+  many(session, movedHeads, [keyId]);
 
-export const findUnsignedHead = (session: Session, accountId: string) =>
-  maybeOne(session, headOfAccount, [accountId]);
+/** Those that the key has not signed. */
+export const listHeadsOf = (session: Session, accountIds: readonly string[], keyId: string) =>
+  many(session, headsOfAccounts, [keyId, accountIds]);
+
+export const listAccountsAfter = async (
+  session: Session,
+  after: string,
+  count: number,
+): Promise<string[]> => (await many(session, accountsAfter, [after, count])).map(({ id }) => id);
 
 export const listCheckpoints = (session: Session) => many(session, allCheckpoints);
 

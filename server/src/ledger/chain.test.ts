@@ -4,11 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import { createKeyRing, newDataKey } from '../core/sealing.ts';
+import { openVerifyingKeys } from '../core/verifying-keys.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { readPublicKey } from './chain.ts';
+import { isSigned, readStatement } from './chain.ts';
 import { exportChains, verifyExport } from './chain-export.ts';
 import { verifyChains } from './chain-source.ts';
-import { type CheckpointServices, readCheckpoints, signCheckpoints } from './checkpoints.ts';
+import {
+  type CheckpointServices,
+  readCheckpoints,
+  signAllHeads,
+  signCheckpoints,
+} from './checkpoints.ts';
 import { provePayout, readPayoutProof, verifyPayoutProof } from './payout-proof.ts';
 
 /** Changes that the owner of the database makes past the service. */
@@ -28,7 +35,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'outlay-chain-'));
   const { db, keys } = money;
   const file = join(folder, 'checkpoints.jsonl');
-  services = { db, signing: keys.signing, environment: 'staging', file, realNowMs: Date.now };
+  services = { db, keys, environment: 'staging', file, realNowMs: Date.now };
   owner = await money.createOwner({ USD: 1_000_000n });
   payouts = [];
   for (let count = 0; count < 3; count += 1) {
@@ -49,7 +56,7 @@ async function tamper(...statements: readonly string[]): Promise<void> {
 }
 
 const trusted = () => ({
-  key: readPublicKey(money.keys.signing.publicPem),
+  keys: openVerifyingKeys(money.keys.signingKeys),
   outside: readCheckpoints(services.file),
 });
 
@@ -170,7 +177,7 @@ describe('an export of the chains', () => {
     await signCheckpoints(services);
     const path = join(folder, 'export.jsonl');
     await exportChains(money.db, path);
-    const trust = { pem: money.keys.signing.publicPem, outside: [] };
+    const trust = { keys: money.keys.signing.publicPem, outside: [] };
     const of = async (file: string) =>
       (await verifyExport(file, trust)).findings.filter(
         ({ account_id: id }) => id === owner.accountId,
@@ -264,4 +271,48 @@ describe('the proof of a payout', () => {
     writeFileSync(services.file, '{"statement":""}\n');
     assert.throws(() => readCheckpoints(services.file), /the checkpoint in line 1 .* at signature/);
   });
+});
+
+it('a new key signs every head again, and both of its checkpoints verify', async () => {
+  await signCheckpoints(services);
+  const successor = createKeyRing(newDataKey());
+  const later = { ...services, keys: successor };
+  await signAllHeads(later);
+  await signAllHeads(later);
+  const checkpoints = readCheckpoints(services.file).filter(
+    (checkpoint) => readStatement(checkpoint).account_id === owner.accountId,
+  );
+  assert.deepEqual(
+    checkpoints.map(({ key_id: id }) => id),
+    [money.keys.signing.id, successor.signing.id],
+  );
+  const keys = openVerifyingKeys([...successor.signingKeys, ...money.keys.signingKeys]);
+  const { findings } = await verifyChains(money.db, { keys, outside: checkpoints });
+  assert.deepEqual(
+    findings.filter(({ account_id: id }) => id === owner.accountId),
+    [],
+  );
+  const { findings: forged } = await verifyChains(money.db, {
+    keys: openVerifyingKeys(money.keys.signingKeys),
+    outside: [],
+  });
+  assert.ok(forged.some(({ code }) => code === 'checkpoint_forged'));
+});
+
+it('a former key counts for checkpoints of its time only', () => {
+  const { signing } = money.keys;
+  const stateAt = (signedAt: string) => {
+    const none = { place: '0', hash: '' };
+    const heads = { account_id: owner.accountId, ledger: none, events: none };
+    const content = { environment: 'staging', signed_at: signedAt, ...heads };
+    const statement = JSON.stringify(content);
+    const signature = signing.sign(Buffer.from(statement)).toString('base64');
+    return { statement, signature, key_id: signing.id };
+  };
+  const [key] = openVerifyingKeys(money.keys.signingKeys);
+  assert.ok(key !== undefined);
+  const former = [{ ...key, untilMs: Date.parse('2026-01-02T00:00:00Z') }];
+  assert.equal(isSigned(stateAt('2026-01-01T23:00:00Z'), former), true);
+  assert.equal(isSigned(stateAt('2026-01-02T01:00:00Z'), former), false);
+  assert.equal(isSigned(stateAt('2026-01-02T01:00:00Z'), [key]), true);
 });

@@ -1,5 +1,6 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { findSigner, type PublicKey } from '../core/verifying-keys.ts';
 
 /**
  * The chains of hashes over journals, events and the audit log (`db/schema/chain.sql`), computed outside
@@ -236,13 +237,13 @@ export function hashLink(
   ).toString('hex');
 }
 
-/** @throws Error unless it is the PEM of an Ed25519 public key. */
-export function readPublicKey(pem: string): KeyObject {
-  const key = createPublicKey(pem);
-  if (key.asymmetricKeyType !== 'ed25519') throw new Error('the key must be an Ed25519 public key');
-  return key;
-}
+/** How long after a rotation a process may sign with the key before, and how far clocks may differ. */
+const formerKeyMs = 600_000;
 
-export function isSigned({ statement, signature }: Checkpoint, key: KeyObject): boolean {
-  return verify(null, Buffer.from(statement), key, Buffer.from(signature, 'base64'));
+/** A former key counts for what was signed in its time. */
+export function isSigned(checkpoint: Checkpoint, keys: readonly PublicKey[]): boolean {
+  const { statement, signature } = checkpoint;
+  const signer = findSigner(keys, Buffer.from(statement), Buffer.from(signature, 'base64'));
+  if (signer?.untilMs === undefined) return signer !== undefined;
+  return Date.parse(readStatement(checkpoint).signed_at) < signer.untilMs + formerKeyMs;
 }

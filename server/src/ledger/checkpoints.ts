@@ -2,11 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { findUnsignedAuditHead, storeAuditCheckpoint } from '../audit/audit.ts';
-import type { SigningKey } from '../core/sealing.ts';
+import type { SigningKey } from '../core/environment-keys.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
-  findUnsignedHead,
   type HeadRow,
+  listAccountsAfter,
+  listHeadsOf,
   listMovedHeads,
   lockCheckpoints,
   type NewCheckpoint,
@@ -29,7 +31,7 @@ export { measureUnsigned } from './chain.sql.ts';
 
 export type CheckpointServices = {
   db: Database;
-  signing: SigningKey;
+  keys: Pick<KeyRing, 'signing'>;
   environment: string;
   /** JSON lines, one per checkpoint; "" for none. */
   file: string;
@@ -40,17 +42,40 @@ export type CheckpointServices = {
 export function signCheckpoints(services: CheckpointServices): Promise<void> {
   return services.db.systemTransaction(async (session) => {
     if (!(await lockCheckpoints(session))) return;
-    await signHeads(services, session, await listMovedHeads(session));
-    await signAuditHead(services, session);
+    const { signing } = services.keys;
+    await signHeads(services, session, {
+      signing,
+      heads: await listMovedHeads(session, signing.id),
+    });
+    await signAuditHead(services, session, signing);
   });
 }
+
+/** Signs the heads of all accounts with the newest key, at a rotation, unless it has signed them. */
+export async function signAllHeads(services: CheckpointServices): Promise<void> {
+  for (let after = nilAccount; ; ) {
+    const last = await services.db.systemTransaction(async (session) => {
+      const { signing } = services.keys;
+      const accounts = await listAccountsAfter(session, after, signedAtOnce);
+      const heads = await listHeadsOf(session, accounts, signing.id);
+      await signHeads(services, session, { signing, heads });
+      if (accounts.length === 0) await signAuditHead(services, session, signing);
+      return accounts.at(-1);
+    });
+    if (last === undefined) return;
+    after = last;
+  }
+}
+
+const signedAtOnce = 500;
 
 /** Signs the heads of one account now, unless they are signed. */
 export function signAccount(services: CheckpointServices, accountId: string): Promise<void> {
   return services.db.systemTransaction(
     async (session) => {
-      const head = await findUnsignedHead(session, accountId);
-      if (head !== undefined) await signHeads(services, session, [head]);
+      const { signing } = services.keys;
+      const heads = await listHeadsOf(session, [accountId], signing.id);
+      await signHeads(services, session, { signing, heads });
     },
     { accountId },
   );
@@ -59,10 +84,10 @@ export function signAccount(services: CheckpointServices, accountId: string): Pr
 async function signHeads(
   services: CheckpointServices,
   session: Session,
-  heads: readonly HeadRow[],
+  { signing, heads }: { signing: SigningKey; heads: readonly HeadRow[] },
 ): Promise<void> {
   if (heads.length === 0) return;
-  const { signing, environment, realNowMs } = services;
+  const { environment, realNowMs } = services;
   const signedAt = new Date(realNowMs()).toISOString();
   const signed = heads.map((head): NewCheckpoint => {
     const content: CheckpointStatement = {
@@ -75,14 +100,18 @@ async function signHeads(
     const statement = JSON.stringify(content);
     return { ...head, statement, signature: signing.sign(Buffer.from(statement)) };
   });
-  await keep(services, signed);
+  await keep(services, signing, signed);
   await storeCheckpoints(session, signed, signing.id);
 }
 
-async function signAuditHead(services: CheckpointServices, session: Session): Promise<void> {
-  const head = await findUnsignedAuditHead(session);
+async function signAuditHead(
+  services: CheckpointServices,
+  session: Session,
+  signing: SigningKey,
+): Promise<void> {
+  const head = await findUnsignedAuditHead(session, signing.id);
   if (head === undefined) return;
-  const { signing, environment, realNowMs } = services;
+  const { environment, realNowMs } = services;
   const none = { place: '0', hash: '' };
   const content: CheckpointStatement = {
     environment,
@@ -94,14 +123,15 @@ async function signAuditHead(services: CheckpointServices, session: Session): Pr
   };
   const statement = JSON.stringify(content);
   const signature = signing.sign(Buffer.from(statement));
-  await keep(services, [{ statement, signature }]);
+  await keep(services, signing, [{ statement, signature }]);
   const { sequence } = head;
   await storeAuditCheckpoint(session, { sequence, statement, signature, keyId: signing.id });
 }
 
 /** Outside the database, before they are stored in it. */
 async function keep(
-  { file, signing }: CheckpointServices,
+  { file }: CheckpointServices,
+  signing: SigningKey,
   signed: readonly { statement: string; signature: Buffer }[],
 ): Promise<void> {
   if (file === '') return;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readPublicKeys } from '../core/verifying-keys.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   findCheckpointAfter,
@@ -22,7 +23,6 @@ import {
   type LinkRecord,
   linkColumns,
   parseChainJson,
-  readPublicKey,
   readStatement,
 } from './chain.ts';
 import { addEvents, addJournals } from './chain-source.ts';
@@ -145,15 +145,15 @@ async function readPath(
 /**
  * Verifies a proof without the service.
  *
- * @param pem the public key of the environment
+ * @param publicKeys of the environment: a key set, or PEM
  * @returns the rows that are proved
  * @throws Error that says what does not hold.
  */
 export function verifyPayoutProof(
   proof: PayoutProof,
-  pem: string,
+  publicKeys: string,
 ): { journals: JournalRow[]; events: EventRow[] } {
-  const key = readPublicKey(pem);
+  const keys = readPublicKeys(publicKeys);
   const journals: JournalRow[] = [];
   const events: EventRow[] = [];
   for (const link of proof.links) {
@@ -165,7 +165,7 @@ export function verifyPayoutProof(
       if ('sequence' in row) events.push(row);
       else journals.push(row);
     }
-    if (!isSigned(link.checkpoint, key)) throw new Error(`${at}: its checkpoint is not signed`);
+    if (!isSigned(link.checkpoint, keys)) throw new Error(`${at}: its checkpoint is not signed`);
     const statement = readStatement(link.checkpoint);
     const head = statement[link.chain];
     const account = { account_id: proof.account_id };

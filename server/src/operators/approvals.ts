@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { rowContext } from '../core/sealing.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import {
   endApproval,
   findApproval,
@@ -15,7 +17,7 @@ import {
   selectOpenApprovals,
   wasJustApproved,
 } from './approvals.sql.ts';
-import { findGenuineOperator, isMac, type Operator, type OperatorServices } from './operators.ts';
+import { findGenuineOperator, type Operator, type OperatorServices } from './operators.ts';
 
 /**
  * Actions that need two people. The first one requests it; it is done when a second, different
@@ -38,16 +40,29 @@ export function formatParameters(parameters: Readonly<Record<string, unknown>>):
 }
 
 /** What a request vouches for: a row that was written or changed past the service counts for nothing. */
-function computeMac(keys: OperatorServices['keys'], row: Omit<NewApproval, 'mac'>): Buffer {
+function describeApproval(row: Omit<NewApproval, 'mac'>): string {
   const { id, action, parameters, requested_by: by, reason, expires_at: expiresAt } = row;
-  return keys.mac(
-    rowContext('approvals', id, action, parameters, by, reason, expiresAt.toISOString()),
-  );
+  return rowContext('approvals', id, action, parameters, by, reason, expiresAt.toISOString());
 }
+
+export const protectedApprovals = defineProtectedTable({
+  table: 'approvals',
+  key: { id: 'uuid' },
+  values: ['mac'],
+  columns: {
+    id: column.uuid,
+    action: column.text,
+    parameters: column.text,
+    requested_by: column.uuid,
+    reason: column.text,
+    expires_at: column.instant,
+  },
+  renew: renewMac(describeApproval),
+});
 
 /** Whether its requester made it, and is still an operator. */
 async function isValid(services: OperatorServices, row: NewApproval): Promise<boolean> {
-  if (!isMac(row.mac, computeMac(services.keys, row))) return false;
+  if (!services.keys.isMac(describeApproval(row), row.mac)) return false;
   return (await findGenuineOperator(services, { id: row.requested_by })) !== undefined;
 }
 
@@ -116,7 +131,7 @@ export async function requestApproval(
   const expiresAt = new Date((await readNow(session)).getTime() + approvalSeconds * 1000);
   const row = { id: newId(), action, parameters: text, requested_by: operator.id, reason };
   const dated = { ...row, expires_at: expiresAt };
-  await insertApproval(session, { ...dated, mac: computeMac(keys, dated) });
+  await insertApproval(session, { ...dated, mac: keys.mac(describeApproval(dated)) });
   return { state: 'waiting', id: row.id };
 }
 

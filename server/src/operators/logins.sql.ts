@@ -32,7 +32,8 @@ const takeStep: Statement = {
 const insertLink: Statement = {
   name: 'insert_operator_link',
   text: `
-    insert into operator_links (token_hash, operator_id, expires_at, mac) values ($1, $2, $3, $4)`,
+    insert into operator_links (token_hash, operator_id, expires_at, operator_fingerprint, mac)
+    values ($1, $2, $3, $4, $5)`,
 };
 
 const useLink = defineQuery({
@@ -40,8 +41,13 @@ const useLink = defineQuery({
   text: `
     update operator_links set used_at = clock_timestamp()
     where token_hash = $1 and used_at is null and expires_at > clock_timestamp()
-    returning operator_id, expires_at, mac`,
-  columns: { operator_id: column.uuid, expires_at: column.instant, mac: column.bytes },
+    returning operator_id, expires_at, operator_fingerprint, mac`,
+  columns: {
+    operator_id: column.uuid,
+    expires_at: column.instant,
+    operator_fingerprint: column.bytes,
+    mac: column.bytes,
+  },
 });
 
 /** Counts before the attempt is checked, so that attempts at the same time count too. */
@@ -86,11 +92,17 @@ export async function takeTotpStep(
   return (await exec(session, takeStep, [operatorId, step])) > 0;
 }
 
-export async function storeLink(
-  session: Session,
-  link: { tokenHash: Buffer; operatorId: string; expiresAt: Date; mac: Buffer },
-): Promise<void> {
-  await exec(session, insertLink, [link.tokenHash, link.operatorId, link.expiresAt, link.mac]);
+export type NewLinkRow = {
+  tokenHash: Buffer;
+  operatorId: string;
+  expiresAt: Date;
+  operatorFingerprint: Buffer;
+  mac: Buffer;
+};
+
+export async function storeLink(session: Session, link: NewLinkRow): Promise<void> {
+  const { tokenHash, operatorId, expiresAt, operatorFingerprint, mac } = link;
+  await exec(session, insertLink, [tokenHash, operatorId, expiresAt, operatorFingerprint, mac]);
 }
 
 export const useLinkRow = (session: Session, tokenHash: Buffer) =>

@@ -1,13 +1,15 @@
-import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { hashSecret, newSecret } from '../core/ids.ts';
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, renewMac, reseal } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import {
   countAttemptRow,
   findLogin,
   forgetAttemptRows,
   type LoginRow,
+  type NewLinkRow,
   storeLink,
   storeLogin,
   takeTotpStep,
@@ -136,14 +138,27 @@ function totpContext(operatorId: string): string {
   return rowContext('operator_logins.totp_secret', operatorId);
 }
 
-function computeMac(
-  keys: KeyRing,
-  operatorId: string,
-  { password_hash: hash, totp_secret: secret }: Pick<LoginRow, 'password_hash' | 'totp_secret'>,
-): Buffer {
-  const row = JSON.stringify([operatorId, hash, secret?.toString('hex') ?? '']);
-  return keys.blindIndex('operator_login', row);
+type Factors = Pick<LoginRow, 'password_hash' | 'totp_secret'>;
+
+/** What the code of a login covers. */
+function describeLoginRow(operatorId: string, factors: Factors): string {
+  const { password_hash: hash, totp_secret: secret } = factors;
+  return rowContext('operator_logins', operatorId, hash, secret?.toString('hex') ?? '');
 }
+
+export const protectedLogins = defineProtectedTable({
+  table: 'operator_logins',
+  key: { operator_id: 'uuid' },
+  values: ['totp_secret', 'mac'],
+  columns: { operator_id: column.uuid, password_hash: column.text },
+  renew: (keys, { operator_id: id, password_hash, totp_secret: sealed, mac }) => {
+    const before = { password_hash, totp_secret: sealed.length === 0 ? null : sealed };
+    if (!keys.isMac(describeLoginRow(id, before), mac)) return undefined;
+    const secret = before.totp_secret && reseal(keys, sealed, totpContext(id));
+    const after = keys.mac(describeLoginRow(id, { password_hash, totp_secret: secret }));
+    return { totp_secret: secret ?? sealed, mac: after };
+  },
+});
 
 /** A row that was written past the service counts as none. */
 async function findGenuineLogin(
@@ -152,7 +167,7 @@ async function findGenuineLogin(
 ): Promise<LoginRow | undefined> {
   const row = await findLogin(session, operatorId);
   if (row === undefined) return undefined;
-  return timingSafeEqual(row.mac, computeMac(keys, operatorId, row)) ? row : undefined;
+  return keys.isMac(describeLoginRow(operatorId, row), row.mac) ? row : undefined;
 }
 
 async function changeLogin(
@@ -166,7 +181,7 @@ async function changeLogin(
     totp_secret: before?.totp_secret ?? null,
     ...change,
   };
-  const mac = computeMac(services.keys, operatorId, row);
+  const mac = services.keys.mac(describeLoginRow(operatorId, row));
   await storeLogin(services.session, operatorId, { ...row, mac });
 }
 
@@ -239,7 +254,9 @@ export async function confirmTotp(
       'code must be the six digits that the new authenticator shows now. Enter the next ones, and check the time of the device';
     throw refuseField('code', detail);
   }
-  await changeLogin(services, operator.id, { totp_secret: sealed });
+  // The proposal may be older than the newest keys.
+  const stored = keys.seal(secret, totpContext(operator.id));
+  await changeLogin(services, operator.id, { totp_secret: stored });
   await takeTotpStep(session, operator.id, step);
   await forgetAttemptRows(session, hashSecret(`operator ${operator.name}`));
 }
@@ -261,18 +278,38 @@ export async function createLink(
   const token = newSecret();
   const tokenHash = hashSecret(token);
   const expiresAt = new Date((await readNow(session)).getTime() + linkMs);
-  const mac = computeLinkMac(keys, { tokenHash, expiresAt }, operator);
-  await storeLink(session, { tokenHash, operatorId: operator.id, expiresAt, mac });
+  const { id: operatorId, fingerprint: operatorFingerprint } = operator;
+  const link = { tokenHash, operatorId, expiresAt, operatorFingerprint };
+  await storeLink(session, { ...link, mac: keys.mac(describeLink(link)) });
   return { token, expiresAt };
 }
 
-type Link = { tokenHash: Buffer; expiresAt: Date };
-
-function computeLinkMac(keys: KeyRing, link: Link, operator: GenuineOperator): Buffer {
-  const covered = [link.tokenHash.toString('hex'), operator.id, operator.mac.toString('hex')];
-  const row = JSON.stringify([...covered, link.expiresAt.getTime()]);
-  return keys.blindIndex('operator_link', row);
+/** What the code of a link covers. */
+function describeLink(link: Omit<NewLinkRow, 'mac'>): string {
+  const { tokenHash, operatorId, expiresAt, operatorFingerprint } = link;
+  const hashes = [tokenHash, operatorFingerprint].map((hash) => hash.toString('hex'));
+  return rowContext('operator_links', operatorId, expiresAt.toISOString(), ...hashes);
 }
+
+export const protectedLinks = defineProtectedTable({
+  table: 'operator_links',
+  key: { token_hash: 'bytea' },
+  values: ['mac'],
+  columns: {
+    token_hash: column.bytes,
+    operator_id: column.uuid,
+    expires_at: column.instant,
+    operator_fingerprint: column.bytes,
+  },
+  renew: renewMac((row) =>
+    describeLink({
+      tokenHash: row.token_hash,
+      operatorId: row.operator_id,
+      expiresAt: row.expires_at,
+      operatorFingerprint: row.operator_fingerprint,
+    }),
+  ),
+});
 
 async function takeLink(
   services: OperatorServices,
@@ -282,10 +319,8 @@ async function takeLink(
   const row = await useLinkRow(services.session, tokenHash);
   const operator = row && (await findGenuineOperator(services, { id: row.operator_id }));
   if (row === undefined || operator === undefined) return undefined;
-  const expected = computeLinkMac(
-    services.keys,
-    { tokenHash, expiresAt: row.expires_at },
-    operator,
-  );
-  return timingSafeEqual(row.mac, expected) ? operator : undefined;
+  const { expires_at: expiresAt, operator_fingerprint: operatorFingerprint } = row;
+  if (!operatorFingerprint.equals(operator.fingerprint)) return undefined;
+  const link = { tokenHash, operatorId: operator.id, expiresAt, operatorFingerprint };
+  return services.keys.isMac(describeLink(link), row.mac) ? operator : undefined;
 }

@@ -1,9 +1,11 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
 import { lockEnvironment } from '../db/environment-record.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import { endApprovalsOf } from './approvals.sql.ts';
 import {
   countOperators,
@@ -17,7 +19,7 @@ import {
   revokeOperatorRow,
   selectOperators,
 } from './operators.sql.ts';
-import type { OperatorRole } from './roles.ts';
+import { type OperatorRole, operatorRoles } from './roles.ts';
 
 export { countOperators, countOwnersEver } from './operators.sql.ts';
 
@@ -39,13 +41,30 @@ export type OperatorServices = { readonly session: Session; readonly keys: KeyRi
 
 export type NewOperator = { operator: string; name: string; role: OperatorRole; key: string };
 
+type Vouched = Pick<OperatorRow, 'id' | 'name' | 'role' | 'secret_hash'>;
+
 /** What an operator's row vouches for, under a key that the database does not have. */
-function computeMac(
-  keys: KeyRing,
-  { id, name, role, secret_hash: hash }: Pick<OperatorRow, 'id' | 'name' | 'role' | 'secret_hash'>,
-): Buffer {
-  return keys.blindIndex('operator', JSON.stringify([id, name, role, hash.toString('hex')]));
+function describeOperator({ id, name, role, secret_hash: hash }: Vouched): string {
+  return rowContext('operators', id, name, role, hash.toString('hex'));
 }
+
+/** Changes with the key, the name or the role of an operator: sessions and links end with it. */
+export function fingerprintOperator(row: Vouched): Buffer {
+  return createHash('sha256').update(describeOperator(row)).digest();
+}
+
+export const protectedOperators = defineProtectedTable({
+  table: 'operators',
+  key: { id: 'uuid' },
+  values: ['mac'],
+  columns: {
+    id: column.uuid,
+    name: column.text,
+    role: column.oneOf(...operatorRoles),
+    secret_hash: column.bytes,
+  },
+  renew: renewMac(describeOperator),
+});
 
 function formatKey(id: string): string {
   const bytes = [Buffer.from(id.replaceAll('-', ''), 'hex'), Buffer.from(newSecret(), 'base64url')];
@@ -83,7 +102,7 @@ export async function createOperator(
   const id = newId();
   const key = formatKey(id);
   const row = { id, name, role, secret_hash: hashSecret(key) };
-  await insertOperator(session, { ...row, mac: computeMac(keys, row), createdBy });
+  await insertOperator(session, { ...row, mac: keys.mac(describeOperator(row)), createdBy });
   return { operator: id, name, role, key };
 }
 
@@ -103,20 +122,15 @@ export async function createFirstOwner(
   return created;
 }
 
-/** With the code of its row, which changes with the key and the role. */
-export type GenuineOperator = Operator & { readonly mac: Buffer };
+/** `fingerprint`: as of `fingerprintOperator`. */
+export type GenuineOperator = Operator & { readonly fingerprint: Buffer };
 
 /** False where the row was written past the service. */
 export function isGenuineOperator(
   keys: KeyRing,
   row: Pick<OperatorRow, 'id' | 'name' | 'role' | 'secret_hash' | 'mac'>,
 ): boolean {
-  return isMac(row.mac, computeMac(keys, row));
-}
-
-/** The stored code may be empty: that of a row that has ended. */
-export function isMac(stored: Buffer, expected: Buffer): boolean {
-  return stored.length === expected.length && timingSafeEqual(stored, expected);
+  return keys.isMac(describeOperator(row), row.mac);
 }
 
 /** The operator of a name or an id, unless it is revoked or its row is not genuine. */
@@ -130,7 +144,7 @@ export async function findGenuineOperator(
   if (row === undefined || row.revoked_at !== null || !isGenuineOperator(keys, row)) {
     return undefined;
   }
-  return { id: row.id, name: row.name, role: row.role, mac: row.mac };
+  return { id: row.id, name: row.name, role: row.role, fingerprint: fingerprintOperator(row) };
 }
 
 /** The operator whose key it is; undefined for any other text. */
@@ -145,7 +159,7 @@ export async function authenticateKey(
   if (!timingSafeEqual(row.secret_hash, key.hash) || !isGenuineOperator(keys, row)) {
     return undefined;
   }
-  return { id: row.id, name: row.name, role: row.role, mac: row.mac };
+  return { id: row.id, name: row.name, role: row.role, fingerprint: fingerprintOperator(row) };
 }
 
 /**
@@ -199,7 +213,7 @@ export async function renewOperatorKey(
   const { id, name, role } = operator;
   const key = formatKey(id);
   const row = { id, name, role, secret_hash: hashSecret(key) };
-  if (!(await replaceOperatorKey(session, { ...row, mac: computeMac(keys, row) }))) {
+  if (!(await replaceOperatorKey(session, { ...row, mac: keys.mac(describeOperator(row)) }))) {
     throw new AppError('not_found', `there is no operator ${name}`);
   }
   return { operator: id, name, role, key };

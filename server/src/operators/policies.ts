@@ -1,9 +1,10 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { EnvironmentName } from '../core/access.ts';
 import { findCurrency, getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { convert } from '../core/rate.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { rowContext } from '../core/sealing.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { OperatorServices } from './operators.ts';
 import { selectPolicies, storePolicy } from './policies.sql.ts';
@@ -44,9 +45,20 @@ function createDefaults(name: EnvironmentName): Policy[] {
   }));
 }
 
-function computeMac(keys: KeyRing, { action, persons, aboveUsd }: Policy): Buffer {
-  return keys.blindIndex('policy', JSON.stringify([action, persons, aboveUsd.toString()]));
+type Vouched = { action: string; persons: number; aboveUsd: bigint };
+
+/** What the code of a policy covers. */
+function describePolicy({ action, persons, aboveUsd }: Vouched): string {
+  return rowContext('policies', action, persons, aboveUsd.toString());
 }
+
+export const protectedPolicies = defineProtectedTable({
+  table: 'policies',
+  key: { action: 'text' },
+  values: ['mac'],
+  columns: { action: column.text, persons: column.integer, above_usd: column.bigint },
+  renew: renewMac(({ above_usd: aboveUsd, ...row }) => describePolicy({ ...row, aboveUsd })),
+});
 
 /** Stores the policies that a new environment begins with. */
 export async function storeDefaultPolicies(
@@ -68,7 +80,7 @@ export async function changePolicy(
     action,
     persons,
     above_usd: aboveUsd,
-    mac: computeMac(keys, policy),
+    mac: keys.mac(describePolicy(policy)),
   });
 }
 
@@ -80,7 +92,7 @@ export async function listPolicies({ session, keys }: OperatorServices): Promise
     const strictest: Policy = { action, persons: 2, aboveUsd: 0n };
     if (row === undefined) return strictest;
     const policy: Policy = { action, persons: row.persons === 1 ? 1 : 2, aboveUsd: row.above_usd };
-    return timingSafeEqual(row.mac, computeMac(keys, policy)) ? policy : strictest;
+    return keys.isMac(describePolicy(policy), row.mac) ? policy : strictest;
   });
 }
 

@@ -17,15 +17,15 @@ const insert: Statement = {
   name: 'insert_operator_session',
   text: `
     insert into operator_sessions (id, operator_id, token_hash, method, is_restricted, address,
-      created_at, used_at, ends_at, mac)
-    values ($1, $2, $3, $4, $5, $6, clock_timestamp(), clock_timestamp(), $7, $8)`,
+      created_at, used_at, ends_at, operator_fingerprint, mac)
+    values ($1, $2, $3, $4, $5, $6, clock_timestamp(), clock_timestamp(), $7, $8, $9)`,
 };
 
 const found = defineQuery({
   name: 'find_operator_session',
   text: `
-    select s.id, s.method, s.is_restricted, s.ends_at, s.mac, s.operator_id, o.name, o.role,
-      o.secret_hash, o.mac as operator_mac,
+    select s.id, s.method, s.is_restricted, s.ends_at, s.operator_fingerprint, s.mac,
+      s.operator_id, o.name, o.role, o.secret_hash, o.mac as operator_mac,
       s.used_at < clock_timestamp() - interval '${touchSeconds} seconds' as is_stale
     from operator_sessions s join operators o on o.id = s.operator_id
     where s.token_hash = $1 and s.ended_at is null and o.revoked_at is null
@@ -36,6 +36,7 @@ const found = defineQuery({
     method: column.oneOf('link', 'key', 'password'),
     is_restricted: column.boolean,
     ends_at: column.instant,
+    operator_fingerprint: column.bytes,
     mac: column.bytes,
     operator_id: column.uuid,
     name: column.text,
@@ -90,14 +91,15 @@ export type NewSessionRow = {
   isRestricted: boolean;
   address: string;
   endsAt: Date;
+  operatorFingerprint: Buffer;
   mac: Buffer;
 };
 
 export async function insertSession(session: Session, row: NewSessionRow): Promise<void> {
-  const { id, operatorId, tokenHash, method, isRestricted, address, endsAt, mac } = row;
+  const { id, operatorId, tokenHash, method, isRestricted, address, endsAt } = row;
   await exec(session, prune);
-  const values = [id, operatorId, tokenHash, method, isRestricted, address, endsAt, mac];
-  await exec(session, insert, values);
+  const values = [id, operatorId, tokenHash, method, isRestricted, address, endsAt];
+  await exec(session, insert, [...values, row.operatorFingerprint, row.mac]);
 }
 
 export const findSession = (session: Session, tokenHash: Buffer) =>

@@ -1,8 +1,16 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { rowContext } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { isGenuineOperator, type Operator, type OperatorServices } from './operators.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
+import {
+  fingerprintOperator,
+  type GenuineOperator,
+  isGenuineOperator,
+  type Operator,
+  type OperatorServices,
+} from './operators.ts';
 import {
   endSessionRow,
   findSession,
@@ -37,31 +45,67 @@ export type OperatorSession = {
 
 type Terms = {
   id: string;
+  operatorId: string;
   tokenHash: Buffer;
   method: LoginMethod;
   isRestricted: boolean;
   endsAt: Date;
+  operatorFingerprint: Buffer;
 };
 
-function computeMac(keys: KeyRing, terms: Terms, operatorMac: Buffer): Buffer {
-  const { id, tokenHash, method, isRestricted, endsAt } = terms;
-  const covered = [id, tokenHash.toString('hex'), method, isRestricted, endsAt.getTime()];
-  const row = JSON.stringify([...covered, operatorMac.toString('hex')]);
-  return keys.blindIndex('operator_session', row);
+/** What the code of a session covers. */
+function describeSession(terms: Terms): string {
+  const { id, operatorId, tokenHash, method, isRestricted, endsAt, operatorFingerprint } = terms;
+  const hashes = [tokenHash, operatorFingerprint].map((hash) => hash.toString('hex'));
+  const covered = [id, operatorId, method, String(isRestricted), endsAt.toISOString()];
+  return rowContext('operator_sessions', ...covered, ...hashes);
 }
+
+export const protectedSessions = defineProtectedTable({
+  table: 'operator_sessions',
+  key: { id: 'uuid' },
+  values: ['mac'],
+  columns: {
+    id: column.uuid,
+    operator_id: column.uuid,
+    token_hash: column.bytes,
+    method: column.oneOf('link', 'key', 'password'),
+    is_restricted: column.boolean,
+    ends_at: column.instant,
+    operator_fingerprint: column.bytes,
+  },
+  renew: renewMac((row) =>
+    describeSession({
+      id: row.id,
+      operatorId: row.operator_id,
+      tokenHash: row.token_hash,
+      method: row.method,
+      isRestricted: row.is_restricted,
+      endsAt: row.ends_at,
+      operatorFingerprint: row.operator_fingerprint,
+    }),
+  ),
+});
 
 /** Opens a session and returns the token of its cookie, which is shown only once. */
 export async function openSession(
   { session, keys }: OperatorServices,
-  operator: Operator & { mac: Buffer },
+  operator: GenuineOperator,
   login: { method: LoginMethod; isRestricted: boolean; address: string },
 ): Promise<string> {
   const token = newSecret();
   const endsAt = new Date((await readNow(session)).getTime() + absoluteMs);
   const { method, isRestricted, address } = login;
-  const terms = { id: newId(), tokenHash: hashSecret(token), method, isRestricted, endsAt };
-  const mac = computeMac(keys, terms, operator.mac);
-  await insertSession(session, { ...terms, operatorId: operator.id, address, mac });
+  const terms = {
+    id: newId(),
+    operatorId: operator.id,
+    tokenHash: hashSecret(token),
+    method,
+    isRestricted,
+    endsAt,
+    operatorFingerprint: operator.fingerprint,
+  };
+  await insertSession(session, { ...terms, address, mac: keys.mac(describeSession(terms)) });
   return token;
 }
 
@@ -73,11 +117,15 @@ export async function authenticateSession(
   const tokenHash = hashSecret(token);
   const row = await findSession(session, tokenHash);
   if (row === undefined) return undefined;
-  const { id, method, is_restricted: isRestricted, ends_at: endsAt, operator_mac: mac } = row;
-  const expected = computeMac(keys, { id, tokenHash, method, isRestricted, endsAt }, mac);
+  const { id, method, is_restricted: isRestricted, ends_at: endsAt, secret_hash } = row;
   const operator = { id: row.operator_id, name: row.name, role: row.role };
-  const isGenuine = isGenuineOperator(keys, { ...operator, secret_hash: row.secret_hash, mac });
-  if (!isGenuine || !timingSafeEqual(row.mac, expected)) return undefined;
+  if (!isGenuineOperator(keys, { ...operator, secret_hash, mac: row.operator_mac }))
+    return undefined;
+  const operatorFingerprint = fingerprintOperator({ ...operator, secret_hash });
+  if (!row.operator_fingerprint.equals(operatorFingerprint)) return undefined;
+  const terms = { id, tokenHash, method, isRestricted, endsAt, operatorFingerprint };
+  const described = describeSession({ ...terms, operatorId: operator.id });
+  if (!keys.isMac(described, row.mac)) return undefined;
   const now = await readNow(session);
   if (row.is_stale) await touchSession(session, id);
   const idleEndsAt = new Date(Math.min(now.getTime() + idleSeconds * 1000, endsAt.getTime()));
@@ -89,11 +137,14 @@ export async function endSession(session: Session, token: string): Promise<void>
   await endSessionRow(session, hashSecret(token));
 }
 
-/** What a page sends with each request that changes something; it follows from the session's token. */
-export function deriveCsrfToken(keys: KeyRing, token: string): string {
-  return keys.blindIndex('operator_csrf', token).toString('base64url');
+/**
+ * What a page sends with each request that changes something. It follows from the session's token alone,
+ * which no other page knows and the database does not have, so that it lasts as long as the session.
+ */
+export function deriveCsrfToken(token: string): string {
+  return createHmac('sha256', token).update('outlay operator csrf').digest('base64url');
 }
 
-export function isCsrfToken(keys: KeyRing, token: string, given: string): boolean {
-  return timingSafeEqual(hashSecret(given), hashSecret(deriveCsrfToken(keys, token)));
+export function isCsrfToken(token: string, given: string): boolean {
+  return timingSafeEqual(hashSecret(given), hashSecret(deriveCsrfToken(token)));
 }

@@ -45,7 +45,7 @@ const provedLink = z
       .object({
         statement: z.string().describe('JSON, exactly as it is signed: the heads of both chains'),
         signature: z.string().describe('Ed25519 over the statement, Base64'),
-        key_id: z.string().describe('Of the key of `/.well-known/receipt-key.pem`'),
+        key_id: z.string().describe('Of a key of `/.well-known/receipt-keys.json`'),
       })
       .meta({ id: 'Checkpoint' })
       .describe('A signed head of the chain'),

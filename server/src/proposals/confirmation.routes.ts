@@ -1,10 +1,9 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { getBrand } from '../accounts/accounts.ts';
 import { getCurrency } from '../core/currency.ts';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
-import type { KeyRing } from '../core/sealing.ts';
 import {
   type Answer,
   type BaseServices,
@@ -64,7 +63,7 @@ function showRoute(): Route<Services> {
       const page = await describePage(env, linked);
       return answerPage(200, {
         ...page,
-        formToken: page.isOpen ? signForm(env.keys, params.token, cookie) : undefined,
+        formToken: page.isOpen ? signForm(params.token, cookie) : undefined,
         headers: { 'set-cookie': writeCookie(cookie, request.baseUrl) },
       });
     },
@@ -97,9 +96,7 @@ function decideRoute(): Route<Services> {
       const site = request.header('sec-fetch-site');
       const cookie = readCookie(request.header('cookie'));
       const given = Buffer.from(form.get('form_token') ?? '');
-      const expected = Buffer.from(
-        cookie === undefined ? '' : signForm(env.keys, params.token, cookie),
-      );
+      const expected = Buffer.from(cookie === undefined ? '' : signForm(params.token, cookie));
       const isOurs = given.length === expected.length && timingSafeEqual(given, expected);
       if (cookie === undefined || !isOurs || !['', 'same-origin'].includes(site)) {
         return answerPage(403, { notice: staleForm });
@@ -300,7 +297,7 @@ function writeCookie(value: string, baseUrl: string): string {
   return `${cookieName}=${value}; Path=/confirm/; Max-Age=3600; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** Another page cannot make it: it needs the link, the cookie of this browser and our key. */
-function signForm(keys: KeyRing, token: string, cookie: string): string {
-  return keys.blindIndex('confirmation form', `${token} ${cookie}`).toString('base64url');
+/** Another page cannot make it: it needs the link and the cookie of this browser. */
+function signForm(token: string, cookie: string): string {
+  return createHmac('sha256', cookie).update(`outlay confirmation ${token}`).digest('base64url');
 }

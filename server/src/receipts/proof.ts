@@ -1,5 +1,10 @@
-import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { nameSigningKey, type SigningKey } from '../core/sealing.ts';
+import type { SigningKey } from '../core/environment-keys.ts';
+import {
+  findSigner,
+  type PublicKey,
+  PublicKeyFault,
+  readPublicKeys,
+} from '../core/verifying-keys.ts';
 import { readAttachments } from './attachments.ts';
 import type { ReceiptData } from './document.ts';
 
@@ -107,27 +112,28 @@ export type Verified = { key_id: string; receipt: unknown };
 /**
  * Verifies a receipt's file: that not one byte was changed since the key's owner made it.
  *
- * @param pem the published key
+ * @param keys the published key (PEM), or the set of all published keys
  * @throws ProofFault
  */
-export function verifyReceipt(file: Buffer, pem: string): Verified {
-  const key = readKey(pem);
+export function verifyReceipt(file: Buffer, keys: string): Verified {
+  const known = readKeys(keys);
   const { record, signature } = readAttachments(file);
   if (record === undefined || signature === undefined) {
     throw new ProofFault('this is not a signed receipt: it has no receipt.json with a signature');
   }
-  if (!verify(null, record, key, signature)) {
+  const signer = findSigner(known, record, signature);
+  if (signer === undefined) {
     throw new ProofFault('the data of the receipt was changed, or another key has signed it');
   }
   const line = linePattern.exec(file.subarray(-200).toString('latin1'));
   const signed = file.subarray(0, file.length - (line?.[0].length ?? 0));
-  if (line === null || !verify(null, signed, key, Buffer.from(line[1] ?? '', 'base64'))) {
+  if (line === null || !findSigner([signer], signed, Buffer.from(line[1] ?? '', 'base64'))) {
     throw new ProofFault(
       'the file was changed after it was signed: do not trust its page. Only the data attached as ' +
         `receipt.json is genuine: ${record.toString('utf8')}`,
     );
   }
-  return { key_id: nameSigningKey(key), receipt: JSON.parse(record.toString('utf8')) as unknown };
+  return { key_id: signer.id, receipt: JSON.parse(record.toString('utf8')) as unknown };
 }
 
 /**
@@ -135,23 +141,22 @@ export function verifyReceipt(file: Buffer, pem: string): Verified {
  *
  * @throws ProofFault
  */
-export function verifyCode(code: string, pem: string): Verified {
-  const key = readKey(pem);
+export function verifyCode(code: string, keys: string): Verified {
+  const known = readKeys(keys);
   const [header = '', claims = '', signature = '', ...more] = code.trim().split('.');
   const signed = Buffer.from(`${header}.${claims}`);
-  const isGenuine =
-    more.length === 0 && verify(null, signed, key, Buffer.from(signature, 'base64url'));
-  if (!isGenuine) throw new ProofFault('the code was changed, or another key has signed it');
+  const signer = findSigner(known, signed, Buffer.from(signature, 'base64url'));
+  if (more.length > 0 || signer === undefined)
+    throw new ProofFault('the code was changed, or another key has signed it');
   const text = Buffer.from(claims, 'base64url').toString('utf8');
-  return { key_id: nameSigningKey(key), receipt: JSON.parse(text) as unknown };
+  return { key_id: signer.id, receipt: JSON.parse(text) as unknown };
 }
 
-function readKey(pem: string): KeyObject {
+function readKeys(text: string): PublicKey[] {
   try {
-    const key = createPublicKey(pem);
-    if (key.asymmetricKeyType === 'ed25519') return key;
+    return readPublicKeys(text);
   } catch (cause) {
-    throw new ProofFault('the key must be a public key in PEM', { cause });
+    if (!(cause instanceof PublicKeyFault)) throw cause;
+    throw new ProofFault(cause.message, { cause });
   }
-  throw new ProofFault('the key must be an Ed25519 key');
 }

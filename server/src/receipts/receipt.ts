@@ -1,5 +1,5 @@
+import type { SigningKey } from '../core/environment-keys.ts';
 import { AppError } from '../core/errors.ts';
-import type { SigningKey } from '../core/sealing.ts';
 import { composeReceipt, type ReceiptData } from './document.ts';
 import { requireEngine } from './engine.ts';
 import { areScriptFontsInstalled } from './optional-fonts.ts';

@@ -1,5 +1,7 @@
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
+import { defineProtectedTable, reseal } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import type { TracePlace } from '../tracing/trace-contexts.ts';
 import { runInSpan } from '../tracing/tracing.ts';
 import {
@@ -37,6 +39,27 @@ export type DeliveryServices = {
 export function secretContext({ accountId, endpointId }: EndpointId, secretId: string): string {
   return rowContext('webhook_secrets', accountId, endpointId, secretId);
 }
+
+export const protectedSecrets = defineProtectedTable({
+  table: 'webhook_secrets',
+  key: { account_id: 'uuid', endpoint_id: 'uuid', id: 'uuid' },
+  values: ['sealed'],
+  columns: { account_id: column.uuid, endpoint_id: column.uuid, id: column.uuid },
+  renew: (keys, { account_id: accountId, endpoint_id: endpointId, id, sealed }) => ({
+    sealed: reseal(keys, sealed, secretContext({ accountId, endpointId }, id)),
+  }),
+});
+
+export const protectedDeliveries = defineProtectedTable({
+  table: 'webhook_deliveries',
+  key: { account_id: 'uuid', endpoint_id: 'uuid', id: 'uuid', month: 'date' },
+  values: ['answer'],
+  columns: { account_id: column.uuid, id: column.uuid },
+  replacement: 'renew_webhook_deliveries',
+  renew: (keys, { account_id: accountId, id, answer }) => ({
+    answer: reseal(keys, answer, answerContext({ accountId }, id)),
+  }),
+});
 
 /** The signers of an endpoint: of the newest secret, and of the one before it for a while. */
 export async function openSigners(

@@ -31,13 +31,18 @@ export const TEMPLATE_VARIABLE = 'OUTLAY_TEST_TEMPLATE';
 
 let ownTemplate: Promise<TestTemplate> | undefined;
 
-/** Creates a database: migrated, or without tables. */
+/** Creates a database: migrated, without tables, or as another one is that has no connections now. */
 export async function createTestDatabase({
   isEmpty = false,
+  copyOf,
+}: {
+  isEmpty?: boolean;
+  copyOf?: string;
 } = {}): Promise<TestDatabase & AsyncDisposable> {
   const { serverUrl, name: template } = await findTemplate();
   const name = `${template}_${randomBytes(6).toString('hex')}`;
-  const source = isEmpty ? 'template0' : template;
+  const copied = copyOf === undefined ? template : new URL(copyOf).pathname.slice(1);
+  const source = isEmpty ? 'template0' : copied;
   await runOnServer(serverUrl, `create database ${name} template ${source}`);
   const drop = async (): Promise<void> => {
     await runOnServer(serverUrl, `drop database if exists ${name} with (force)`);

@@ -102,7 +102,7 @@ const listStatements = ({ accountId, count }: ManyRecords): string[] => {
     `insert into payout_decisions (account_id, id, payout_id, action, decided_by, reason, is_effective,
      decided_at, operator_id, about, mac)
    select ${account}, past_id(n), payout_id, 'retry', 'ada', 'copy', true, ${at},
-     gen_random_uuid(), sha256(''), sha256('')
+     gen_random_uuid(), sha256(''), sha256('') || '\\x00000001'
    from copies`,
     `insert into audit_entries (sequence, id, created_at, actor_kind, actor, action, reason, outcome,
      digest, hash, account_id)

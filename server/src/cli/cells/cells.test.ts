@@ -8,7 +8,7 @@ import { runCommand } from '../../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup, partnerRail } from '../../../testing/setups/live.ts';
 import { describeConfig as describeNacha } from '../../../testing/setups/nacha.ts';
 import { type Config, ConfigError } from '../../config.ts';
-import { nameSigningKey } from '../../core/sealing.ts';
+import { nameSigningKey } from '../../core/environment-keys.ts';
 import { openContext } from '../context.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { compareCells } from './compare.ts';

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { readBounded } from '../../core/bounded-body.ts';
-import { nameSigningKey } from '../../core/sealing.ts';
+import { nameSigningKey } from '../../core/environment-keys.ts';
 import { type Finding, formatCause, passed, problem } from '../doctor/finding.ts';
 import type { CellDescription } from './description.ts';
 

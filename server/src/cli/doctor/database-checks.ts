@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { findRunningServer } from '../../db/embedded/embedded.ts';
+import { selectKeys } from '../../db/environment-key-rows.ts';
 import { readMigrations, unreleasedSchema } from '../../db/migrate.ts';
 import { createOpener, createSession, type Session } from '../../db/postgres/connection.ts';
 import { inspectServer as inspectPooling } from '../../db/postgres/server-check.ts';
@@ -31,8 +32,8 @@ export type DatabaseReport = {
 
 const readEnvironment = defineQuery({
   name: 'doctor_environment',
-  columns: { name: column.text, rootKey: column.bytes },
-  text: 'select name, root_key as "rootKey" from environment',
+  columns: { name: column.text, indexKey: column.bytes },
+  text: 'select name, index_key as "indexKey" from environment',
 });
 
 const findTables = defineQuery({
@@ -148,7 +149,8 @@ async function inspect(place: Place, client: pg.Client): Promise<Inspection> {
     const findings = [...server.findings, ...migrated.findings];
     return { ...server, findings, isUsable: false, environment: undefined };
   }
-  const environment = await maybeOne(session, readEnvironment);
+  const named = await maybeOne(session, readEnvironment);
+  const environment = named && { ...named, keyRows: await selectKeys(session) };
   const findings = [
     ...server.findings,
     ...migrated.findings,
@@ -178,8 +180,9 @@ async function checkMigrations(
       migrations.find(({ version }) => version === ran.version)?.hash !== ran.hash,
   );
   if (edited.some(({ version }) => version === 1)) {
+    // Its tables are not those that this program reads.
     const findings = [problem(`${name}: ${unreleasedSchema}`)];
-    return { isMigrated: true, isWhole: false, findings };
+    return { isMigrated: false, isWhole: false, findings };
   }
   const ran = `${name}: ${applied.length} of ${migrations.length} migrations applied`;
   const findings: Finding[] = [];

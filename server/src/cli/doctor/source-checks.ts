@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
+import { createKeyRing, type KeyRing, MissingMasterKey } from '../../core/sealing.ts';
+import type { KeyRow } from '../../db/environment-key-rows.ts';
 import {
-  createKeyRing,
-  type KeyRing,
-  MissingMasterKey,
-  newDataKey,
-  rootContext,
-  unwrapKey,
-} from '../../core/sealing.ts';
+  holdKeys,
+  type KeyReading,
+  openIndexKey,
+  openKeyRows,
+} from '../../environment/environment-keys.ts';
 import { decodeKeys, placeMasterKey, readEncodedKeys } from '../../environment/master-keys.ts';
 import { listSources, readRateSources } from '../../environment/settings.ts';
 import { type RateSourceName, readQuotes } from '../../fx/load.ts';
@@ -64,7 +64,12 @@ export function checkLimits(config: Config): Finding[] {
 }
 
 /** The environment that a database belongs to. */
-export type EnvironmentRecord = { name: string; rootKey: Buffer };
+export type EnvironmentRecord = {
+  name: string;
+  indexKey: Buffer;
+  /** The generations of its keys, the newest first. */
+  keyRows: readonly KeyRow[];
+};
 
 export function checkMasterKey(
   { config, name }: { config: Config; name: EnvironmentName },
@@ -80,9 +85,11 @@ export function checkMasterKey(
     }
     const masters = decodeKeys(readEncodedKeys(source));
     const ring = { list: () => masters };
-    const root = record === undefined ? newDataKey() : unwrapKey(ring, record.rootKey, rootContext);
     const text = `${name}: the master key is valid (${place})`;
-    return { keys: createKeyRing(ring, root), findings: [passed(text)] };
+    if (record === undefined) return { keys: undefined, findings: [passed(text)] };
+    const reading = openKeyRows(record.keyRows, ring);
+    const keys = createKeyRing(ring, holdKeys(reading, openIndexKey(ring, record.indexKey)));
+    return { keys, findings: [passed(text), ...checkGenerations(name, reading)] };
   } catch (error) {
     const isMissing = error instanceof MissingMasterKey;
     const text = isMissing
@@ -90,6 +97,24 @@ export function checkMasterKey(
       : formatCause(error);
     return { keys: undefined, findings: [problem(`${name}: ${text}`)] };
   }
+}
+
+/** Whether the last rotation of the environment's keys has ended, and what is left of those before. */
+function checkGenerations(name: EnvironmentName, { rows, newest, foreign }: KeyReading): Finding[] {
+  const [last] = rows;
+  const label = `${name}: the environment's keys`;
+  if (foreign.length > 0) {
+    const text = `${label}: the database has a generation ${foreign.join(', ')} that this environment did not create: find out who wrote it`;
+    return [problem(text)];
+  }
+  if (last !== undefined && last.generation > 1 && last.renewed_at === null) {
+    const text = `${label}: the rotation to generation ${last.generation} has not ended: run outlay admin environment-key rotate`;
+    return [problem(text)];
+  }
+  const older = rows.filter((row) => row.destroyed_at === null && row.generation < newest.number);
+  const kept = older.map(({ generation }) => generation).join(', ');
+  const rest = kept === '' ? '' : `; still kept: ${kept} (outlay admin environment-key list)`;
+  return [passed(`${label}: generation ${newest.number} writes${rest}`)];
 }
 
 /** Variables that rails files name as places of secrets; they may begin with OUTLAY_ too. */

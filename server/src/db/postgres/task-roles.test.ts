@@ -146,6 +146,8 @@ const users: Readonly<Record<string, readonly string[]>> = {
   // Loops only: `environment/background.ts`.
   outlay_api: [
     'accounts/expiry-warnings.ts',
+    // Its updates are those of a command.
+    'db/environment-key-rows.ts',
     'db/partitions.ts',
     'notices/notices.sql.ts',
     'proposals/proposals.sql.ts',
@@ -160,6 +162,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'accounts/rotation.ts',
     'approvals/approval-policies.sql.ts',
     'controls/freezes.sql.ts',
+    'db/environment-key-rows.ts',
     'dispatch/recovery.sql.ts',
     'erasure/erasure.sql.ts',
     'exceptions/decisions.sql.ts',

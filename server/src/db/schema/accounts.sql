@@ -36,8 +36,8 @@ create table credentials (
   created_at timestamptz not null,
   expires_at timestamptz,
   revoked_at timestamptz,
-  -- Over the row, under a key that follows from the master key; empty once it is revoked.
-  mac bytea not null check (length(mac) in (0, 32)),
+  -- Over the row, under a key that the database does not have; empty once it is revoked.
+  mac bytea not null check (length(mac) in (0, 36)),
   -- By a rotation, after which it expires.
   replaced_by uuid,
   primary key (account_id, id)
@@ -65,8 +65,11 @@ begin
 end
 $$;
 
--- New credentials are not cached yet.
-create trigger advance_revision after update or delete on credentials
+-- New credentials are not cached yet. A code that is replaced with the keys of the environment changes
+-- nothing of what it covers.
+create trigger advance_revision after delete
+  or update of account_id, id, kind, secret_hash, scopes, allowed_addresses, expires_at, revoked_at
+  on credentials
   for each statement execute function advance_credential_revision();
 
 create table access_tokens (
@@ -75,12 +78,13 @@ create table access_tokens (
   credential_id uuid not null,
   scopes text[] not null,
   expires_at timestamptz not null,
-  mac bytea not null check (length(mac) = 32),
+  mac bytea not null check (length(mac) = 36),
   primary key (account_id, token_hash),
   foreign key (account_id, credential_id) references credentials (account_id, id)
 );
 create index access_tokens_expiry on access_tokens (expires_at);
-create trigger advance_revision after update on access_tokens
+create trigger advance_revision
+  after update of account_id, token_hash, credential_id, scopes, expires_at on access_tokens
   for each statement execute function advance_credential_revision();
 alter table access_tokens enable row level security;
 create policy own_account on access_tokens using (account_id = current_account());

@@ -14,7 +14,7 @@ create table approval_policies (
   -- When a newer version took its place.
   replaced_at timestamptz,
   -- Over the row, so that one that was written past the service is noticed.
-  mac bytea not null check (length(mac) = 32),
+  mac bytea not null check (length(mac) = 36),
   primary key (account_id, version)
 );
 create unique index approval_policies_in_force on approval_policies (account_id)
@@ -26,8 +26,9 @@ grant select on approval_policies to outlay_tenant;
 
 create trigger never_removed before delete or truncate on approval_policies
   for each statement execute function refuse_change('approval policies must not be deleted');
+-- Its code is replaced with the keys of the environment.
 create trigger fixed_policy before update of account_id, version, content, has_rules, set_by, reason,
-  set_at, mac on approval_policies
+  set_at on approval_policies
   for each statement execute function refuse_change('approval policies are immutable');
 
 -- Processes remember with each credential whether its payouts are judged.

@@ -53,11 +53,12 @@ insert into audit_head default values;
 
 -- The signed head of the chain. Its line is also in the file of checkpoints outside the database.
 create table audit_checkpoints (
-  sequence bigint primary key,
+  sequence bigint not null,
   statement text not null,
   signature bytea not null,
   key_id text not null,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  primary key (sequence, key_id)
 );
 
 alter table audit_entries enable row level security;

@@ -43,7 +43,8 @@ create table chain_checkpoints (
   signature bytea not null,
   key_id text not null,
   created_at timestamptz not null,
-  primary key (account_id, ledger_number, event_sequence)
+  -- A head is signed again with the key of a new generation.
+  primary key (account_id, ledger_number, event_sequence, key_id)
 );
 create index chain_checkpoints_event on chain_checkpoints (account_id, event_sequence);
 create index chain_checkpoints_time on chain_checkpoints (created_at);

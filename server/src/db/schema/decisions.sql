@@ -12,15 +12,34 @@ create table payout_decisions (
   -- Digest of what was decided about (`decision_subject`).
   about bytea not null check (length(about) = 32),
   -- Over the row, under a key that the database does not have.
-  mac bytea not null check (length(mac) = 32),
+  mac bytea not null check (length(mac) = 36),
   primary key (account_id, payout_id, id)
 );
 alter table payout_decisions enable row level security;
 create policy own_account on payout_decisions using (account_id = current_account());
 grant select on payout_decisions to outlay_tenant;
 
-create trigger append_only before update or delete or truncate on payout_decisions
+create trigger append_only before delete or truncate
+  or update of account_id, payout_id, id, action, decided_by, reason, is_effective, decided_at,
+    operator_id, about
+  on payout_decisions
   for each statement execute function refuse_change('decisions are immutable');
+
+-- Replaces the codes of decisions, where they are still the old ones, with the keys of the environment.
+create function renew_payout_decisions(
+  p_accounts uuid[], p_payouts uuid[], p_ids uuid[], p_old bytea[], p_fresh bytea[]
+) returns integer
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_count integer;
+begin
+  update payout_decisions d set mac = n.fresh
+  from unnest(p_accounts, p_payouts, p_ids, p_old, p_fresh) n (account_id, payout_id, id, old, fresh)
+  where d.account_id = n.account_id and d.payout_id = n.payout_id and d.id = n.id and d.mac = n.old;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
 
 -- The exceptions that a decision answers.
 create function list_answered_kinds(p_action text) returns text[]

@@ -7,8 +7,8 @@ create table environment (
   clock_target_us bigint not null default 0,
   -- The newest master key, which wraps the keys below and those of users.
   master_key_id text not null,
-  -- A random key, wrapped: from it follow all keys but those of users.
-  root_key bytea not null default '',
+  -- A random key, wrapped: of the keyed hashes by which equal values are found. It is never replaced.
+  index_key bytea not null default '',
   created_at timestamptz not null default now(),
   -- Advanced before the first instruction of each second and also written to a file outside of the
   -- database: a file that is ahead shows that the database was restored.
@@ -18,6 +18,40 @@ create table environment (
   constraint target_lies_ahead check (clock_target_us >= clock_offset_us)
 );
 grant select on environment to outlay_tenant;
+
+-- The keys of the environment, a generation to a row: one that seals, one that authenticates rows and one
+-- that signs, each random and wrapped by a master key. Ciphertexts and codes begin with the number of
+-- their generation (4 bytes).
+create table environment_keys (
+  generation integer primary key check (generation > 0),
+  -- Empty once the generation is destroyed.
+  sealing_key bytea not null,
+  authentication_key bytea not null,
+  signing_key bytea not null,
+  -- SPKI, PEM: it stays, so that what was signed verifies.
+  public_key text not null,
+  -- By the generation before it: a database that was restored from before the rotation trusts by it what
+  -- was signed since. Empty for the first one.
+  endorsement bytea not null,
+  announced_at timestamptz not null,
+  -- From when on it writes. Every process has read it by then.
+  active_at timestamptz not null,
+  -- When all rows were found to be under this generation or a later one.
+  renewed_at timestamptz,
+  destroyed_at timestamptz,
+  -- Over the public key and these times.
+  mac bytea not null check (length(mac) = 36),
+  constraint announced_first check (active_at >= announced_at),
+  constraint destroyed_whole check (
+    (destroyed_at is not null) = (sealing_key = '' and authentication_key = '' and signing_key = ''))
+);
+alter table environment_keys enable row level security;
+create trigger never_removed before delete or truncate on environment_keys
+  for each statement execute function refuse_change('keys are destroyed, and their public keys stay');
+create trigger stays_destroyed before update on environment_keys
+  for each row when (old.destroyed_at is not null and new.destroyed_at is null
+    or new.public_key <> old.public_key or new.active_at <> old.active_at)
+  execute function refuse_change('a generation keeps its public key, and a destroyed one is gone');
 
 -- The environment's time, read again at each call: a transaction that waited for a lock must not
 -- decide by the time at which it began.

@@ -1,5 +1,5 @@
 -- Erasure of a person's data. The key of the person is destroyed, which makes all that is sealed under
--- it unreadable; what is sealed under the environment's key is emptied. Ledger, states and chains stay.
+-- it unreadable; what is sealed under the environment's keys is emptied. Ledger, states and chains stay.
 
 -- Keeps a person's data until its end, even if an erasure is requested.
 create table legal_holds (

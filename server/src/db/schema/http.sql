@@ -9,7 +9,7 @@ create table idempotency_records (
   body bytea,
   created_at timestamptz not null,
   -- The user whose key seals the response. Null where it concerns no single user: then it is sealed
-  -- under the environment's key, or plain (a commit, which holds no personal data).
+  -- under the environment's keys, or plain (a commit, which holds no personal data).
   user_id uuid,
   primary key (account_id, key, month)
 ) partition by range (month);

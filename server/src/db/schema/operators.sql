@@ -9,7 +9,7 @@ create table operators (
   role text not null check (role in ('owner', 'operator', 'approver', 'compliance', 'viewer')),
   secret_hash bytea not null check (length(secret_hash) = 32),
   -- Empty once the operator is revoked, so that clearing revoked_at does not bring the row back.
-  mac bytea not null check (length(mac) in (0, 32)),
+  mac bytea not null check (length(mac) in (0, 36)),
   created_at timestamptz not null,
   created_by uuid references operators (id),
   key_created_at timestamptz not null,
@@ -24,7 +24,7 @@ create table policies (
   persons integer not null check (persons in (1, 2)),
   -- Whole USD; two people are needed from just above it. 0 where the action has no amount.
   above_usd bigint not null check (above_usd >= 0),
-  mac bytea not null check (length(mac) = 32),
+  mac bytea not null check (length(mac) = 36),
   changed_at timestamptz not null
 );
 
@@ -45,7 +45,7 @@ create table approvals (
     check (result in ('', 'approved', 'withdrawn', 'expired', 'lapsed')),
   approved_by uuid references operators (id) check (approved_by <> requested_by),
   -- Over the row, under a key that the database does not have; empty once it has ended.
-  mac bytea not null check (length(mac) in (0, 32)),
+  mac bytea not null check (length(mac) in (0, 36)),
   check ((ended_at is null) = (result = '')),
   check ((result = 'approved') = (approved_by is not null))
 );
@@ -61,7 +61,7 @@ create table operator_logins (
   totp_secret bytea,
   -- The newest time step whose code was accepted: each code is accepted once.
   totp_step bigint not null default 0,
-  mac bytea not null check (length(mac) = 32),
+  mac bytea not null check (length(mac) = 36),
   changed_at timestamptz not null
 );
 
@@ -71,11 +71,13 @@ create table operator_links (
   operator_id uuid not null references operators (id),
   expires_at timestamptz not null,
   used_at timestamptz,
-  mac bytea not null check (length(mac) = 32)
+  -- SHA-256 of the operator's row (`fingerprintOperator`): a new key or role ends the link.
+  operator_fingerprint bytea not null check (length(operator_fingerprint) = 32),
+  mac bytea not null check (length(mac) = 36)
 );
 create index operator_links_time on operator_links (expires_at);
 
--- Sessions of browsers. The code covers that of the operator's row: a new key or role ends them.
+-- Sessions of browsers.
 create table operator_sessions (
   id uuid primary key,
   operator_id uuid not null references operators (id),
@@ -88,7 +90,9 @@ create table operator_sessions (
   used_at timestamptz not null,
   ends_at timestamptz not null,
   ended_at timestamptz,
-  mac bytea not null check (length(mac) = 32)
+  -- As of `operator_links`.
+  operator_fingerprint bytea not null check (length(operator_fingerprint) = 32),
+  mac bytea not null check (length(mac) = 36)
 );
 create index operator_sessions_operator on operator_sessions (operator_id) where ended_at is null;
 create index operator_sessions_time on operator_sessions (ends_at);

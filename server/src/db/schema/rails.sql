@@ -10,7 +10,7 @@ create table rail_records (
   revision bigint not null check (revision > 0),
   -- Of the payment that it is about, where it holds data of a person.
   reference text,
-  -- The person under whose key it is sealed; null: under the environment's key.
+  -- The person under whose key it is sealed; null: under the environment's keys.
   account_id uuid,
   user_id uuid,
   -- Empty after the erasure of that person.
@@ -124,7 +124,7 @@ create table rail_messages (
   channel text not null check (channel in ('callback', 'file', 'poll')),
   -- Empty after the erasure of a person in it.
   sealed bytea not null,
-  -- The persons under whose keys together it is sealed; none: under the environment's key.
+  -- The persons under whose keys together it is sealed; none: under the environment's keys.
   user_ids uuid[] not null default '{}',
   times integer not null default 1,
   received_at timestamptz not null,

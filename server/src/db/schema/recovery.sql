@@ -40,13 +40,33 @@ create table recovery_releases (
   -- Digest of what the rails had listed (`recovery_subject`): a release counts for exactly that.
   about bytea not null check (length(about) = 32),
   -- Over the row, under a key that the database does not have.
-  mac bytea not null check (length(mac) = 32),
+  mac bytea not null check (length(mac) = 36),
   primary key (recovery_id, operator_id, about)
 );
 alter table recovery_releases enable row level security;
 
-create trigger append_only before update or delete or truncate on recovery_releases
+create trigger append_only before delete or truncate
+  or update of recovery_id, operator_id, decided_by, reason, decided_at, about
+  on recovery_releases
   for each statement execute function refuse_change('decisions are immutable');
+
+-- As `renew_payout_decisions`.
+create function renew_recovery_releases(
+  p_recoveries uuid[], p_operators uuid[], p_abouts bytea[], p_old bytea[], p_fresh bytea[]
+) returns integer
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_count integer;
+begin
+  update recovery_releases r set mac = n.fresh
+  from unnest(p_recoveries, p_operators, p_abouts, p_old, p_fresh)
+    n (recovery_id, operator_id, about, old, fresh)
+  where r.recovery_id = n.recovery_id and r.operator_id = n.operator_id and r.about = n.about
+    and r.mac = n.old;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
 
 -- Payments that rails listed. They are kept: where a client repeats a payout later, its payment is
 -- queried instead of sent again.

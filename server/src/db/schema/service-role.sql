@@ -38,6 +38,10 @@ begin
   revoke execute on function fund_balance, book_balance, set_approval_policy, create_freeze, lift_freeze,
     set_recipient_lock, propose_payout, decide_proposal, replace_credential, decide_payout,
     release_recovery, set_brand from outlay_worker;
+  -- The keys of the environment are replaced by a command. What processes do is store the first ones.
+  revoke update on environment_keys from outlay_worker, outlay_api;
+  revoke execute on function renew_payout_decisions, renew_recovery_releases, renew_webhook_deliveries
+    from outlay_worker, outlay_api;
   revoke insert, update, delete on credential_warnings, rail_passes, webhook_deliveries, screening_rounds
     from outlay_api;
   revoke update, delete on notices from outlay_api;

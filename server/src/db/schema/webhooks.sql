@@ -43,7 +43,7 @@ create table webhook_secrets (
   endpoint_id uuid not null,
   id uuid not null,
   algorithm text not null check (algorithm in ('hmac-sha256', 'ed25519')),
-  -- Sealed under the record key of the environment.
+  -- Sealed under the keys of the environment.
   sealed bytea not null,
   public_key text not null,
   created_at timestamptz not null,
@@ -122,8 +122,30 @@ alter table webhook_deliveries enable row level security;
 create policy own_account on webhook_deliveries using (account_id = current_account());
 grant select on webhook_deliveries to outlay_tenant;
 
-create trigger append_only before update on webhook_deliveries
+create trigger append_only
+  before update of account_id, endpoint_id, id, month, message_id, kind, sequence, event_type, try,
+    result, status_code, error, answer_type, duration_ms, url, started_at, retry_at
+  on webhook_deliveries
   for each row execute function refuse_change('deliveries are immutable');
+
+-- Seals the answers of endpoints anew, where they are still the old ones, with the keys of the
+-- environment.
+create function renew_webhook_deliveries(
+  p_accounts uuid[], p_endpoints uuid[], p_ids uuid[], p_months date[], p_old bytea[], p_fresh bytea[]
+) returns integer
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_count integer;
+begin
+  update webhook_deliveries d set answer = n.fresh
+  from unnest(p_accounts, p_endpoints, p_ids, p_months, p_old, p_fresh)
+    n (account_id, endpoint_id, id, month, old, fresh)
+  where d.account_id = n.account_id and d.endpoint_id = n.endpoint_id and d.id = n.id
+    and d.month = n.month and d.answer = n.old;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
 
 -- Stops sending to an endpoint, with an event. Does nothing if it is not enabled.
 create function stop_webhook(

@@ -1,6 +1,8 @@
 import { assert } from '../../core/errors.ts';
 import { findUserKey, type KeyRing, openBytes, rowContext, sealBytes } from '../../core/sealing.ts';
 import type { Database } from '../../db/postgres/pool.ts';
+import { defineProtectedTable, reseal } from '../../db/protected-tables.ts';
+import { column } from '../../db/rows.ts';
 import { noAccount, storeTraceContext } from '../../tracing/trace-contexts.ts';
 import { traceFetch } from '../../tracing/trace-fetch.ts';
 import { findRecorded } from '../../tracing/tracing.ts';
@@ -143,6 +145,22 @@ function describeProblem({ id, kind, detail, currency, amountMinor }: InboundPro
   };
 }
 
+const nameRecord = (rail: string, collection: string, key: string): string =>
+  rowContext('rail_records', rail, collection, key);
+
+/** Those that are about no single person; bank files are among them, which are large. */
+export const protectedRecords = defineProtectedTable({
+  table: 'rail_records',
+  key: { rail: 'text', collection: 'text', key: 'text' },
+  values: ['sealed'],
+  where: 'account_id is null',
+  columns: { rail: column.text, collection: column.text, key: column.text },
+  portion: 20,
+  renew: (keys, { rail, collection, key, sealed }) => ({
+    sealed: reseal(keys, sealed, nameRecord(rail, collection, key)),
+  }),
+});
+
 /** Whether the record was about a person whose data was erased since. */
 function isEmptied({ sealed, data_key: dataKey }: RecordRow): boolean {
   return sealed.length === 0 || dataKey?.length === 0;
@@ -150,14 +168,12 @@ function isEmptied({ sealed, data_key: dataKey }: RecordRow): boolean {
 
 /**
  * A record about one payment is sealed under the key of its recipient, so that an erasure shreds it in
- * backups too; every other one under the environment's key.
+ * backups too; every other one under the environment's keys.
  */
 export function createStore(rail: string, db: Database, keys: KeyRing): RailStore {
-  const nameRecord = (collection: string, key: string): string =>
-    rowContext('rail_records', rail, collection, key);
   const openSealed = (collection: string, row: RecordRow): Buffer => {
     const { sealed, account_id: accountId, user_id: userId, data_key: dataKey } = row;
-    const context = nameRecord(collection, row.key);
+    const context = nameRecord(rail, collection, row.key);
     if (accountId === null || userId === null || dataKey === null)
       return keys.open(sealed, context);
     return openBytes(keys.unwrap(dataKey, { accountId, userId }), sealed, context);
@@ -170,7 +186,7 @@ export function createStore(rail: string, db: Database, keys: KeyRing): RailStor
   });
   const seal = ({ collection, key, next }: RecordChange, owner: Recipient | undefined) => {
     if (next === undefined) return null;
-    const context = nameRecord(collection, key);
+    const context = nameRecord(rail, collection, key);
     const plain = Buffer.from(JSON.stringify(next.value));
     if (owner === undefined) return keys.seal(plain, context);
     const userKey = findUserKey(keys, owner.data_key, {

@@ -8,13 +8,15 @@ import {
   sealBytes,
 } from '../../core/sealing.ts';
 import type { Session } from '../../db/postgres/pool.ts';
+import { defineProtectedTable, reseal } from '../../db/protected-tables.ts';
+import { column } from '../../db/rows.ts';
 import type { InboundMessage } from '../contract/contract.ts';
 import { findMessage, findMessageIds, findRecipients, type Recipient } from './rail-memory.sql.ts';
 
 /**
  * The archive of inbound messages. A message is sealed under the keys of all persons together whose
  * payments it reports on, so that the erasure of one of them shreds it, in backups too: its reports are
- * applied and stay. One that no payment matches is sealed under the environment's key.
+ * applied and stay. One that no payment matches is sealed under the environment's keys.
  */
 
 type MessageName = { rail: string; id: string };
@@ -24,6 +26,17 @@ const suffix = /~[0-9a-f]{12}$/;
 
 const nameMessage = ({ rail, id }: MessageName): string =>
   rowContext('rail_messages', rail, id.replace(suffix, ''));
+
+/** Those that no payment matches. */
+export const protectedMessages = defineProtectedTable({
+  table: 'rail_messages',
+  key: { rail: 'text', id: 'text' },
+  values: ['sealed'],
+  where: `user_ids = '{}'`,
+  columns: { rail: column.text, id: column.text },
+  portion: 20,
+  renew: (keys, { sealed, ...name }) => ({ sealed: reseal(keys, sealed, nameMessage(name)) }),
+});
 
 /** The keys of all persons; undefined where the data of one was erased. */
 function findKeys(keys: KeyRing, persons: readonly Recipient[]): Buffer[] | undefined {

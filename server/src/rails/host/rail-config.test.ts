@@ -180,7 +180,10 @@ describe("the operator's file of rails", () => {
     assert.throws(() => read([rail({ config: { env: 'GONE' } })]), /GONE is not set/);
     const file = join(folder, 'other');
     writeFileSync(file, `${sealedPrefix}${Buffer.from('other').toString('base64')}`);
-    assert.throws(() => read([rail({ config: { file } })]), /another master key/);
+    assert.throws(
+      () => read([rail({ config: { file } })]),
+      /sealed under keys that this environment does not have/,
+    );
   });
 
   it('refuses a name that is taken', () => {

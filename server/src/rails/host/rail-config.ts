@@ -153,11 +153,18 @@ export type RailConfig = z.output<typeof rail>;
 export type SecretSources = {
   readVariable(name: string): string | undefined;
   /** The content of a sealed file; @throws where it was sealed under another key. */
-  openSealed(sealed: Buffer): Buffer;
+  openSealed(sealed: Buffer, file: string): Buffer;
 };
 
 /** The first bytes of a file that `outlay admin secret seal` wrote; the rest is Base64. */
 export const sealedPrefix = 'outlay-sealed:';
+
+/** What a sealed file holds; undefined for any other one. */
+export function findSealed(content: Buffer): Buffer | undefined {
+  const text = content.toString('latin1');
+  if (!text.startsWith(sealedPrefix)) return undefined;
+  return Buffer.from(text.slice(sealedPrefix.length).trim(), 'base64');
+}
 
 /** A fault of the operator's file. Its text holds no values, which could be secrets. */
 export type RailFault = {
@@ -295,17 +302,17 @@ function readVariable(name: string, secrets: SecretSources): Secret {
 }
 
 function readSecretFile(name: string, secrets: SecretSources): Secret {
-  let text: string;
+  let content: Buffer;
   try {
-    text = readFileSync(name, 'utf8');
+    content = readFileSync(name);
   } catch {
     return { fault: `the file ${name} cannot be read` };
   }
-  if (!text.startsWith(sealedPrefix)) return { value: text.trimEnd() };
+  const sealed = findSealed(content);
+  if (sealed === undefined) return { value: content.toString('utf8').trimEnd() };
   try {
-    const sealed = Buffer.from(text.slice(sealedPrefix.length).trim(), 'base64');
-    return { value: secrets.openSealed(sealed).toString('utf8').trimEnd() };
+    return { value: secrets.openSealed(sealed, name).toString('utf8').trimEnd() };
   } catch {
-    return { fault: `the file ${name} was sealed under another master key` };
+    return { fault: `the file ${name} was sealed under keys that this environment does not have` };
   }
 }

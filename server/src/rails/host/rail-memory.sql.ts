@@ -275,7 +275,7 @@ export async function insertMessage(
     id: string;
     channel: string;
     sealed: Buffer;
-    /** Under whose keys it is sealed together; none: under the environment's key. */
+    /** Under whose keys it is sealed together; none: under the environment's keys. */
     users: readonly string[];
     problems: string;
   },

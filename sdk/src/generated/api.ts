@@ -2625,7 +2625,7 @@ export interface components {
             detail: string;
         };
         /** @enum {string} */
-        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "sender_incomplete" | "payee_no_match" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
+        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "user_erased" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "sender_incomplete" | "payee_no_match" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
         OtherWay: {
             /** @description The payer and delivery, from the country look-up */
             destination_token: string;

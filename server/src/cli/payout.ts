@@ -14,10 +14,10 @@ import { decidedByPerson } from '../payouts/payout-reason.ts';
 import { cancelScheduleRow, findSchedule } from '../payouts/schedule.ts';
 import type { RailFault } from '../rails/host/rail-config.ts';
 import { findMessage } from '../travel-rule/travel-rule.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, Screen } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
-import { flag, oneOf, payout, reason } from './options.ts';
+import { oneOf, payout, reason } from './options.ts';
 import { writeExplanation } from './payout-screen.ts';
 
 export const payoutCommands = [
@@ -26,8 +26,8 @@ export const payoutCommands = [
     argument: 'payout',
     permission: 'read',
     about: 'show why a payout took its route, what was decided, and its next step',
-    options: { payout, json: flag('as JSON') },
-    run: async (context, { payout: payoutId, json }) => {
+    options: { payout },
+    run: async (context, { payout: payoutId }) => {
       const key = await getPayoutKey(context, payoutId);
       await using rails = await openRails(context);
       const { router } = rails.dispatcher;
@@ -41,7 +41,7 @@ export const payoutCommands = [
         ...(travelRule !== undefined && { travel_rule: travelRule }),
         persons_decided: decisions.map(describeDecision),
       };
-      return json ? result : writeExplanation(result);
+      return new Screen(result, () => writeExplanation(result));
     },
   }),
   defineCommand({
@@ -109,8 +109,9 @@ export const payoutCommands = [
     permission: 'read',
     about: 'show what a payout earned and what its rail charged',
     options: { payout },
+    // A payout that was never committed has none.
     run: async (context, { payout: payoutId }) =>
-      findMargin(context.db.system, await getPayoutKey(context, payoutId)),
+      (await findMargin(context.db.system, await getPayoutKey(context, payoutId))) ?? {},
   }),
 ];
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { ProofFault, type Verified, verifyCode, verifyReceipt } from '../receipts/proof.ts';
-import { defineCommand, defineHostCommand } from './command.ts';
+import { defineCommand, defineHostCommand, Screen } from './command.ts';
 import { file, option } from './options.ts';
 
 const fileBytesMax = 20_000_000;
@@ -34,7 +34,10 @@ export const receiptCommands = [
     permission: 'read',
     about: 'print the public key with which the receipts of the environment verify',
     options: {},
-    run: ({ keys }) => keys.signing.publicPem.trim(),
+    run: ({ keys }) => {
+      const pem = keys.signing.publicPem.trim();
+      return new Screen({ public_key: pem }, () => pem);
+    },
   }),
 ];
 

@@ -1,7 +1,7 @@
 import { describeConfig, type Role, readConfig } from '../config.ts';
 import { listEnvironments } from '../environment/databases.ts';
-import { type Command, defineHostCommand } from './command.ts';
-import { runDoctor } from './doctor/doctor.ts';
+import { type Command, defineHostCommand, Screen } from './command.ts';
+import { describeFindings, runDoctor } from './doctor/doctor.ts';
 import { environmentName, flag } from './options.ts';
 
 /** The service itself, and the commands about its installation. */
@@ -11,7 +11,10 @@ function defineRole(name: Role, about: string): Command {
     name,
     about,
     options: { recover: flag('begin a recovery before anything is sent') },
-    run: (host, { recover }) => host.serve(name, { recovers: recover }),
+    run: async (host, { recover }) => {
+      await host.serve(name, { recovers: recover });
+      return undefined;
+    },
   });
 }
 
@@ -25,29 +28,32 @@ export const serviceCommands = [
     options: { environment: environmentName.optional() },
     run: async ({ variables, openContext }, { environment }) => {
       const all = listEnvironments(readConfig(variables));
-      for (const name of environment === undefined ? all : [environment]) {
+      const environments = environment === undefined ? all : [environment];
+      for (const name of environments) {
         const context = await openContext(name);
         await context[Symbol.asyncDispose]();
       }
-      return 'The databases are up to date.';
+      return { result: 'up_to_date', environments };
     },
   }),
   defineHostCommand({
     name: 'doctor',
     about: 'find problems of this installation and say how to fix them; exit code 1 with any',
     options: { environment: environmentName.optional() },
-    run: ({ variables, realNowMs }, { environment }) => {
+    run: async ({ variables, realNowMs }, { environment }) => {
       const selected = environment !== undefined && {
         OUTLAY_ENVIRONMENTS: environment,
         OUTLAY_DEFAULT_ENVIRONMENT: environment,
       };
-      return runDoctor({ ...variables, ...selected }, { realNowMs, uid: process.getuid?.() });
+      const options = { realNowMs, uid: process.getuid?.() };
+      const findings = await runDoctor({ ...variables, ...selected }, options);
+      return new Screen({ findings }, () => describeFindings(findings));
     },
   }),
   defineHostCommand({
     name: 'env-example',
     about: 'print all settings with their defaults (.env.example)',
     options: {},
-    run: () => describeConfig().trimEnd(),
+    run: () => new Screen({ settings: describeConfig() }, () => describeConfig().trimEnd()),
   }),
 ];

@@ -103,7 +103,6 @@ const exceptionOperations = () => [
     result: z
       .object({ content: text('The message, as text') })
       .meta({ id: 'InboundMessageContent' }),
-    shape: (content: string) => ({ content }),
     refusals: [404, 410],
   }),
 ];
@@ -144,7 +143,6 @@ const singlePayoutOperations = () => [
     operationId: 'explainPayoutToOperator',
     summary: 'Explain a payout: route, attempts, exceptions, decisions',
     description: 'Also what clients are not shown: kinds of reviews, and who decided.',
-    fixed: { json: true },
     result: explanation,
     refusals: [404],
   }),
@@ -157,7 +155,7 @@ const singlePayoutOperations = () => [
     result: z
       .object({ margin: objectAnswer.describe('Fee, margin of the exchange and charges') })
       .meta({ id: 'PayoutMargin' }),
-    shape: (margin: unknown) => ({ margin: margin ?? {} }),
+    shape: (margin: unknown) => ({ margin }),
     refusals: [404],
   }),
   defineOperation({

@@ -38,11 +38,19 @@ export type DoctorOptions = {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Returns one line for each finding, and sets exit code 1 where there are problems. */
-export async function runDoctor(variables: Variables, options: DoctorOptions): Promise<string> {
+/** Sets exit code 1 where there are problems. */
+export async function runDoctor(
+  variables: Variables,
+  options: DoctorOptions,
+): Promise<readonly Finding[]> {
   const findings = await examine(variables, options);
+  if (findings.some(({ isFine }) => !isFine)) process.exitCode = 1;
+  return findings;
+}
+
+/** One line for each finding, and the number of problems. */
+export function describeFindings(findings: readonly Finding[]): string {
   const problems = findings.filter(({ isFine }) => !isFine).length;
-  if (problems > 0) process.exitCode = 1;
   return [
     ...findings.map(({ isFine, text }) => `${isFine ? 'ok     ' : 'PROBLEM'} ${text}`),
     problems === 1 ? '1 problem found.' : `${problems} problems found.`,

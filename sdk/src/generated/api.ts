@@ -4916,6 +4916,8 @@ export interface operations {
                 email?: string;
                 /** @description Parts of first and last name, all of which must match, without regard to case, marks and script. Three to eight letters match the beginning of a part, fewer or more a whole part */
                 name?: string;
+                /** @description Only these recipients: up to 100 tokens, separated by commas */
+                user_tokens?: string;
                 /**
                  * @description ISO 3166-1 alpha-3
                  * @example MEX

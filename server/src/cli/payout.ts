@@ -7,6 +7,7 @@ import { explainPayout } from '../dispatch/explain.ts';
 import { createRecoveryState } from '../dispatch/recovery.ts';
 import { decidePayout, decisionActions, findAccountOfPayout } from '../exceptions/decisions.ts';
 import { listDecisions } from '../exceptions/exceptions.ts';
+import { findUnfinished } from '../monitoring/status.ts';
 import { getPolicy } from '../operators/policies.ts';
 import { findMargin } from '../payouts/margin.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
@@ -17,8 +18,9 @@ import { findMessage } from '../travel-rule/travel-rule.ts';
 import { defineCommand, Screen } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
-import { oneOf, payout, reason } from './options.ts';
+import { needsAnother, oneOf, payout, reason } from './options.ts';
 import { writeExplanation } from './payout-screen.ts';
+import { describeWait } from './status.ts';
 
 export const payoutCommands = [
   defineCommand({
@@ -35,8 +37,10 @@ export const payoutCommands = [
       const decisions = await listDecisions(context.db, key);
       const schedule = await describeSchedule(context.db.system, key);
       const travelRule = await findMessage(context.db.system, key);
+      const unfinished = await findUnfinished(context.db.system, key);
       const result = {
         ...explained,
+        waits_for: unfinished === undefined ? '' : describeWait(unfinished),
         ...schedule,
         ...(travelRule !== undefined && { travel_rule: travelRule }),
         persons_decided: decisions.map(describeDecision),
@@ -72,7 +76,7 @@ export const payoutCommands = [
           reason: why,
         },
       );
-      return { result };
+      return { result, ...(result === 'waiting' && { needs: needsAnother }) };
     },
   }),
   defineCommand({

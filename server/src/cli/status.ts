@@ -79,7 +79,7 @@ function describeUnfinished(row: UnfinishedPayoutRow) {
   };
 }
 
-function describeWait(row: UnfinishedPayoutRow): string {
+export function describeWait(row: UnfinishedPayoutRow): string {
   if (row.exceptions.length > 0) return `a decision: ${row.exceptions.join(', ')}`;
   if (row.frozen_by !== '') return `the end of a freeze: ${row.frozen_by}`;
   if (row.attempt_state === '') return 'being sent';

@@ -109,7 +109,7 @@ export function describeRating(
 ) {
   const tenths = rateCompany(company);
   return tenths === undefined
-    ? { rating: new JsonNumber('0'), description: `${company.description} ${notRated}` }
+    ? { rating: new JsonNumber('0'), description: `${company.description} ${notRated}`.trimStart() }
     : { rating: new JsonNumber(String(tenths / 10)), description: company.description };
 }
 

@@ -64,7 +64,10 @@ const decidedPayout = defineQuery({
           and e.closed_at is null) as has_open_approval, exists (
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'price_worse'
-          and e.closed_at is null) as has_open_price,
+          and e.closed_at is null) as has_open_price, exists (
+        select from exceptions e
+        where e.account_id = p.account_id and e.payout_id = p.id
+          and e.closed_at is null) as has_open_exception,
       q.created_by, s.committed_by
     from payout_quotes q
     join payouts p on p.account_id = q.account_id and p.id = q.id
@@ -79,6 +82,7 @@ const decidedPayout = defineQuery({
     status: column.text,
     has_open_screening: column.boolean,
     has_open_approval: column.boolean,
+    has_open_exception: column.boolean,
     created_by: nullable(column.uuid),
     committed_by: nullable(column.uuid),
     /** Its payer asks more than quoted, and a person decides. */

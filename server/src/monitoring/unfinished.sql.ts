@@ -1,19 +1,23 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+import type { PayoutName } from '../payouts/payout-name.ts';
 import { unfinishedStatuses, unfinishedStatusList } from '../payouts/payout-states.ts';
 
 /** Payouts that have not ended, as operators look for them. */
 
 export { unfinishedStatuses };
 
-const listed = defineQuery({
-  name: 'list_unfinished_payouts',
-  text: `
+/** `which`: a condition for the rows of what is open. */
+const defineListed = (name: string, which: string) =>
+  defineQuery({
+    name,
+    text: `
     with open as (
       select account_id, payout_id from payout_dispatches
+      where ${which}
       union
       select account_id, payout_id from exceptions
-      where closed_at is null and payout_id is not null
+      where closed_at is null and payout_id is not null and ${which}
     ), described as (
       select p.account_id, p.id as payout_id, p.status, p.rail, p.payer_key, p.country,
         p.delivery_type, p.destination_currency, p.destination_amount, p.committed_at,
@@ -54,31 +58,37 @@ const listed = defineQuery({
     where is_stuck or not $5
     order by committed_at, payout_id
     limit $6`,
-  columns: {
-    account_id: column.uuid,
-    payout_id: column.uuid,
-    status: column.oneOf(...unfinishedStatuses),
-    rail: column.text,
-    payer_key: column.text,
-    country: column.text,
-    delivery_type: column.text,
-    destination_currency: column.text,
-    destination_amount: column.bigint,
-    committed_at: column.instant,
-    estimated_availability: column.instant,
-    age_seconds: column.float,
-    tries: nullable(column.integer),
-    due_at: nullable(column.instant),
-    /** The scope of the freeze; "" if none holds it. */
-    frozen_by: column.text,
-    attempt_state: column.text,
-    attempt_reason: column.text,
-    exceptions: column.texts,
-    is_stuck: column.boolean,
-    /** Of all that match the filters. */
-    matching: column.integer,
-  },
-});
+    columns: {
+      account_id: column.uuid,
+      payout_id: column.uuid,
+      status: column.oneOf(...unfinishedStatuses),
+      rail: column.text,
+      payer_key: column.text,
+      country: column.text,
+      delivery_type: column.text,
+      destination_currency: column.text,
+      destination_amount: column.bigint,
+      committed_at: column.instant,
+      estimated_availability: column.instant,
+      age_seconds: column.float,
+      tries: nullable(column.integer),
+      due_at: nullable(column.instant),
+      /** The scope of the freeze; "" if none holds it. */
+      frozen_by: column.text,
+      attempt_state: column.text,
+      attempt_reason: column.text,
+      exceptions: column.texts,
+      is_stuck: column.boolean,
+      /** Of all that match the filters. */
+      matching: column.integer,
+    },
+  });
+
+const listed = defineListed('list_unfinished_payouts', 'true');
+const found = defineListed(
+  'find_unfinished_payout',
+  '(account_id, payout_id) = ($1::uuid, $7::uuid)',
+);
 
 const totals = defineQuery({
   name: 'read_status_totals',
@@ -117,6 +127,14 @@ export async function listUnfinishedRows(
     isStuck,
     count,
   ]);
+}
+
+/** Undefined where it has ended, or nothing is known that it waits for. */
+export async function findUnfinishedRow(
+  session: Session,
+  { accountId, payoutId }: PayoutName,
+): Promise<UnfinishedPayoutRow | undefined> {
+  return maybeOne(session, found, [accountId, null, null, null, false, 1, payoutId]);
 }
 
 export async function readTotals(session: Session): Promise<RowOf<typeof totals.columns>> {

@@ -111,6 +111,7 @@ const explanation = z
   .object({
     payout_token: text('The payout'),
     status: text('Its status'),
+    waits_for: text('What it waits for; "" where it has ended, and of a quote'),
     decisions: z.array(objectAnswer).describe('Decisions of the router, with the losers'),
     compared_at: text('The moment of the prices in other_ways'),
     other_ways: z.array(objectAnswer).describe('What other ways would cost now'),

@@ -230,6 +230,8 @@ test('the bank takes over within the quoted cost when the provider asks more at 
     ['Wise', '1.72', '201.72', 'price_worse'],
     ['ACH', '1', '201', 'chosen'],
   ]);
+  const [refused] = (await explainToOperator(quoted)).decisions[1]?.candidates ?? [];
+  assert.equal(refused?.detail, 'quoted 201.72 USD, asked 206.2 USD at the order');
   assert.deepEqual(listOwnWays(decision), [
     ['USDC', 'eip155:31337', '0.2', '200', 'CRYPTOCURRENCY'],
   ]);

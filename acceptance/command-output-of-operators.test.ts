@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { commands } from '../server/src/cli/commands.ts';
-import { runCommand } from '../server/src/operator.ts';
+import { commandNames, printCommand } from './commands.ts';
 import { createRecipient, deliveryCases, pay, type Recipient } from './recipients.ts';
-import { createAccount, type Service, startService, testSettings } from './service.ts';
+import { createAccount, type Service, startService } from './service.ts';
 
 /**
  * Every command of operators prints JSON with `--json`, and without it all but the screens and files
@@ -33,17 +32,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function print(line: string): Promise<string> {
-  const exitCode = process.exitCode;
-  try {
-    return await runCommand(line.split(' '), {
-      ...testSettings(service.dataDirectory ?? ''),
-      ...service.settings,
-    });
-  } finally {
-    process.exitCode = exitCode;
-  }
-}
+const print = (line: string): Promise<string> => printCommand(service, line.split(' '));
 
 const run = async (line: string): Promise<Record<string, string>> =>
   JSON.parse(await print(`${line} --json`)) as Record<string, string>;
@@ -188,7 +177,7 @@ const isJson = (text: string): boolean => {
 describe('a command of operators', () => {
   it('is in one of these lists', () => {
     const listed = [...Object.keys(screens), ...Object.keys(lines), ...others];
-    assert.deepEqual(commands.map(({ name }) => name).toSorted(), listed.toSorted());
+    assert.deepEqual(commandNames.toSorted(), listed.toSorted());
   });
 
   for (const [name, words] of Object.entries(screens)) {

@@ -179,7 +179,10 @@ test('what depends on a value is missing before the commit, and is sent as the f
   await waitForMissing(destination, ['BankAccountBranchNumber']);
   const branch = await findAsked(destination, 'BankAccountBranchNumber');
   assert.equal(branch.validation, '001|002');
-  assert.match(branch.expected_value, /requires it where Bank name is BPI/);
+  assert.match(
+    branch.expected_value,
+    /requires it where Bank name is Bank of the Philippine Islands/,
+  );
   const incomplete = await quote(destination, first.attr_set_token).catch((error: Error) => error);
   assert.ok(incomplete instanceof Error, 'the quote is refused');
   assert.match(incomplete.message, /BankAccountBranchNumber/);

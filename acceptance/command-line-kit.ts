@@ -31,7 +31,12 @@ export type Shell = Disposable & {
   read(file: string): string;
 };
 
-type Input = { input?: string; env?: Record<string, string> };
+type Input = {
+  input?: string;
+  env?: Record<string, string>;
+  /** Its output is a terminal, on which nobody answers; only for `run`. */
+  isTerminal?: boolean;
+};
 
 /**
  * A shell whose profile is that of the account, by the variables of the environment. Until it is
@@ -50,8 +55,9 @@ export function openShell(
   };
   const folderBefore = process.cwd();
   process.chdir(folder);
-  const complete = ({ input = '', env: changes = {} }: Input = {}): Required<Input> => ({
+  const complete = ({ input = '', env: changes = {}, isTerminal = false }: Input = {}) => ({
     input,
+    isTerminal,
     env: { ...env, ...changes },
   });
   return {
@@ -72,8 +78,12 @@ export function openShell(
 /** No pause of a command is for the sake of time. */
 const pauseMsMax = 10;
 
-async function runHere(words: readonly string[], { env, input }: Required<Input>): Promise<Ran> {
+async function runHere(
+  words: readonly string[],
+  { env, input, isTerminal }: Required<Input>,
+): Promise<Ran> {
   const [out, error] = [collect(), collect()];
+  for (const { stream } of [out, error]) Object.assign(stream, { isTTY: isTerminal });
   const exitCode = await run(words, {
     terminal: {
       // Of a stream of a process, a command uses what every stream has.

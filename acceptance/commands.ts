@@ -1,3 +1,4 @@
+import { commands } from '../server/src/cli/commands.ts';
 import { runCommand as runHere } from '../server/src/operator.ts';
 import { type Service, testSettings } from './service.ts';
 
@@ -31,6 +32,21 @@ export async function createLiveAccount(
   await runCommand(asAda, create);
   const asBob = { ...service.settings, OUTLAY_OPERATOR_KEY: key };
   return runCommand({ ...service, settings: asBob }, create);
+}
+
+export const commandNames = commands.map(({ name }) => name);
+
+/** What a command prints, whatever its exit code. @throws Error where it is refused. */
+export async function printCommand(
+  { dataDirectory = '', settings }: Pick<Service, 'dataDirectory' | 'settings'>,
+  words: readonly string[],
+): Promise<string> {
+  const exitCodeBefore = process.exitCode;
+  try {
+    return await runHere(words, { ...testSettings(dataDirectory), ...settings });
+  } finally {
+    process.exitCode = exitCodeBefore;
+  }
 }
 
 /**

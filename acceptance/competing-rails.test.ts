@@ -218,7 +218,8 @@ test('the bank takes over within the quoted cost when the provider asks more at 
   const stored = await store(payer, places.usa, { values: usAccount });
   const quoted = await quote(payer, places.usa, stored);
   assert.equal(quoted.fee, '1.72');
-  await competition.wise.setPricing({ fixedMinor: 500, basisPoints: 60 });
+  // No reading of prices, whenever it is, sees it before the order.
+  await competition.wise.setPricing({ ...usual, orderFixedMinor: 500 });
   const decision = await commit(quoted, ({ attempts }) => attempts.at(-1)?.state === 'accepted');
   assert.deepEqual(summarize(decision, 0), [
     ['Wise', '1.72', '201.72', 'chosen'],
@@ -229,6 +230,8 @@ test('the bank takes over within the quoted cost when the provider asks more at 
     ['Wise', '1.72', '201.72', 'price_worse'],
     ['ACH', '1', '201', 'chosen'],
   ]);
+  const [refused] = (await explainToOperator(quoted)).decisions[1]?.candidates ?? [];
+  assert.equal(refused?.detail, 'quoted 201.72 USD, asked 206.2 USD at the order');
   assert.deepEqual(listOwnWays(decision), [
     ['USDC', 'eip155:31337', '0.2', '200', 'CRYPTOCURRENCY'],
   ]);

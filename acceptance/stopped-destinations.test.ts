@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from './commands.ts';
-import { type CountryLookup, createUser, deliveryCases, findPayer } from './recipients.ts';
+import {
+  type CountryLookup,
+  createRecipient,
+  createUser,
+  deliveryCases,
+  findPayer,
+  pay,
+} from './recipients.ts';
 import { createAccount, ok, startService } from './service.ts';
 
 /** What operators stop is in the look-ups and the readiness that a client reads before committing. */
@@ -11,7 +18,7 @@ const service = await startService({ isOwn: true });
 after(() => service.stop());
 
 type Payers = { available: boolean; unavailable_reason: string; delivery: string }[];
-const { api, credentials } = await createAccount(service);
+const { api, credentials } = await createAccount(service, { USD: '1000' });
 const bank = deliveryCases.bank;
 
 async function lookUp(token = api): Promise<Payers> {
@@ -50,6 +57,10 @@ test('a stop shows as unavailable with its reason until it is lifted', async () 
     await api.get<{ obstacles: { code: string }[] }>(`/user/${userToken}/readiness?${query}`),
   );
   assert.ok(readiness.obstacles.some(({ code }) => code === 'corridor_frozen'));
+
+  const { payout_token: stopped } = await pay(api, await createRecipient(api, bank));
+  const explained = await runCommand(service, ['payout', 'explain', stopped, '--json']);
+  assert.equal(explained['waits_for'], 'the end of a freeze: corridor');
 
   await runCommand(service, ['freeze', 'account', '--account', credentials.account, ...why]);
   await waitFor(async () => (await lookUp()).every((one) => reasonOf(one) === 'account_frozen'));

@@ -23,8 +23,12 @@ export type Wise = {
   readonly webhookKey: string;
   /** Sends the changes of transfers to a rail of a service. */
   subscribe(callbackUrl: string): Promise<void>;
-  /** The fee of every route from now on. */
-  setPricing(pricing: { fixedMinor: number; basisPoints: number }): Promise<void>;
+  /** The fee of every route from now on; with `orderFixedMinor` an order asks for more than was read. */
+  setPricing(pricing: {
+    fixedMinor: number;
+    basisPoints: number;
+    orderFixedMinor?: number;
+  }): Promise<void>;
   /** The form of recipient accounts as it was at first. */
   readForm(currency: string): Promise<WiseForm>;
   setForm(currency: string, form: WiseForm): Promise<void>;

@@ -146,3 +146,23 @@ test('live is marked by word, edge and title, and has no sandbox', async () => {
     await context.close();
   }
 });
+
+test('the names of a page of payouts are one request', async () => {
+  for (let count = 0; count < 3; count += 1) {
+    await pay(stage.service.demo, await createRecipient(stage.service.demo, deliveryCases.bank));
+  }
+  const { page, context } = await openWindow(stage.owner, stage.service, {});
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    if (/^\/v[\d.]+\/user\b/.test(pathname)) asked.push(pathname);
+  });
+  await page.goto(`${stage.service.baseUrl}/console/payouts`);
+  await settle(page);
+  assert.equal(await page.locator('tbody').getByText('Ana').count(), 4);
+  assert.deepEqual(
+    asked.map((path) => path.replace(/^\/v[\d.]+/, '')),
+    ['/user'],
+  );
+  await context.close();
+});

@@ -53,8 +53,11 @@ export async function extract(options: ExtractOptions): Promise<Extracted> {
 
 async function readBenchLists(folder: string): Promise<BenchList[]> {
   const read = (name: string): Promise<string> => readFile(join(folder, name), 'utf8');
-  const ofac = parseOfac({ sdn: await read('ofac-sdn.csv'), alt: await read('ofac-alt.csv') });
-  const un = parseUn(await read('un-consolidated.xml'));
+  const ofac = await parseOfac({
+    sdn: await read('ofac-sdn.csv'),
+    alt: await read('ofac-alt.csv'),
+  });
+  const un = await parseUn(await read('un-consolidated.xml'));
   return [
     { list: 'ofac_sdn', entries: expectList(ofac).entries },
     { list: 'un_consolidated', entries: expectList(un).entries },

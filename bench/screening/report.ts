@@ -73,8 +73,8 @@ const batch = 500;
 export async function measure(options: MeasureOptions): Promise<Report> {
   const { db, casesEach } = options;
   const texts = await readLists(options.folder);
-  const ofac = expectList(parseOfac({ sdn: texts.sdn, alt: texts.alt }));
-  const un = expectList(parseUn(texts.un));
+  const ofac = expectList(await parseOfac({ sdn: texts.sdn, alt: texts.alt }));
+  const un = expectList(await parseUn(texts.un));
   const persons = [
     ...listNames('ofac_sdn', ofac.entries, 'person'),
     ...listNames('un_consolidated', un.entries, 'person'),

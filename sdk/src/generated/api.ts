@@ -2645,7 +2645,7 @@ export interface components {
             detail: string;
         };
         /** @enum {string} */
-        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "sender_incomplete" | "payee_no_match" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
+        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "account_frozen" | "commits_stopped" | "user_not_active" | "user_erased" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "sender_incomplete" | "payee_no_match" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "sending_stopped" | "corridor_frozen" | "rail_frozen" | "recovering";
         OtherWay: {
             /** @description The payer and delivery, from the country look-up */
             destination_token: string;
@@ -4882,7 +4882,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a219c4-9231-757b-a4fe-0b288bd1076a
+                 * @example 01a219fd-2626-72b3-bd64-76f9a88b1c80
                  */
                 balance_token: string;
             };
@@ -4924,7 +4924,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a219c4-9231-757b-a4fe-0b288bd1076a
+                 * @example 01a219fd-2626-72b3-bd64-76f9a88b1c80
                  */
                 balance_token: string;
             };
@@ -4963,6 +4963,8 @@ export interface operations {
                 email?: string;
                 /** @description Parts of first and last name, all of which must match, without regard to case, marks and script. Three to eight letters match the beginning of a part, fewer or more a whole part */
                 name?: string;
+                /** @description Only these recipients: up to 100 tokens, separated by commas */
+                user_tokens?: string;
                 /**
                  * @description ISO 3166-1 alpha-3
                  * @example MEX
@@ -5061,7 +5063,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -5091,7 +5093,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -5126,7 +5128,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-c3cf-7180-80aa-cfa18e38a9bb
+                 * @example usr_01a219fd-335b-7754-9315-612e5e45faff
                  */
                 user_token: string;
             };
@@ -5159,7 +5161,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -5190,7 +5192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -5247,7 +5249,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -5277,7 +5279,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -5434,7 +5436,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
@@ -5474,7 +5476,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
@@ -5516,7 +5518,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
@@ -5578,7 +5580,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -5611,7 +5613,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -5657,12 +5659,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
+                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
                  */
                 payout_token: string;
             };
@@ -5695,12 +5697,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
+                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
                  */
                 payout_token: string;
             };
@@ -5737,12 +5739,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
+                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
                  */
                 payout_token: string;
             };
@@ -5797,12 +5799,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
+                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
                  */
                 payout_token: string;
             };
@@ -5832,12 +5834,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219c4-a301-7123-9468-791f897b61b0
+                 * @example payout_01a219fd-2b29-7640-a4ac-97cce45ae473
                  */
                 payout_token: string;
             };
@@ -5955,7 +5957,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -6050,12 +6052,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219c4-bb10-7690-aa07-7ebe3d3cffb8
+                 * @example payout_01a219fd-31a6-712e-82e3-5d633ebb4eb6
                  */
                 payout_token: string;
             };
@@ -6119,7 +6121,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a219c4-bb48-7488-88aa-edcb9ac8357f
+                 * @example proposal_01a219fd-31b0-76c8-939e-da1729d6f14b
                  */
                 proposal_token: string;
             };
@@ -6149,7 +6151,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a219c4-bb48-7488-88aa-edcb9ac8357f
+                 * @example proposal_01a219fd-31b0-76c8-939e-da1729d6f14b
                  */
                 proposal_token: string;
             };
@@ -6180,7 +6182,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a219c4-bb48-7488-88aa-edcb9ac8357f
+                 * @example proposal_01a219fd-31b0-76c8-939e-da1729d6f14b
                  */
                 proposal_token: string;
             };
@@ -6227,7 +6229,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -6260,7 +6262,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
@@ -6419,7 +6421,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -6450,7 +6452,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };
@@ -6485,12 +6487,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a219c4-b5b6-708e-8801-0b19c880cb85
+                 * @example link_01a219fd-3085-7794-8aae-8446c518e49d
                  */
                 link_token: string;
             };
@@ -6518,12 +6520,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
+                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
                  */
                 payout_token: string;
             };
@@ -6657,7 +6659,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
+                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
                  */
                 batch_token: string;
             };
@@ -6689,7 +6691,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
+                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
                  */
                 batch_token: string;
             };
@@ -6736,7 +6738,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
+                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
                  */
                 batch_token: string;
             };
@@ -6764,7 +6766,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
+                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
                  */
                 batch_token: string;
             };
@@ -6795,7 +6797,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219c4-c02e-7354-a27f-0d57c8148b82
+                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
                  */
                 batch_token: string;
             };
@@ -6826,7 +6828,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219c4-c142-73a3-9f82-3ab892e60a95
+                 * @example batch_01a219fd-32f3-74b1-94df-7bf0efa15a34
                  */
                 batch_token: string;
             };
@@ -6964,7 +6966,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -6994,7 +6996,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -7029,7 +7031,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -7064,7 +7066,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -7095,7 +7097,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -7126,7 +7128,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -7157,7 +7159,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -7188,7 +7190,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -7234,7 +7236,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
             };
@@ -7262,12 +7264,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219c4-be08-7443-8e14-12a03048ff79
+                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a219c4-be31-7771-9857-f1a6b7ad460f
+                 * @example delivery_01a219fd-3214-7199-86bc-006b4c52ffea
                  */
                 delivery_token: string;
             };
@@ -7405,7 +7407,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a219c4-a24e-74d3-9f7f-bd28188339fe
+                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
                  */
                 payout_token: string;
             };
@@ -7440,7 +7442,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219c4-9f84-7544-9437-4929c2b4fe0e
+                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
                  */
                 user_token: string;
             };

@@ -170,7 +170,21 @@ test('a field of some forms is optional, and says when the payer requires it', (
   const business = ask([text, tax], { version: 2, given: { legalType: 'BUSINESS' } });
   const shown = find(withForms(philippines, base, business), 'IdentificationNumber');
   assert.equal(shown?.isOptional, true);
-  assert.match(shown.expectedValue, /The payer requires it where legalType is BUSINESS$/);
+  assert.match(shown.expectedValue, /The payer requires it where legal type is business$/);
+  const legalType: RequiredField = {
+    ...text,
+    key: 'legalType',
+    attribute: undefined,
+    label: 'Recipient type',
+    input: 'options',
+    choices: [
+      { value: 'PRIVATE', label: 'Person' },
+      { value: 'BUSINESS', label: 'Business' },
+    ],
+  };
+  const named = ask([legalType, text, tax], { version: 2, given: { legalType: 'BUSINESS' } });
+  const inWords = find(withForms(philippines, base, named), 'IdentificationNumber');
+  assert.match(inWords?.expectedValue ?? '', /requires it where Recipient type is Business$/);
   const everywhere = ask([text, tax], { version: 3 });
   assert.equal(
     find(withForms(philippines, everywhere, business), 'IdentificationNumber')?.isOptional,

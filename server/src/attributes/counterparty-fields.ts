@@ -124,16 +124,32 @@ function collectFields(requirements: PayerRequirements): Map<AttributeType, Aske
   return asked;
 }
 
-/** `Bank name is BPI`: what a form depends on, by the labels that a person sees. */
+/** `Bank name is Makati Bank`: what a form depends on, in the words that a person sees. */
 function describeGiven(
   given: StoredRequirements['given'],
   fields: readonly RequiredField[],
 ): string[] {
   return Object.entries(given).map(([key, value]) => {
-    const label = fields.find((one) => one.key === key)?.label ?? '';
-    return `${describeLabel(label) || key} is ${value}`;
+    const found = fields.find((one) => one.key === key);
+    const choice = found?.choices?.find((one) => one.value === value);
+    const label = describeLabel(found?.label ?? '');
+    const meaning = describeLabel(choice?.label ?? '');
+    return `${label === '' || label === key ? writeWords(key) : label} is ${
+      meaning === '' || meaning === value ? writeCode(value) : meaning
+    }`;
   });
 }
+
+/** The counterparty's name of a field that has no label: `legalType` is "legal type". */
+const writeWords = (key: string): string =>
+  key
+    .replaceAll(/[._]/g, ' ')
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase();
+
+/** A code that is a word, such as BUSINESS; codes of countries and banks stay. */
+const writeCode = (value: string): string =>
+  /^[A-Z]{5,}(?:_[A-Z]+)*$/.test(value) ? value.toLowerCase().replaceAll('_', ' ') : value;
 
 const noFields: Asked = { fields: [], isRequired: true, conditions: [], demands: [] };
 

@@ -9,7 +9,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import type { Catalog } from '../destinations/catalog.ts';
 import { lacksPrice, type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
 import { listMissingValues } from '../payouts/commit-refusal.ts';
-import { describeMissingAttributes } from '../payouts/obstacles.ts';
+import { describeMissingAttributes, describeUserStatus } from '../payouts/obstacles.ts';
 import { rankPayers } from './cheapest.ts';
 import { type CheckedRow, type DraftRow, type RowChecker } from './draft-row.ts';
 import type { RowFault } from './file/file-row.ts';
@@ -219,10 +219,7 @@ function checkRow(draft: DraftRow, facts: RowFacts, checker: RowChecker): Checke
   }
   if (user !== undefined && user.status !== 'ACTIVE') {
     const column = draft.userId === undefined ? 'internal_user_id' : 'user_token';
-    addFault(draft, column, {
-      code: 'user_not_active',
-      detail: `the user must be ACTIVE, not ${user.status}`,
-    });
+    addFault(draft, column, describeUserStatus(user.status));
   }
   const quote = checkPrice(draft, facts, checker);
   checkRequirements(draft, facts, { checker, quote });

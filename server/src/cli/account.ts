@@ -149,7 +149,7 @@ export const accountCommands = [
           privacyUrl: notice,
         });
       });
-      return 'Done.';
+      return { result: 'done' };
     },
   }),
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConfigError, RefusedCommand } from '../config.ts';
 import { AppError } from '../core/errors.ts';
-import { type Act, act, type Circumstances } from '../operators/act.ts';
+import { type Act, type Acting, act, type Circumstances } from '../operators/act.ts';
 import type { Permission } from '../operators/roles.ts';
 import { actByKey, type CommandAct } from './act.ts';
 import type { Host, OperatorContext } from './context.ts';
@@ -53,6 +53,21 @@ export class OptionFaults extends Error {
   }
 }
 
+/** A result for a person, or for a file: it is printed as text, and as JSON with `--json`. */
+export class Screen {
+  readonly value: object;
+  readonly writeText: () => string;
+  constructor(value: object, writeText: () => string) {
+    this.value = value;
+    this.writeText = writeText;
+  }
+}
+
+/** What can be printed as JSON with more than one word; a promise is no such object. */
+type Result = object & { readonly then?: never };
+
+const unwrap = (result: unknown): unknown => (result instanceof Screen ? result.value : result);
+
 type Definition<Shape extends Options, Target> = {
   name: string;
   about: string;
@@ -60,16 +75,21 @@ type Definition<Shape extends Options, Target> = {
   argument?: keyof Shape & string;
   /** Returns the fault of options that depend on each other. */
   check?: (values: ValuesOf<Shape>) => string | undefined;
-  /** The result is printed: text as it is, anything else as JSON. */
-  run(target: Target, values: ValuesOf<Shape>): unknown;
+  /** The result is printed as JSON, that of a screen as text. A service that was started has none. */
+  run(target: Target, values: ValuesOf<Shape>): Result | Promise<Result | undefined>;
 };
 
 type OperatorCommand<Shape extends Options> = Omit<Definition<Shape, OperatorContext>, 'run'> &
   Pick<
     Act<OperatorContext, ValuesOf<Shape>>,
-    'permission' | 'approval' | 'snapshot' | 'resultNames' | 'run'
+    'permission' | 'approval' | 'snapshot' | 'resultNames'
   > &
   Pick<CommandAct<ValuesOf<Shape>>, 'bootstrap'> & {
+    run(
+      context: OperatorContext,
+      values: ValuesOf<Shape>,
+      acting: Acting,
+    ): Result | Promise<Result>;
     /** Of a permission to read: it counts payouts, or asks rails, which may store answers. */
     isStoring?: true;
   };
@@ -106,7 +126,7 @@ export function defineCommand<Shape extends Options>(definition: OperatorCommand
       const values = readValues(given, faults);
       if (values === undefined) throw new OptionFaults(faults);
       const asked = { ...definition, values, given, reason: readReason(given) };
-      return act(context, asked, circumstances);
+      return unwrap(await act(context, asked, circumstances));
     },
   };
 }

@@ -187,7 +187,7 @@ export const credentialCommands = [
     options: { account, credential },
     run: async (context, { account: id, credential: credentialId }) => {
       const key = { accountId: await getAccountId(context, id), credentialId };
-      if (await revokeCredential(context.db.system, key)) return 'Revoked.';
+      if (await revokeCredential(context.db.system, key)) return { result: 'revoked' };
       throw new AppError('not_found', 'credential not found, or already revoked');
     },
   }),

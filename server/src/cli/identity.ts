@@ -14,7 +14,16 @@ import {
 } from '../kyc/decisions.ts';
 import { getSessions, statusAt } from '../kyc/kyc.ts';
 import { defineCommand } from './command.ts';
-import { account, atMost, folder, identifier, oneOf, reason, user } from './options.ts';
+import {
+  account,
+  atMost,
+  folder,
+  identifier,
+  needsAnother,
+  oneOf,
+  reason,
+  user,
+} from './options.ts';
 import { getUserKey } from './user-key.ts';
 
 const rowsMax = 1000;
@@ -97,7 +106,8 @@ const decideCommand = defineCommand({
     const { result, session } = await db.systemTransaction((sql) =>
       decideIdentity({ sql, keys }, given),
     );
-    return { result, session_id: session.id, status: session.status };
+    const needs = result === 'waiting' ? { needs: needsAnother } : {};
+    return { result, ...needs, session_id: session.id, status: session.status };
   },
 });
 

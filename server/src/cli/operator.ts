@@ -86,7 +86,7 @@ const operatorCommandList = [
       await db.systemTransaction(async (session) =>
         revokeOperator(session, await getOperator(session, name)),
       );
-      return 'Revoked.';
+      return { result: 'revoked' };
     },
   }),
   defineCommand({
@@ -173,7 +173,7 @@ const approvalCommands = [
     options: { approval: identifier('request'), reason },
     run: async ({ db }, { approval }) => {
       await db.systemTransaction((session) => withdrawApproval(session, approval));
-      return 'Withdrawn.';
+      return { result: 'withdrawn' };
     },
   }),
 ];

@@ -243,6 +243,9 @@ export const daysBack = option(
     .transform(Number),
 );
 
+/** Of a decision that waits, also where the same person repeats it. */
+export const needsAnother = 'the same decision by another person';
+
 /** A JSON document. `read` throws `Faults` with every fault of it in its message. */
 export function jsonDocument<T>(
   about: string,

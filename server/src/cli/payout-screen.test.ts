@@ -84,6 +84,7 @@ const explained: Explanation = {
     },
   ],
   exceptions: [],
+  waits_for: '',
   persons_decided: [
     {
       decided_at: new Date('2026-11-26T13:00:00Z'),
@@ -94,6 +95,14 @@ const explained: Explanation = {
     },
   ],
 };
+
+test('the screen of a payout that is stopped says what it waits for', () => {
+  const stopped = { status: 'PROCESSING', waits_for: 'the end of a freeze: corridor' };
+  assert.match(
+    writeExplanation({ ...explained, ...stopped }),
+    /^ {2}payout_1 {2}PROCESSING {2}waits for the end of a freeze: corridor$/m,
+  );
+});
 
 test('a payout is explained on one screen: its route, other ways, attempts and decisions', () => {
   const text = writeExplanation({ ...explained, schedule: { run_at: '2026-12-01' } });

@@ -8,6 +8,8 @@ export type Explanation = Awaited<ReturnType<typeof explainPayout>> & {
   schedule?: object;
   travel_rule?: object;
   persons_decided: readonly PersonDecision[];
+  /** "" where it has ended, and of a quote. */
+  waits_for: string;
 };
 
 type PersonDecision = {
@@ -25,9 +27,10 @@ type Way = Explanation['other_ways'][number];
 const waysShown = 8;
 
 export function writeExplanation(explained: Explanation): string {
-  const { schedule, travel_rule: travelRule } = explained;
+  const { schedule, travel_rule: travelRule, payout_token, status, waits_for } = explained;
+  const wait = waits_for === '' ? '' : `waits for ${waits_for}`;
   return formatSections([
-    ['PAYOUT', [`${explained.payout_token}  ${explained.status}`]],
+    ['PAYOUT', [[payout_token, status, wait].filter(Boolean).join('  ')]],
     ...explained.decisions.map(listCandidates),
     listWays(explained),
     ['ATTEMPTS', listAttempts(explained)],

@@ -7,6 +7,7 @@ import { explainPayout } from '../dispatch/explain.ts';
 import { createRecoveryState } from '../dispatch/recovery.ts';
 import { decidePayout, decisionActions, findAccountOfPayout } from '../exceptions/decisions.ts';
 import { listDecisions } from '../exceptions/exceptions.ts';
+import { findUnfinished } from '../monitoring/status.ts';
 import { getPolicy } from '../operators/policies.ts';
 import { findMargin } from '../payouts/margin.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
@@ -14,11 +15,12 @@ import { decidedByPerson } from '../payouts/payout-reason.ts';
 import { cancelScheduleRow, findSchedule } from '../payouts/schedule.ts';
 import type { RailFault } from '../rails/host/rail-config.ts';
 import { findMessage } from '../travel-rule/travel-rule.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, Screen } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
-import { flag, oneOf, payout, reason } from './options.ts';
+import { needsAnother, oneOf, payout, reason } from './options.ts';
 import { writeExplanation } from './payout-screen.ts';
+import { describeWait } from './status.ts';
 
 export const payoutCommands = [
   defineCommand({
@@ -26,8 +28,8 @@ export const payoutCommands = [
     argument: 'payout',
     permission: 'read',
     about: 'show why a payout took its route, what was decided, and its next step',
-    options: { payout, json: flag('as JSON') },
-    run: async (context, { payout: payoutId, json }) => {
+    options: { payout },
+    run: async (context, { payout: payoutId }) => {
       const key = await getPayoutKey(context, payoutId);
       await using rails = await openRails(context);
       const { router } = rails.dispatcher;
@@ -35,13 +37,15 @@ export const payoutCommands = [
       const decisions = await listDecisions(context.db, key);
       const schedule = await describeSchedule(context.db.system, key);
       const travelRule = await findMessage(context.db.system, key);
+      const unfinished = await findUnfinished(context.db.system, key);
       const result = {
         ...explained,
+        waits_for: unfinished === undefined ? '' : describeWait(unfinished),
         ...schedule,
         ...(travelRule !== undefined && { travel_rule: travelRule }),
         persons_decided: decisions.map(describeDecision),
       };
-      return json ? result : writeExplanation(result);
+      return new Screen(result, () => writeExplanation(result));
     },
   }),
   defineCommand({
@@ -72,7 +76,7 @@ export const payoutCommands = [
           reason: why,
         },
       );
-      return { result };
+      return { result, ...(result === 'waiting' && { needs: needsAnother }) };
     },
   }),
   defineCommand({
@@ -109,8 +113,9 @@ export const payoutCommands = [
     permission: 'read',
     about: 'show what a payout earned and what its rail charged',
     options: { payout },
+    // A payout that was never committed has none.
     run: async (context, { payout: payoutId }) =>
-      findMargin(context.db.system, await getPayoutKey(context, payoutId)),
+      (await findMargin(context.db.system, await getPayoutKey(context, payoutId))) ?? {},
   }),
 ];
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { Command as CommanderCommand, CommanderError, Option } from 'commander';
+import { Command as CommanderCommand, CommanderError } from 'commander';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
-import { type Command, formatFlag } from './command.ts';
+import { type Command, formatFlag, Screen } from './command.ts';
 import { commands } from './commands.ts';
 import type { Host } from './context.ts';
 import { getHelp } from './options.ts';
@@ -83,10 +83,14 @@ function createProgram(choose: (invocation: Invocation) => void): CommanderComma
     if (argument !== undefined) added.argument(`[${argument}]`);
     added.action(() => {
       const [word] = added.processedArgs as [string?];
-      const { json, ...others } = added.opts<Record<string, unknown>>();
-      const given = readFiles(command, 'json' in command.options ? { json, ...others } : others);
+      const { json: isJson = false, ...others } = added.opts<Record<string, unknown>>();
+      const given = readFiles(command, others);
       const named = argument === undefined || word === undefined ? {} : { [argument]: word };
-      choose({ name: command.name, run: command.read({ ...given, ...named }) });
+      const run = command.read({ ...given, ...named });
+      choose({
+        name: command.name,
+        run: async (host) => choosePrinted(await run(host), isJson === true),
+      });
     });
   }
   return program;
@@ -119,9 +123,13 @@ function addOptions(target: CommanderCommand, { about, options }: Command): Comm
     if (!schema.safeParse(undefined).success) usage.push(flags);
     target.option(flags, help);
   }
-  // Results are JSON where they are not made for a person, so asking for it changes nothing.
-  if (!('json' in options)) target.addOption(new Option('--json').hideHelp());
+  target.option('--json', 'print JSON, which most commands do anyway');
   return target.description(about).usage([...usage, '[options]'].join(' '));
+}
+
+function choosePrinted(result: unknown, isJson: boolean): unknown {
+  if (!(result instanceof Screen)) return result;
+  return isJson ? result.value : result.writeText();
 }
 
 /** The result as text: JSON, unless it is text already. */

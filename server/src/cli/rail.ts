@@ -5,9 +5,9 @@ import { checkRails } from '../rails/host/check.ts';
 import { readMessage } from '../rails/host/messages.ts';
 import { secretContext } from '../rails/host/open.ts';
 import { findSealed, sealedPrefix } from '../rails/host/rail-config.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, Screen } from './command.ts';
 import { openRails } from './context.ts';
-import { file, flag, option, rail as railName } from './options.ts';
+import { file, option, rail as railName } from './options.ts';
 import { writeRails } from './rail-screen.ts';
 
 const messageId = option(
@@ -24,8 +24,8 @@ export const railCommands = [
     permission: 'read',
     isStoring: true,
     about: 'show payouts in flight, prefunding, contacts, cut-off and results of each rail',
-    options: { json: flag('as JSON') },
-    run: async (context, { json }) => {
+    options: {},
+    run: async (context) => {
       await using opened = await openRails(context);
       const { funds, rails } = opened;
       const signal = AbortSignal.timeout(fundsMsMax);
@@ -39,7 +39,8 @@ export const railCommands = [
         railFunds: funds.list,
       });
       const rows = rails.map(({ name, kind }) => ({ rail: name, kind, ...describe(name) }));
-      return json ? rows : writeRails(rows, context.clock.nowMs());
+      const nowMs = context.clock.nowMs();
+      return new Screen(rows, () => writeRails(rows, nowMs));
     },
   }),
   defineCommand({
@@ -67,8 +68,10 @@ export const railCommands = [
     permission: 'comply',
     about: 'print an inbound message as it arrived, for an inquiry; in the audit log',
     options: { rail: railName, id: messageId },
-    run: async ({ db, keys }, name) =>
-      (await readMessage({ session: db.system, keys }, name)).toString('utf8'),
+    run: async ({ db, keys }, name) => {
+      const content = (await readMessage({ session: db.system, keys }, name)).toString('utf8');
+      return new Screen({ content }, () => content);
+    },
   }),
   defineCommand({
     name: 'secret seal',
@@ -81,7 +84,8 @@ export const railCommands = [
       const before = findSealed(given);
       const plain = before === undefined ? given : keys.open(before, secretContext);
       const sealed = keys.seal(plain, secretContext);
-      return `${sealedPrefix}${sealed.toString('base64')}`;
+      const text = `${sealedPrefix}${sealed.toString('base64')}`;
+      return new Screen({ sealed: text }, () => text);
     },
   }),
 ];

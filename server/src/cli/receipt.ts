@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { formatKeySet } from '../core/verifying-keys.ts';
 import { ProofFault, type Verified, verifyCode, verifyReceipt } from '../receipts/proof.ts';
-import { defineCommand, defineHostCommand } from './command.ts';
+import { defineCommand, defineHostCommand, Screen } from './command.ts';
 import { file, flag, option } from './options.ts';
 
 const fileBytesMax = 20_000_000;
@@ -35,8 +35,10 @@ export const receiptCommands = [
     permission: 'read',
     about: 'print the public key with which the receipts of the environment verify',
     options: { all: flag('the present and the former keys, as a key set') },
-    run: ({ keys }, { all }) =>
-      all ? formatKeySet(keys.signingKeys) : keys.signing.publicPem.trim(),
+    run: ({ keys }, { all }) => {
+      const pem = keys.signing.publicPem.trim();
+      return all ? formatKeySet(keys.signingKeys) : new Screen({ public_key: pem }, () => pem);
+    },
   }),
 ];
 

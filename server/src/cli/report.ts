@@ -1,7 +1,7 @@
 import { ConfigError } from '../config.ts';
 import { reportMonth, writeCsv } from '../reports/month-report.ts';
 import { getAccountId } from './account.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, Screen } from './command.ts';
 import { account, month, oneOf } from './options.ts';
 
 export const reportCommands = [
@@ -24,7 +24,7 @@ export const reportCommands = [
       if (!report.adds_up) {
         throw new ConfigError('the report does not add up: run outlay admin ledger verify');
       }
-      return format === 'csv' ? writeCsv(report).trimEnd() : report;
+      return format === 'csv' ? new Screen(report, () => writeCsv(report).trimEnd()) : report;
     },
   }),
 ];

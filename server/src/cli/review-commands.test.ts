@@ -71,8 +71,8 @@ test('screening decide refuses a decision about a user without a hit', async () 
   await user.screen('Timofey', 'Zverovsky');
   const recorded = await run('screening decide', decision);
   assert.equal((recorded as { kind: string }).kind, 'recorded');
-  const shown = await run('screening show', { user: user.token });
-  assert.equal((shown as { state: string }).state, 'confirmed_by_person');
+  const [shown] = (await run('screening show', { user: user.token })) as { state: string }[];
+  assert.equal(shown?.state, 'confirmed_by_person');
 });
 
 test('an identity is listed, exported, decided and shown with its history', async () => {

@@ -40,17 +40,16 @@ export const screeningCommands = [
   defineCommand({
     name: 'screening show',
     permission: 'read',
-    about: 'show how a user or a payout was screened',
+    about: 'show how a user or a payout was screened; an empty list: never',
     options: subject,
     check: checkSubject,
     run: async (context, { user: userId, payout: payoutId }) => {
       const { system } = context.db;
       if (payoutId !== undefined) {
-        const found = await listPayoutScreenings(system, await getPayoutKey(context, payoutId));
-        return found.length === 0 ? 'never screened' : found;
+        return listPayoutScreenings(system, await getPayoutKey(context, payoutId));
       }
       const found = await findScreening(system, await getUserKey(context, userId ?? ''));
-      return found ?? 'never screened';
+      return found === undefined ? [] : [found];
     },
   }),
   defineCommand({
@@ -134,7 +133,7 @@ async function decideUser(
   context: CommandContext,
   userId: string,
   given: { decision: 'cleared' | 'confirmed'; decidedBy: string; reason: string },
-): Promise<unknown> {
+): Promise<object> {
   const key = await getUserKey(context, userId);
   const services = { session: context.db.system, keys: context.keys };
   const last = await findScreening(services.session, key);

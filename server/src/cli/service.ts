@@ -1,8 +1,9 @@
 import { describeConfig, type Role, readConfig } from '../config.ts';
 import { listEnvironments } from '../environment/databases.ts';
-import { runCellsDoctor } from './cells/doctor.ts';
-import { type Command, defineHostCommand } from './command.ts';
-import { runDoctor } from './doctor/doctor.ts';
+import { examineCells } from './cells/doctor.ts';
+import { type Command, defineHostCommand, Screen } from './command.ts';
+import { examine } from './doctor/doctor.ts';
+import { reportFindings } from './doctor/finding.ts';
 import { cellFiles, environmentName, flag } from './options.ts';
 
 /** The service itself, and the commands about its installation. */
@@ -12,7 +13,10 @@ function defineRole(name: Role, about: string): Command {
     name,
     about,
     options: { recover: flag('begin a recovery before anything is sent') },
-    run: (host, { recover }) => host.serve(name, { recovers: recover }),
+    run: async (host, { recover }) => {
+      await host.serve(name, { recovers: recover });
+      return undefined;
+    },
   });
 }
 
@@ -26,11 +30,12 @@ export const serviceCommands = [
     options: { environment: environmentName.optional() },
     run: async ({ variables, openContext }, { environment }) => {
       const all = listEnvironments(readConfig(variables));
-      for (const name of environment === undefined ? all : [environment]) {
+      const environments = environment === undefined ? all : [environment];
+      for (const name of environments) {
         const context = await openContext(name);
         await context[Symbol.asyncDispose]();
       }
-      return 'The databases are up to date.';
+      return { result: 'up_to_date', environments };
     },
   }),
   defineHostCommand({
@@ -40,19 +45,20 @@ export const serviceCommands = [
       environment: environmentName.optional(),
       cells: cellFiles.optional(),
     },
-    run: ({ variables, realNowMs }, { environment, cells }) => {
-      if (cells !== undefined) return runCellsDoctor(cells, { realNowMs });
+    run: async ({ variables, realNowMs }, { environment, cells }) => {
+      if (cells !== undefined) return reportFindings(await examineCells(cells, { realNowMs }));
       const selected = environment !== undefined && {
         OUTLAY_ENVIRONMENTS: environment,
         OUTLAY_DEFAULT_ENVIRONMENT: environment,
       };
-      return runDoctor({ ...variables, ...selected }, { realNowMs, uid: process.getuid?.() });
+      const options = { realNowMs, uid: process.getuid?.() };
+      return reportFindings(await examine({ ...variables, ...selected }, options));
     },
   }),
   defineHostCommand({
     name: 'env-example',
     about: 'print all settings with their defaults (.env.example)',
     options: {},
-    run: () => describeConfig().trimEnd(),
+    run: () => new Screen({ settings: describeConfig() }, () => describeConfig().trimEnd()),
   }),
 ];

@@ -10,7 +10,7 @@ import {
   unfinishedStatuses,
 } from '../monitoring/status.ts';
 import { formatAge, formatSections, type Section } from './columns.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, Screen } from './command.ts';
 import { getRates } from './context.ts';
 import { account, duration, flag, limit, oneOf, rail } from './options.ts';
 
@@ -21,16 +21,18 @@ export const statusCommands = [
     name: 'status',
     permission: 'read',
     about: 'show on one screen what is stopped, stuck, open and waiting',
-    options: { json: flag('as JSON') },
-    run: async (context, { json }) => {
+    options: {},
+    run: async (context) => {
       const status = await readStatus(context.db);
       const rates = await getRates(context);
       const newest = [...rates.newestBySource()].map(([source, asOfMs]) => ({
         source,
         age: formatAge((context.clock.nowMs() - asOfMs) / 1000),
       }));
-      if (json) return { environment: context.name, ...status, rates: newest };
-      return writeScreen(context.name, status, newest);
+      const { name } = context;
+      return new Screen({ environment: name, ...status, rates: newest }, () =>
+        writeScreen(name, status, newest),
+      );
     },
   }),
 ];
@@ -77,7 +79,7 @@ function describeUnfinished(row: UnfinishedPayoutRow) {
   };
 }
 
-function describeWait(row: UnfinishedPayoutRow): string {
+export function describeWait(row: UnfinishedPayoutRow): string {
   if (row.exceptions.length > 0) return `a decision: ${row.exceptions.join(', ')}`;
   if (row.frozen_by !== '') return `the end of a freeze: ${row.frozen_by}`;
   if (row.attempt_state === '') return 'being sent';

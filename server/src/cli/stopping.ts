@@ -47,8 +47,9 @@ type GlobalScope = 'sending' | 'commits';
 /** @throws AppError illegal_move where it is not stopped. */
 async function getGlobalFreeze({ db }: OperatorContext, scope: GlobalScope): Promise<string> {
   const open = await findGlobalFreeze(db.system, scope);
-  if (open === undefined) throw new AppError('illegal_move', `${scope} is not stopped`);
-  return open.id;
+  if (open !== undefined) return open.id;
+  const subject = scope === 'commits' ? 'commits are' : 'sending is';
+  throw new AppError('illegal_move', `${subject} not stopped`);
 }
 
 const resumeGlobal = async (

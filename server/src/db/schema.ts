@@ -28,6 +28,7 @@ export const schemaSubjects = [
   'history',
   'commit',
   'moves',
+  'attempts',
   'dispatch',
   'sandbox',
   'routing',

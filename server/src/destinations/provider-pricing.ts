@@ -222,6 +222,20 @@ export function describeWorsePrice(
   return `quoted ${write(promised)}, now ${write(now)}, more than ${bearBasisPoints} basis points above`;
 }
 
+/** What a provider asked at the order, beside what the payout was quoted with, for operators. */
+export function describeAskedPrice(
+  asked: { currency: string; amountMinor: bigint },
+  quoted: ProviderPrice | undefined,
+  destinationMinor: bigint,
+): string {
+  const { currency: code, amountMinor } = asked;
+  const order = `asked ${formatAmount(amountMinor, getCurrency(code))} ${code} at the order`;
+  const promised = quoted === undefined ? undefined : getProviderCost(quoted, destinationMinor);
+  if (quoted === undefined || promised === undefined) return order;
+  const total = formatAmount(promised.amountMinor + promised.feeMinor, quoted.source);
+  return `quoted ${total} ${quoted.source.code}, ${order}`;
+}
+
 /** What a payer with a provider's price asks of a client. */
 export type ProviderTerms = { terms: Terms; rate: Rate };
 

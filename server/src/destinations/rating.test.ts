@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeRating } from './destinations.routes.ts';
+import { describeRating } from './lookup-view.ts';
 
 test('a rating is a plain decimal', () => {
   const company = { description: 'A bank.', railName: 'sandbox', key: 'bank' };

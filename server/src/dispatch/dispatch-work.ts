@@ -5,6 +5,7 @@ import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
 import { getDestinationToken } from '../destinations/catalog.ts';
 import {
+  describeAskedPrice,
   describeWorsePrice,
   findLatestPrice,
   readProviderPrice,
@@ -131,7 +132,10 @@ async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
     sendsNotifications: runtime?.sendsNotifications === true,
   });
   const isApplied = await recordStep(parts, row, {
-    ...(await failOverRefused(parts, row, { step, worse })),
+    ...(await failOverRefused(parts, row, {
+      step,
+      worse: worse ?? describeRefusedPrice(answer, row),
+    })),
     isAnswered: true,
   });
   if (worse === undefined && step.reason === 'price_worse') {
@@ -163,6 +167,14 @@ async function findRecovered(
   const payout = { accountId: row.account_id, payoutId: row.payout_id, rail: row.rail };
   const twin = await findRecoveredTwin(db, payout, instruction);
   return twin === undefined ? undefined : `the rail listed a payment to the same address: ${twin}`;
+}
+
+/** What the payer asked where it refused the price by itself; undefined where it does not say it. */
+function describeRefusedPrice(answer: RailAnswer, row: DispatchRow): string | undefined {
+  if (answer.outcome !== 'rejected' || answer.asked === undefined) return undefined;
+  const { provider_price: text, destination_amount: destinationMinor } = row;
+  const quoted = text === null ? undefined : readProviderPrice(text);
+  return describeAskedPrice(answer.asked, quoted, destinationMinor);
 }
 
 const priceWorse: RailAnswer = { outcome: 'rejected', reason: 'price_worse' };
@@ -217,8 +229,8 @@ async function callThrough(
 }
 
 /**
- * A rejection by a payer of a dynamic destination moves the payout to the next payer. `worse`: why its
- * price was refused before it was called.
+ * A rejection by a payer of a dynamic destination moves the payout to the next payer. `worse`: the price
+ * that was refused before it was called, or by the payer.
  */
 async function failOverRefused(
   parts: Parts,

@@ -53,7 +53,7 @@ describe('a defect is found:', () => {
       name: 'a person may state an outcome while a process is about to send',
       faults: { contradiction: 1, decision: 2, failover: 1 },
       movesMax: 10,
-      defect: { in: 'decide_payout', part: 'lease_until > clock_timestamp()', by: 'false' },
+      defect: { in: 'is_claimed', part: 'lease_until > clock_timestamp()', by: 'false' },
       fault: /refunded, and a payment lives|two payments live/,
     },
   ];

@@ -49,6 +49,7 @@ const anyUser = {
   status: undefined,
   from: undefined,
   until: undefined,
+  ids: undefined,
 };
 
 test('an erased user reads as erased, and nothing of the person is left in its row', async () => {

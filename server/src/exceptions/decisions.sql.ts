@@ -64,7 +64,10 @@ const decidedPayout = defineQuery({
           and e.closed_at is null) as has_open_approval, exists (
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'price_worse'
-          and e.closed_at is null) as has_open_price,
+          and e.closed_at is null) as has_open_price, exists (
+        select from exceptions e
+        where e.account_id = p.account_id and e.payout_id = p.id
+          and e.closed_at is null) as has_open_exception,
       q.created_by, s.committed_by, exists (
         select from attempts a
         where a.account_id = p.account_id and a.payout_id = p.id
@@ -82,6 +85,7 @@ const decidedPayout = defineQuery({
     status: column.text,
     has_open_screening: column.boolean,
     has_open_approval: column.boolean,
+    has_open_exception: column.boolean,
     created_by: nullable(column.uuid),
     committed_by: nullable(column.uuid),
     /** The rail of an attempt may still pay it. */

@@ -79,7 +79,10 @@ describe('a payout that the rules hold', () => {
     assert.equal(await kit.decide(payout, 'refund'), 'done');
     assert.equal(await statusOf(payout), 'CANCELLED');
     assert.equal(await money.balance(owner.accountId, 'USD'), before);
-    await assert.rejects(kit.decide(payout, 'release'), /is not possible/);
+    await assert.rejects(
+      kit.decide(payout, 'release'),
+      /release is not possible: the payout is CANCELLED and no exception of it is open$/,
+    );
   });
 
   it('is checked first and sent in a second step', async () => {

@@ -100,8 +100,11 @@ export async function decidePayout(
   if (result === 'illegal') {
     throw new AppError(
       'illegal_move',
-      `${decision.action} is not possible: the payout is ${payout.status}, an attempt may still be ` +
-        'in flight, or no exception is open for this payout',
+      `${decision.action} is not possible: the payout is ${payout.status}${
+        payout.has_open_exception
+          ? ', which this decision does not fit, or an attempt may still be in flight'
+          : ' and no exception of it is open'
+      }`,
     );
   }
   if (result === 'done' && decision.action === 'release' && payout.has_open_screening) {

@@ -144,7 +144,9 @@ function findDecidable({ user, newest }: Work, given: GivenDecision): Verificati
   const { sessionId, submission, decision } = given;
   if (newest === undefined) throw illegal('the user has no verification session');
   if (sessionId !== newest.id) {
-    throw illegal('session_id must be the newest verification session of the user');
+    throw illegal(
+      `the newest verification session of the user is ${newest.id}: look at its images, then decide`,
+    );
   }
   if (newest.submission === 0) throw illegal('the user has not uploaded any images');
   if (submission !== newest.submission) {

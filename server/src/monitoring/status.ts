@@ -6,6 +6,7 @@ import { countOpenExceptions, countUnfinished } from './gauges.sql.ts';
 import { listUnfinishedRows, readTotals, type UnfinishedPayoutRow } from './unfinished.sql.ts';
 
 export {
+  findUnfinishedRow as findUnfinished,
   listUnfinishedRows as listUnfinished,
   type UnfinishedPayoutRow,
   unfinishedStatuses,

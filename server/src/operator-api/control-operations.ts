@@ -243,7 +243,6 @@ const statusOperation = () =>
     path: '/operator/status',
     operationId: 'getStatus',
     summary: 'See what is stopped, stuck, open and waiting',
-    fixed: { json: true },
     result: z
       .object({
         environment: text('staging or live'),

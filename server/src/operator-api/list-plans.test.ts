@@ -186,6 +186,7 @@ const further = [
   '/user?status=LOCKED',
   '/user?name=nobody',
   '/user?email=nobody@example.org',
+  '/user?user_tokens={user_token}',
   '/user/{user_token}',
   '/user/{user_token}/history',
   '/user/{user_token}/kyc/id',

@@ -103,7 +103,6 @@ const exceptionOperations = () => [
     result: z
       .object({ content: text('The message, as text') })
       .meta({ id: 'InboundMessageContent' }),
-    shape: (content: string) => ({ content }),
     refusals: [404, 410],
   }),
 ];
@@ -112,6 +111,7 @@ const explanation = z
   .object({
     payout_token: text('The payout'),
     status: text('Its status'),
+    waits_for: text('What it waits for; "" where it has ended, and of a quote'),
     decisions: z.array(objectAnswer).describe('Decisions of the router, with the losers'),
     compared_at: text('The moment of the prices in other_ways'),
     other_ways: z.array(objectAnswer).describe('What other ways would cost now'),
@@ -144,7 +144,6 @@ const singlePayoutOperations = () => [
     operationId: 'explainPayoutToOperator',
     summary: 'Explain a payout: route, attempts, exceptions, decisions',
     description: 'Also what clients are not shown: kinds of reviews, and who decided.',
-    fixed: { json: true },
     result: explanation,
     refusals: [404],
   }),
@@ -157,7 +156,7 @@ const singlePayoutOperations = () => [
     result: z
       .object({ margin: objectAnswer.describe('Fee, margin of the exchange and charges') })
       .meta({ id: 'PayoutMargin' }),
-    shape: (margin: unknown) => ({ margin: margin ?? {} }),
+    shape: (margin: unknown) => ({ margin }),
     refusals: [404],
   }),
   defineOperation({

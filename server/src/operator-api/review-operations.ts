@@ -141,10 +141,7 @@ const screening = z
   .object({ screenings: z.array(objectAnswer).describe('Empty where there was none') })
   .meta({ id: 'OperatorScreenings' });
 
-const toScreenings = (found: unknown) => {
-  if (typeof found === 'string') return { screenings: [] };
-  return { screenings: Array.isArray(found) ? found : [found] };
-};
+const toScreenings = (screenings: unknown) => ({ screenings });
 
 const screeningOperations = () => [
   defineOperation({

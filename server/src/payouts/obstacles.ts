@@ -14,6 +14,7 @@ export const obstacleCodes = [
   'account_frozen',
   'commits_stopped',
   'user_not_active',
+  'user_erased',
   'attributes_missing',
   'identity_not_started',
   'identity_in_review',
@@ -40,6 +41,7 @@ export const obstacleCodes = [
   'recovering',
 ] as const;
 export type ObstacleCode = (typeof obstacleCodes)[number];
+type UserObstacle = Extract<ObstacleCode, 'user_not_active' | 'user_erased'>;
 
 export const actors = ['client', 'recipient', 'operator', 'payer'] as const;
 type Actor = (typeof actors)[number];
@@ -60,6 +62,7 @@ export const remedies: Readonly<Record<ObstacleCode, readonly [actor: Actor, ret
     account_frozen: ['operator', true],
     commits_stopped: ['operator', true],
     user_not_active: ['operator', true],
+    user_erased: ['client', false],
     attributes_missing: ['client', true],
     identity_not_started: ['recipient', true],
     identity_in_review: ['operator', true],
@@ -96,8 +99,11 @@ export const stopTexts = {
 } as const;
 export type StopCode = keyof typeof stopTexts;
 
-export function describeUserStatus(status: string): Obstacle {
-  return { code: 'user_not_active', detail: `the user is ${status}` };
+/** Of a user who is not ACTIVE. An operator can unlock a user; an erasure (DEACTIVE) is final. */
+export function describeUserStatus(status: string): Obstacle & { code: UserObstacle } {
+  return status === 'DEACTIVE'
+    ? { code: 'user_erased', detail: 'the data of the user was erased' }
+    : { code: 'user_not_active', detail: 'the user is locked' };
 }
 
 export function describeMissingAttributes(missing: readonly MissingDetail[]): Obstacle {

@@ -109,7 +109,7 @@ export const payoutReasonFields = {
 
 export type PayoutReason = { reason_code: ReasonCode; actor: Actor };
 
-/** `status_reason` of a payout that the operator cancelled. */
+/** `status_reason` of a payout that the operator canceled. */
 export const decidedByPerson = 'decided by a person';
 
 const nothing: PayoutReason = { reason_code: '', actor: '' };

@@ -124,7 +124,7 @@ function createRoute(): Route<PayoutServices> {
     findFaults: findExclusionFaults,
     hasDryRun: true,
     response: createAnswer,
-    refusals: [404, 409],
+    refusals: [404, 409, 410],
     handle: (context: Context, { params, body }) => {
       const { env, accountId, write } = context;
       const userId = readUserToken(params.user_token);

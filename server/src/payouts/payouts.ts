@@ -11,7 +11,7 @@ import type { Catalog, Payer } from '../destinations/catalog.ts';
 import { lacksPrice, type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type CommitRow, commitPayoutRow } from './commit.sql.ts';
-import { stopTexts } from './obstacles.ts';
+import { describeUserStatus, stopTexts } from './obstacles.ts';
 import { valueInUsd } from './open-quotes.ts';
 import { sealMetadata } from './payout-metadata.ts';
 import { type PayoutRow } from './payouts.sql.ts';
@@ -78,7 +78,7 @@ export function openQuoteStore(session: Session): QuoteStore {
  * Quotes a payout and stores it as PENDING; it reserves nothing.
  *
  * @throws AppError invalid_request, source_and_destination_exclusive, not_found (user),
- * user_not_active, duplicate_transfer, rates_unavailable, open_quotes_exceeded.
+ * user_not_active, user_erased, duplicate_transfer, rates_unavailable, open_quotes_exceeded.
  */
 export async function createPayout(
   services: QuoteServices,
@@ -267,7 +267,7 @@ export function describeCommit({
     case 'commits_stopped':
       return { status: 'failure', errors: stopTexts[result] };
     case 'user_not_active':
-      return { status: 'failure', errors: `the user is ${detail}` };
+      return { status: 'failure', errors: describeUserStatus(detail).detail };
     case 'ended':
       return { status: 'failure', errors: `the payout has ended: ${detail}` };
     case 'not_found':

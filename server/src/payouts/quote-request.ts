@@ -4,6 +4,7 @@ import { AppError, type Fault } from '../core/errors.ts';
 import { findTokenId, formatToken, isUuid } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import type { Catalog, Payer } from '../destinations/catalog.ts';
+import { describeUserStatus } from './obstacles.ts';
 import type { QuoteContextRow } from './quotes.sql.ts';
 import type { ScheduleRequest } from './schedule.ts';
 
@@ -53,10 +54,11 @@ export function checkExclusion(row: QuoteContextRow, request: PayoutRequest): vo
   }
 }
 
-/** @throws AppError user_not_active, duplicate_transfer. */
+/** @throws AppError user_not_active, user_erased, duplicate_transfer. */
 export function checkConflict(row: QuoteContextRow): void {
   if (row.user_status !== 'ACTIVE') {
-    throw new AppError('user_not_active', `the user is ${row.user_status}`);
+    const { code, detail } = describeUserStatus(row.user_status);
+    throw new AppError(code, detail);
   }
   if (row.committed_id !== null) {
     const payoutToken = formatToken('payout', row.committed_id);

@@ -91,6 +91,10 @@ export async function findReadiness(
   }
   const priced = price(services, query);
   const quote = priced?.ok === true ? priced : undefined;
+  if (row.user_status === 'DEACTIVE') {
+    // Nothing else can be remedied: the user is erased, for good.
+    return { obstacles: [describeUserStatus(row.user_status)], warnings: [], quote };
+  }
   const facts = { row, recipient, quote };
   const obstacles = [
     ...listStandingObstacles(services, query, row),

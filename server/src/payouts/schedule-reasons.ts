@@ -1,5 +1,5 @@
 /**
- * Why a scheduled payout waits after its time has come, and why it was cancelled without having run.
+ * Why a scheduled payout waits after its time has come, and why it was canceled without having run.
  * The database stores the sentences as status_reason.
  */
 
@@ -77,8 +77,8 @@ const waits = {
 
 export type ScheduleObstacle = keyof typeof waits;
 
-/** `status_reason` of a payout that its client cancelled. */
-export const cancelledByClient = 'cancelled by the client';
+/** `status_reason` of a payout that its client canceled. */
+export const cancelledByClient = 'canceled by the client';
 
 /** The sentences by obstacle, as `run_schedules` takes them. */
 export const scheduleSentences = Object.fromEntries(

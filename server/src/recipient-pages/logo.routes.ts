@@ -9,8 +9,8 @@ import {
 } from '../http/route.ts';
 import { findLinkSession } from '../kyc/verification-link.ts';
 import { findLink } from './links.ts';
-import { linkParams, page, verifyParams } from './page.routes.ts';
 import { pageHeaders } from './page-files.ts';
+import { linkParams, page, verifyParams } from './page-paths.ts';
 
 /** The sender's picture on the pages. A link that has ended still names its sender. */
 

@@ -19,6 +19,7 @@ import { storeDetails } from './details-store.ts';
 import { chooseLanguage, type Language, readLanguages } from './languages.ts';
 import { checkFormDestination, findLink, formatLinkPath, type OpenedLink } from './links.ts';
 import { createPageWriter, pageHeaders, readAssets } from './page-files.ts';
+import { linkParams, page, verifyParams } from './page-paths.ts';
 import {
   emptyPage,
   type PageData,
@@ -35,20 +36,6 @@ import {
 
 type Context = RouteContext<PayoutServices>;
 type Services = PayoutServices;
-
-const tag = 'Recipient page';
-export const linkParams = z.object({
-  token: z.string().max(500).describe('The secret part of a recipient link'),
-});
-export const verifyParams = z.object({
-  token: z.string().max(500).describe('The secret part of a verification link'),
-});
-export const page = {
-  tag,
-  access: 'public',
-  isVersioned: false,
-  unknownParameters: 'ignored',
-} as const;
 
 /** The routes of the pages. Their files are read once, here. */
 export function recipientPageRoutes(): Route<Services>[] {

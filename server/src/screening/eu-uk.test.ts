@@ -67,8 +67,8 @@ const births = [
   { from: '1966-02-01', to: '1966-02-28' },
 ];
 
-test('an EU entry has its names by strength, dates of birth, countries and programmes', () => {
-  const parsed = parseEu(euText(euPerson + euEnterprise));
+test('an EU entry has its names by strength, dates of birth, countries and programmes', async () => {
+  const parsed = await parseEu(euText(euPerson + euEnterprise));
   const [one, two] = read(parsed);
   assert.ok(parsed.ok);
   assert.equal(parsed.publishedAt, '2026-03-02T10:26:29.001Z');
@@ -92,8 +92,8 @@ test('an EU entry has its names by strength, dates of birth, countries and progr
   assert.deepEqual([two?.kind, two?.countries], ['organisation', ['AZE']]);
 });
 
-test('a UK entry has its names by quality and in original script, dates of birth and countries', () => {
-  const parsed = parseUk(ukText(ukPerson + ukEntity + ukShip));
+test('a UK entry has its names by quality and in original script, dates of birth and countries', async () => {
+  const parsed = await parseUk(ukText(ukPerson + ukEntity + ukShip));
   const [one, two, ...others] = read(parsed);
   assert.ok(parsed.ok);
   assert.deepEqual([parsed.publishedAt, parsed.skipped], ['2026-01-22T00:00:00.000Z', 1]);
@@ -115,20 +115,20 @@ test('a UK entry has its names by quality and in original script, dates of birth
   assert.deepEqual([two?.kind, two?.countries], ['organisation', ['AZE']]);
 });
 
-test('lists truncated anywhere, of another format or with duplicates are rejected', () => {
+test('lists truncated anywhere, of another format or with duplicates are rejected', async () => {
   const [eu, uk] = [euText(euPerson), ukText(ukPerson)];
   for (let end = 0; end < eu.length - 1; end += 97)
-    assert.equal(parseEu(eu.slice(0, end)).ok, false);
+    assert.equal((await parseEu(eu.slice(0, end))).ok, false);
   for (let end = 0; end < uk.length - 1; end += 97)
-    assert.equal(parseUk(uk.slice(0, end)).ok, false);
+    assert.equal((await parseUk(uk.slice(0, end))).ok, false);
   const faults = [
-    parseEu(uk),
-    parseUk(eu),
-    parseEu(euText(euPerson + euPerson)),
-    parseUk(ukText(ukPerson + ukPerson)),
-    parseEu(euText('')),
-    parseUk(ukText(ukPerson, 'soon')),
-    parseEu(`<!DOCTYPE export [<!ENTITY a "b">]>${euText(euPerson)}`),
+    await parseEu(uk),
+    await parseUk(eu),
+    await parseEu(euText(euPerson + euPerson)),
+    await parseUk(ukText(ukPerson + ukPerson)),
+    await parseEu(euText('')),
+    await parseUk(ukText(ukPerson, 'soon')),
+    await parseEu(`<!DOCTYPE export [<!ENTITY a "b">]>${euText(euPerson)}`),
   ];
   assert.deepEqual(
     faults.map(({ ok }) => ok),

@@ -17,11 +17,11 @@ import { attributeOf, childrenOf, readXmlEntries, type XmlElement } from './xml-
  * `export` with a `sanctionEntity` per entry, whose data is in attributes. A subject type of
  * classification P is a person, E an enterprise.
  */
-export function parseEu(text: string): ParsedList {
+export async function parseEu(text: string): Promise<ParsedList> {
   let publishedAt: string | undefined;
   const entries: ListEntry[] = [];
   try {
-    readXmlEntries(text, {
+    await readXmlEntries(text, {
       entryName: 'sanctionEntity',
       onRoot: (root) => {
         if (root.name === 'export') publishedAt = readInstant(attributeOf(root, 'generationDate'));

@@ -31,9 +31,15 @@ export type ScreeningCache = {
   /** The lists in force when they were read last. */
   lists: ListsInForce | undefined;
   words: ListedWords | undefined;
+  /** The newest index, from the beginning of its building on: those who come meanwhile share it. */
+  building: { readonly lists: string; readonly words: Promise<ListedWords> } | undefined;
 };
 
-export const createScreeningCache = (): ScreeningCache => ({ lists: undefined, words: undefined });
+export const createScreeningCache = (): ScreeningCache => ({
+  lists: undefined,
+  words: undefined,
+  building: undefined,
+});
 
 /** Those of the cache, or as they are now if these are of other lists. */
 export async function openListedWords(
@@ -44,9 +50,12 @@ export async function openListedWords(
   const known = cache.words;
   if (known?.lists === describeVersions(lists.versions)) return known;
   const read = await readListedWords(session);
-  const words = createListedWords(createWordIndex(read.words), read.lists);
-  cache.words = words;
-  return words;
+  if (cache.building?.lists !== read.lists) {
+    const words = createWordIndex(read.words).then((index) => createListedWords(index, read.lists));
+    cache.building = { lists: read.lists, words };
+  }
+  cache.words = await cache.building.words;
+  return cache.words;
 }
 
 /** Spellings of one word that are searched. */

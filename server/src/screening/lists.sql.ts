@@ -151,7 +151,8 @@ export type NameRow = {
 
 export type WalletRow = { entry_id: string; wallet: string; text: string };
 
-const portionRows = 2_000;
+/** Written as JSON within a few milliseconds. */
+const portionRows = 500;
 
 export async function writeVersion(
   session: Session,

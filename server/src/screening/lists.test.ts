@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  altLine,
   altLines,
   asFile,
   createScreeningTest,
@@ -10,8 +11,11 @@ import {
   sdnLines,
   unText,
 } from '../../testing/setups/screening.ts';
+import { countTurns } from '../../testing/setups/turns.ts';
+import { openListedWords } from './listed-words.ts';
+import { parseOfac } from './ofac.ts';
 import { findListedWallets } from './payout-screenings.sql.ts';
-import { findListFaults, readListsInForce } from './screening.ts';
+import { createScreeningCache, findListFaults, readListsInForce } from './screening.ts';
 import { normalizeWallet } from './wallets.ts';
 
 test('an import puts a list in force; importing the same content again changes nothing', async () => {
@@ -34,6 +38,27 @@ test('an import puts a list in force; importing the same content again changes n
   assert.ok(after.fingerprint.equals(before.fingerprint));
   assert.equal(after.versions[1]?.version, '2026-02-27T00:00:09.554Z');
   assert.match(after.versions[0]?.version ?? '', /^sha256:[0-9a-f]{16}$/);
+});
+
+test('requests have their turn while a list is read and its words are indexed', async () => {
+  await using screening = await createScreeningTest();
+  const count = 2_000;
+  const lines = Array.from({ length: count }, (_, index) =>
+    sdnLine({ id: index + 1, name: `QUARTZ${index} BRIDGE${index}`, type: 'individual' }),
+  );
+  const alt = asFile([altLine(1, 1, 'Z')]);
+  const files = { sdn: asFile(lines), alt };
+  const [parsed, turns] = await countTurns(() => parseOfac(files));
+  assert.ok(parsed.ok && parsed.entries.length === count);
+  assert.ok(turns >= count / 50, `${turns} turns`);
+  await screening.load(files);
+  const lists = await readListsInForce(screening.db.system);
+  const cache = createScreeningCache();
+  const [both, turnsOfIndex] = await countTurns(() =>
+    Promise.all([1, 2].map(() => openListedWords(screening.db.system, cache, lists))),
+  );
+  assert.ok(turnsOfIndex >= (2 * count) / 500, `${turnsOfIndex} turns`);
+  assert.equal(both[0], both[1], 'those who come meanwhile share the index');
 });
 
 test('a new version replaces the old one, which is kept as evidence', async () => {

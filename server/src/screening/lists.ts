@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inSlices } from '../core/slices.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { describeLocation, readSource } from '../fx/read-source.ts';
 import { parseEu } from './eu.ts';
@@ -71,6 +73,9 @@ const bytesMax = 64 * 1_048_576;
 const shrinkPercentMax = 10;
 const futureToleranceMs = 48 * 3_600_000;
 const readMsMax = 120_000;
+/** Both take a few milliseconds. */
+const sliceEntries = 20;
+const hashedBytes = 1_048_576;
 /** Increased by a release that reads more of a list, which must then be imported again. */
 export const parserVersion = 4;
 
@@ -127,14 +132,14 @@ export async function findListFault(
 ): Promise<string | undefined> {
   const texts = await readTexts(source, options);
   if (!texts.ok) return texts.fault;
-  const parsed = parseTexts(source, texts.texts);
+  const parsed = await parseTexts(source, texts.texts);
   return parsed.ok ? undefined : parsed.fault;
 }
 
 function parseTexts(
   source: ListSource,
   [first = '', second = '', comments]: readonly string[],
-): ParsedList {
+): Promise<ParsedList> {
   switch (source.list) {
     case 'un_consolidated':
       return parseUn(first);
@@ -147,7 +152,11 @@ function parseTexts(
   }
 }
 
-function parseOfacTexts(first: string, second: string, comments: string | undefined): ParsedList {
+function parseOfacTexts(
+  first: string,
+  second: string,
+  comments: string | undefined,
+): Promise<ParsedList> {
   return parseOfac({ sdn: first, alt: second, ...(comments === undefined ? {} : { comments }) });
 }
 
@@ -156,11 +165,22 @@ async function importTexts(
   texts: readonly string[],
   options: ImportOptions,
 ): Promise<Outcome> {
-  const parsed = parseTexts(source, texts);
+  const parsed = await parseTexts(source, texts);
   if (!parsed.ok) return parsed;
+  return importParsed({ list: source.list, parsed, contentHash: await hashTexts(texts) }, options);
+}
+
+async function hashTexts(texts: readonly string[]): Promise<Buffer> {
   const hash = createHash('sha256').update(`reader ${parserVersion}\n`);
-  for (const text of texts) hash.update(`${Buffer.byteLength(text)}\n`).update(text);
-  return importParsed({ list: source.list, parsed, contentHash: hash.digest() }, options);
+  for (const text of texts) {
+    const bytes = Buffer.from(text);
+    hash.update(`${bytes.length}\n`);
+    for (let from = 0; from < bytes.length; from += hashedBytes) {
+      hash.update(bytes.subarray(from, from + hashedBytes));
+      await nextTurn();
+    }
+  }
+  return hash.digest();
 }
 
 /** Puts a parsed list in force. */
@@ -173,7 +193,7 @@ export async function importParsed(
   options: Pick<ImportOptions, 'db' | 'nowMs' | 'acceptWarnings'>,
 ): Promise<Outcome> {
   const { list, parsed, contentHash } = given;
-  const rows = prepareRows(parsed.entries);
+  const rows = await prepareRows(parsed.entries);
   return options.db.systemTransaction(async (session) => {
     const inForce = await lockListRow(session, list);
     const version = parsed.publishedAt ?? `sha256:${contentHash.toString('hex').slice(0, 16)}`;
@@ -230,31 +250,38 @@ type ListRows = {
   wallets: readonly WalletRow[];
 };
 
-function prepareRows(entries: readonly ListEntry[]): ListRows {
+async function prepareRows(entries: readonly ListEntry[]): Promise<ListRows> {
   const names: NameRow[] = [];
   const wallets: WalletRow[] = [];
   const rows: EntryRow[] = [];
-  for (const entry of entries) {
-    const own = describeNames(entry);
-    names.push(...own);
-    const ownWallets = describeWallets(entry);
-    wallets.push(...ownWallets);
-    const row = {
-      entry_id: entry.entryId,
-      kind: entry.kind,
-      name: entry.names[0]?.text ?? '',
-      programmes: entry.programmes,
-      births: entry.births,
-      countries: entry.countries.join(' '),
-      words: joinWords(own),
-    };
-    // The words are included, so that a release that splits names differently renews all entries.
-    const content = createHash('sha256')
-      .update(JSON.stringify([row, own, ownWallets]))
-      .digest('hex');
-    rows.push({ ...row, content_hash: content });
+  for await (const slice of inSlices(entries, sliceEntries)) {
+    for (const entry of slice) {
+      const prepared = prepareEntry(entry);
+      rows.push(prepared.row);
+      names.push(...prepared.names);
+      wallets.push(...prepared.wallets);
+    }
   }
   return { entries: rows, names, wallets };
+}
+
+function prepareEntry(entry: ListEntry) {
+  const names = describeNames(entry);
+  const wallets = describeWallets(entry);
+  const row = {
+    entry_id: entry.entryId,
+    kind: entry.kind,
+    name: entry.names[0]?.text ?? '',
+    programmes: entry.programmes,
+    births: entry.births,
+    countries: entry.countries.join(' '),
+    words: joinWords(names),
+  };
+  // The words are included, so that a release that splits names differently renews all entries.
+  const content = createHash('sha256')
+    .update(JSON.stringify([row, names, wallets]))
+    .digest('hex');
+  return { row: { ...row, content_hash: content }, names, wallets };
 }
 
 /** The distinct wallets and bank codes; several currencies may share a wallet. */

@@ -1,4 +1,6 @@
-import { parse } from 'csv-parse/sync';
+import { Readable } from 'node:stream';
+import { parse } from 'csv-parse';
+import { inSlices, textInSlices } from '../core/slices.ts';
 import {
   bankCode,
   type DateOfBirth,
@@ -26,6 +28,9 @@ const altColumns = 5;
 const commentColumns = 2;
 const remarksLengthMax = 1_000;
 const endMark = '\u001A';
+/** Both take about a millisecond. */
+const sliceLength = 16_384;
+const sliceRows = 50;
 
 type SdnColumns = {
   number: number;
@@ -45,22 +50,22 @@ export type OfacFiles = {
   readonly comments?: string;
 };
 
-export function parseOfac(files: OfacFiles): ParsedList {
-  const entryRows = readRows(files.sdn, 'sdn.csv', sdnColumns);
+export async function parseOfac(files: OfacFiles): Promise<ParsedList> {
+  const entryRows = await readRows(files.sdn, 'sdn.csv', sdnColumns);
   if (!entryRows.ok) return entryRows;
-  const aliasRows = readRows(files.alt, 'alt.csv', altColumns);
+  const aliasRows = await readRows(files.alt, 'alt.csv', altColumns);
   if (!aliasRows.ok) return aliasRows;
   const commentRows =
     files.comments === undefined
       ? undefined
-      : readRows(files.comments, 'sdn_comments.csv', commentColumns);
+      : await readRows(files.comments, 'sdn_comments.csv', commentColumns);
   if (commentRows?.ok === false) return commentRows;
   const aliases = groupByEntry(aliasRows.rows, alt.name);
   const rests = groupByEntry(commentRows?.rows ?? [], comment.rest);
   const entries: ListEntry[] = [];
   const numbers = new Set<string>();
   let [skipped, cutOff] = [0, 0];
-  for (const row of entryRows.rows) {
+  for await (const row of eachOf(entryRows.rows)) {
     const number = row[sdn.number] ?? '';
     if (numbers.has(number)) return fail(`sdn.csv: duplicate entry ${quote(number)}`);
     numbers.add(number);
@@ -83,6 +88,10 @@ export function parseOfac(files: OfacFiles): ParsedList {
   return { ok: true, entries, publishedAt: null, skipped, cutOff, warnings };
 }
 
+async function* eachOf<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  for await (const slice of inSlices(items, sliceRows)) yield* slice;
+}
+
 function groupByEntry(
   rows: readonly (readonly string[])[],
   column: number,
@@ -99,7 +108,7 @@ type Rows =
   | { ok: true; rows: readonly (readonly string[])[]; warnings: readonly string[] }
   | { ok: false; fault: string };
 
-function readRows(text: string, file: string, columns: number): Rows {
+async function readRows(text: string, file: string, columns: number): Promise<Rows> {
   const end = text.indexOf(endMark);
   const body = end < 0 ? text : text.slice(0, end);
   if (end >= 0 && text.slice(end + 1).trim() !== '') {
@@ -108,9 +117,9 @@ function readRows(text: string, file: string, columns: number): Rows {
   // A truncated file has neither the mark nor, usually, an end of line.
   if (end < 0 && !body.endsWith('\n')) return fail(`${file} is truncated within a line`);
   const warnings = end < 0 ? [`${file} has no end mark and may be truncated`] : [];
-  let rows: string[][];
+  const rows: string[][] = [];
   try {
-    rows = parse(body, {
+    const parser = parse({
       bom: true,
       relax_column_count: false,
       skip_empty_lines: true,
@@ -118,6 +127,8 @@ function readRows(text: string, file: string, columns: number): Rows {
       // A space follows each `-0-`.
       trim: true,
     });
+    const lines = Readable.from(textInSlices(body, sliceLength)).pipe(parser);
+    for await (const row of lines as AsyncIterable<string[]>) rows.push(row);
   } catch (error) {
     return fail(`${file} must be CSV: ${String(error).slice(0, 200)}`);
   }

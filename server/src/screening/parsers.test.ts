@@ -30,8 +30,8 @@ function findEntry(parsed: ParsedList, entryId: string): ListEntry {
   return entry;
 }
 
-test('an SDN entry has its names, weak aliases from the remarks, dates of birth and countries', () => {
-  const parsed = parseOfac(files);
+test('an SDN entry has its names, weak aliases from the remarks, dates of birth and countries', async () => {
+  const parsed = await parseOfac(files);
   assert.deepEqual(findEntry(parsed, '101'), {
     entryId: '101',
     kind: 'person',
@@ -53,55 +53,61 @@ test('an SDN entry has its names, weak aliases from the remarks, dates of birth 
   assert.equal(findEntry(parsed, '103').kind, 'organisation');
 });
 
-test('ships are skipped and counted', () => {
-  const parsed = expectOk(parseOfac(files));
+test('ships are skipped and counted', async () => {
+  const parsed = expectOk(await parseOfac(files));
   assert.equal(parsed.skipped, 1);
   assert.equal(parsed.entries.length, 4);
   assert.deepEqual(parsed.warnings, []);
 });
 
-test('months and ranges are read as dates of birth', () => {
-  const birthsOf = (text: string): ListEntry['births'] => {
+test('months and ranges are read as dates of birth', async () => {
+  const birthsOf = async (text: string): Promise<ListEntry['births']> => {
     const sdn = asFile([
       sdnLine({ id: 1, name: 'X, Y', type: 'individual', remarks: `DOB ${text}.` }),
     ]);
-    return findEntry(parseOfac({ sdn, alt: asFile([altLine(1, 1, 'Z')]) }), '1').births;
+    return findEntry(await parseOfac({ sdn, alt: asFile([altLine(1, 1, 'Z')]) }), '1').births;
   };
-  assert.deepEqual(birthsOf('Feb 1964'), [{ from: '1964-02-01', to: '1964-02-29' }]);
-  assert.deepEqual(birthsOf('01 Jan 1960 to 31 Dec 1961'), [
+  assert.deepEqual(await birthsOf('Feb 1964'), [{ from: '1964-02-01', to: '1964-02-29' }]);
+  assert.deepEqual(await birthsOf('01 Jan 1960 to 31 Dec 1961'), [
     { from: '1960-01-01', to: '1961-12-31' },
   ]);
-  assert.deepEqual(birthsOf('circa 1979-1982'), [{ from: '1977-01-01', to: '1984-12-31' }]);
-  assert.deepEqual(birthsOf('some day'), []);
+  assert.deepEqual(await birthsOf('circa 1979-1982'), [{ from: '1977-01-01', to: '1984-12-31' }]);
+  assert.deepEqual(await birthsOf('some day'), []);
 });
 
-test('a truncated OFAC file is rejected or gives a warning', () => {
+test('a truncated OFAC file is rejected or gives a warning', async () => {
   const { sdn, alt } = files;
-  expectFault(parseOfac({ sdn: sdn.slice(0, -30), alt }), /truncated within a line/);
-  const [, ...rest] = expectOk(parseOfac({ sdn: sdn.slice(0, -1), alt })).warnings;
+  expectFault(await parseOfac({ sdn: sdn.slice(0, -30), alt }), /truncated within a line/);
+  const [, ...rest] = expectOk(await parseOfac({ sdn: sdn.slice(0, -1), alt })).warnings;
   assert.deepEqual(rest, []);
-  assert.match(expectOk(parseOfac({ sdn, alt: alt.slice(0, -1) })).warnings.join(), /no end mark/);
+  assert.match(
+    expectOk(await parseOfac({ sdn, alt: alt.slice(0, -1) })).warnings.join(),
+    /no end mark/,
+  );
 });
 
-test('a file that is not the OFAC list is rejected', () => {
+test('a file that is not the OFAC list is rejected', async () => {
   const { sdn, alt } = files;
   expectFault(
-    parseOfac({ sdn: '<html>not found</html>\n', alt }),
+    await parseOfac({ sdn: '<html>not found</html>\n', alt }),
     /must be CSV|must have 12 columns/,
   );
-  expectFault(parseOfac({ sdn: alt, alt: sdn }), /must have 12 columns/);
-  expectFault(parseOfac({ sdn: '\u001A', alt }), /empty/);
-  expectFault(parseOfac({ sdn: asFile([...sdnLines, sdnLines[0] ?? '']), alt }), /duplicate entry/);
-  expectFault(parseOfac({ sdn: `${sdn}\n1,2`, alt }), /follows the end mark/);
+  expectFault(await parseOfac({ sdn: alt, alt: sdn }), /must have 12 columns/);
+  expectFault(await parseOfac({ sdn: '\u001A', alt }), /empty/);
+  expectFault(
+    await parseOfac({ sdn: asFile([...sdnLines, sdnLines[0] ?? '']), alt }),
+    /duplicate entry/,
+  );
+  expectFault(await parseOfac({ sdn: `${sdn}\n1,2`, alt }), /follows the end mark/);
 });
 
-test('aliases of missing entries give a warning', () => {
+test('aliases of missing entries give a warning', async () => {
   const alt = asFile([...altLines, altLine(999, 7, 'NOBODY')]);
-  assert.match(expectOk(parseOfac({ sdn: files.sdn, alt })).warnings.join(), /1 entries/);
+  assert.match(expectOk(await parseOfac({ sdn: files.sdn, alt })).warnings.join(), /1 entries/);
 });
 
-test('a UN entry has its names by quality and in original script, dates of birth and countries', () => {
-  const parsed = parseUn(unText());
+test('a UN entry has its names by quality and in original script, dates of birth and countries', async () => {
+  const parsed = await parseUn(unText());
   assert.equal(expectOk(parsed).publishedAt, '2026-02-27T00:00:09.554Z');
   assert.deepEqual(findEntry(parsed, '900001'), {
     entryId: '900001',
@@ -130,22 +136,25 @@ test('a UN entry has its names by quality and in original script, dates of birth
   );
 });
 
-test('a UN list truncated anywhere is rejected', () => {
+test('a UN list truncated anywhere is rejected', async () => {
   const text = unText();
   for (let length = 0; length < text.length - 1; length += 97) {
-    assert.ok(!parseUn(text.slice(0, length)).ok, `${length} characters`);
+    assert.ok(!(await parseUn(text.slice(0, length))).ok, `${length} characters`);
   }
 });
 
-test('entities, other root elements and deep nesting are rejected', () => {
+test('entities, other root elements and deep nesting are rejected', async () => {
   const doctype = unText().replace('?>', '?><!DOCTYPE x [<!ENTITY a "b">]>');
-  expectFault(parseUn(doctype), /document type/);
-  expectFault(parseUn('<html></html>'), /root element must be/);
+  expectFault(await parseUn(doctype), /document type/);
+  expectFault(await parseUn('<html></html>'), /root element must be/);
   const open = '<X>'.repeat(20);
-  expectFault(parseUn(unText({ more: open + open.replaceAll('<', '</') })), /nested too deeply/);
+  expectFault(
+    await parseUn(unText({ more: open + open.replaceAll('<', '</') })),
+    /nested too deeply/,
+  );
 });
 
-test('countries are found by the names on the lists', () => {
+test('countries are found by the names on the lists', async () => {
   const expected = {
     Burma: 'MMR',
     Syria: 'SYR',
@@ -160,11 +169,11 @@ const walletText =
   'DOB 12 Aug 1965; Digital Currency Address - XBT 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h; alt. ' +
   'Digital Currency Address - ETH 0x7F367cC41522cE07553e823bf3be79A889DEbe1B; Gender Male';
 
-test('wallet addresses are read from the remarks of an SDN entry', () => {
+test('wallet addresses are read from the remarks of an SDN entry', async () => {
   const sdn = asFile([
     sdnLine({ id: 1, name: 'X, Y', type: 'individual', remarks: `${walletText}.` }),
   ]);
-  const parsed = parseOfac({ sdn, alt: asFile([altLine(1, 1, 'Z')]) });
+  const parsed = await parseOfac({ sdn, alt: asFile([altLine(1, 1, 'Z')]) });
   assert.deepEqual(findEntry(parsed, '1').wallets, [
     { currency: 'XBT', address: '12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h' },
     { currency: 'ETH', address: '0x7F367cC41522cE07553e823bf3be79A889DEbe1B' },
@@ -172,17 +181,17 @@ test('wallet addresses are read from the remarks of an SDN entry', () => {
   assert.equal(expectOk(parsed).cutOff, 0);
 });
 
-test('remarks truncated in sdn.csv continue in sdn_comments.csv, and are counted without it', () => {
+test('remarks truncated in sdn.csv continue in sdn_comments.csv, and are counted without it', async () => {
   const whole = `${'Linked To: A; '.repeat(64)}${walletText}.`;
   for (const cut of [1_000, whole.indexOf('XBT ') + 4]) {
     const filled = ' '.repeat(Math.max(0, 1_000 - cut));
     const remarks = filled + whole.slice(0, cut);
     const sdn = asFile([sdnLine({ id: 1, name: 'X, Y', type: 'individual', remarks })]);
     const alt = asFile([altLine(1, 1, 'Z')]);
-    const cutOff = parseOfac({ sdn, alt });
+    const cutOff = await parseOfac({ sdn, alt });
     assert.ok(findEntry(cutOff, '1').wallets.length < 2);
     assert.equal(expectOk(cutOff).cutOff, 1);
-    const parsed = parseOfac({ sdn, alt, comments: asFile([`1,"${whole.slice(cut)}"`]) });
+    const parsed = await parseOfac({ sdn, alt, comments: asFile([`1,"${whole.slice(cut)}"`]) });
     assert.equal(findEntry(parsed, '1').wallets.length, 2);
     assert.equal(expectOk(parsed).cutOff, 0);
   }

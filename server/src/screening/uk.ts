@@ -15,13 +15,13 @@ import { childrenOf, readXmlEntries, textsOf, type XmlElement } from './xml-tree
  * with a `Designation` per entry. Ships are skipped, because they cannot be paid. Dates are written
  * day first; unknown parts are "dd" and "mm", or zeros.
  */
-export function parseUk(text: string): ParsedList {
+export async function parseUk(text: string): Promise<ParsedList> {
   let isList = false;
   let publishedAt: string | undefined;
   let skipped = 0;
   const entries: ListEntry[] = [];
   try {
-    readXmlEntries(text, {
+    await readXmlEntries(text, {
       entryName: 'Designation',
       onRoot: ({ name }) => {
         isList = name === 'Designations';

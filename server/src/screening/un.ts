@@ -1,4 +1,5 @@
 import { SaxesParser } from 'saxes';
+import { textInSlices } from '../core/slices.ts';
 import {
   type DateOfBirth,
   findCountryByName,
@@ -10,6 +11,7 @@ import {
   roughYears,
   spanYears,
 } from './list-entry.ts';
+import { xmlSliceLength } from './xml-tree.ts';
 
 /**
  * The consolidated list of the United Nations Security Council (XML, schema sc-sanctions.xsd).
@@ -22,13 +24,10 @@ const textLengthMax = 100_000;
 /** An element with children: from name to values, in their order. */
 type Node = { readonly name: string; readonly children: Map<string, (string | Node)[]> };
 
-export function parseUn(text: string): ParsedList {
+export async function parseUn(text: string): Promise<ParsedList> {
   const reader = createReader();
   try {
-    // In portions of a megabyte, because the parser copies each.
-    for (let from = 0; from < text.length; from += 1_048_576) {
-      reader.write(text.slice(from, from + 1_048_576));
-    }
+    for await (const portion of textInSlices(text, xmlSliceLength)) reader.write(portion);
     reader.close();
   } catch (error) {
     return fail(String(error instanceof Error ? error.message : error).slice(0, 200));

@@ -9,7 +9,7 @@ const parts = ['al', 'mo', 'ham', 'ad', 'ov', 'ich', 'ser', 'gei', 'ev', 'tan', 
 const syllables = (seed: number): string =>
   [seed % 13, (seed * 7) % 11, (seed * 5) % 12, seed % 3].map((at) => parts[at]).join('');
 const texts = [...new Set(Array.from({ length: 600 }, (_, seed) => syllables(seed + 1)))];
-const index = createWordIndex(
+const index = await createWordIndex(
   texts.map((text): ListedWord => {
     const skeleton = findSkeleton(text);
     return { text, skeleton, nameCount: 1, spellingCount: 1 };
@@ -53,8 +53,8 @@ test('finds what the trigrams of PostgreSQL find, and equal skeletons', async ()
   }
 });
 
-test('an index without words finds nothing', () => {
-  const empty = createWordIndex([]);
+test('an index without words finds nothing', async () => {
+  const empty = await createWordIndex([]);
   assert.deepEqual(empty.findSimilar({ text: 'mohamad', skeleton: 'mhmd' }), []);
   assert.equal(empty.find('mohamad'), undefined);
   assert.deepEqual(empty.findSkeleton('mhmd'), []);

@@ -1,4 +1,5 @@
 import { SaxesParser } from 'saxes';
+import { textInSlices } from '../core/slices.ts';
 
 /**
  * Large XML files of lists, read entry by entry, so that only one is held as a tree. Names are local:
@@ -15,8 +16,8 @@ export type XmlElement = {
 
 const depthMax = 12;
 const textLengthMax = 100_000;
-/** The parser copies each portion. */
-const portionLength = 1_048_576;
+/** Takes about a millisecond; the parser copies each portion. */
+export const xmlSliceLength = 16_384;
 
 export type XmlEntries = {
   /** The name of the element that an entry is. */
@@ -28,7 +29,7 @@ export type XmlEntries = {
 };
 
 /** @throws Error where the document is incomplete, nested too deeply or declares a type. */
-export function readXmlEntries(text: string, handlers: XmlEntries): void {
+export async function readXmlEntries(text: string, handlers: XmlEntries): Promise<void> {
   const { entryName, onRoot, onEntry, onOther } = handlers;
   const parser = new SaxesParser();
   const open: XmlElement[] = [];
@@ -62,9 +63,7 @@ export function readXmlEntries(text: string, handlers: XmlEntries): void {
     else if (open.length > 1) open.at(-1)?.children.push(element);
     else onOther?.(element);
   });
-  for (let from = 0; from < text.length; from += portionLength) {
-    parser.write(text.slice(from, from + portionLength));
-  }
+  for await (const portion of textInSlices(text, xmlSliceLength)) parser.write(portion);
   parser.close();
 }
 

@@ -170,6 +170,10 @@ export function userRoutes(): Route<UserServices>[] {
   ];
 }
 
+/** A page of recipients whose tokens are known, and a URL that every proxy takes. */
+const tokensMax = 100;
+const tokenLengthMax = 41;
+
 const listQuery = z.object({
   ...pageQuery,
   internal_user_id: z
@@ -190,6 +194,15 @@ const listQuery = z.object({
       'Parts of first and last name, all of which must match, without regard to case, marks and ' +
         'script. Three to eight letters match the beginning of a part, fewer or more a whole part',
     ),
+  user_tokens: z
+    .string()
+    .transform((text) => text.split(','))
+    .refine((tokens) => tokens.length <= tokensMax, {
+      error: `must be at most ${tokensMax} tokens, separated by commas`,
+    })
+    .optional()
+    .meta({ jsonSchema: { type: 'string', maxLength: tokensMax * tokenLengthMax } })
+    .describe(`Only these recipients: up to ${tokensMax} tokens, separated by commas`),
   country: countryField.optional(),
   status: z.enum(userStatuses).optional(),
   from: momentQuery.describe('Created then or later, UTC'),
@@ -218,6 +231,7 @@ function listRoute(): Route<BaseServices> {
           internalUserId: query.internal_user_id,
           email: query.email,
           nameParts: query.name ?? [],
+          ids: query.user_tokens?.flatMap((token) => findTokenId('user', token) ?? []),
           country: query.country,
           status: query.status,
           ...readRange(query, ['from', 'to']),

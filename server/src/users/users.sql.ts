@@ -160,6 +160,16 @@ export const userLists = {
   ),
 };
 
+/** With $8 the recipients, and $9 the terms of a name that they must all have. */
+export const userListOfTokens = defineList(
+  'list_users_of_tokens',
+  `and id = any ($8::uuid[]) and id < $2 and not exists (
+      select from unnest($9::bytea[]) t (hash)
+      where not exists (
+        select from user_names m
+        where m.account_id = $1 and m.user_id = users.id and m.term_hash = t.hash))`,
+);
+
 const findByEmailText = defineQuery({
   name: 'find_user_by_email',
   text: `select ${names} from users where account_id = $1 and email_index = $2`,
@@ -295,6 +305,8 @@ export type UserRowFilter = {
   until: Date | undefined;
   /** Of terms, different from each other, that its name must all have; empty for any name. */
   nameHashes: readonly Buffer[];
+  /** Of the recipients; undefined for all. */
+  ids: readonly string[] | undefined;
 };
 
 export async function listUserRows(
@@ -305,7 +317,8 @@ export async function listUserRows(
   const { accountId, beforeId = lastId, count } = range;
   const { country = null, status = null, from = null, until = null } = filter;
   const values = [accountId, beforeId, count, country, status, from, until];
-  const { nameHashes } = filter;
+  const { nameHashes, ids } = filter;
+  if (ids !== undefined) return many(session, userListOfTokens, [...values, ids, nameHashes]);
   return nameHashes.length === 0
     ? many(session, chooseList(filter), values)
     : many(session, userListOfName, [...values, nameHashes]);

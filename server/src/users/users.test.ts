@@ -30,7 +30,11 @@ function prepare(accountId: string, first: string, last: string): PreparedUser {
   );
 }
 
-async function search(accountId: string, name: string, count = 100): Promise<string[]> {
+async function search(
+  accountId: string,
+  name: string,
+  { count = 100, ids }: { count?: number; ids?: string[] } = {},
+): Promise<string[]> {
   const users = await listUsers(
     { session: money.db.tenant(accountId), keys: money.keys, accountId },
     { beforeId: undefined, count },
@@ -42,6 +46,7 @@ async function search(accountId: string, name: string, count = 100): Promise<str
       status: undefined,
       from: undefined,
       until: undefined,
+      ids,
     },
   );
   return users.map(({ id }) => id);
@@ -111,7 +116,7 @@ test('a search reads along the rarest part of the name, and only its page', asyn
   assert.match(rare, /Backward using user_names_pkey on user_names n \(actual rows=1\.?0* /, rare);
   assert.doesNotMatch(`${common}${rare}`, /Seq Scan on (users|user_names)/);
   assert.deepEqual(await search(accountId, 'quetz mar'), [users[7]?.id]);
-  assert.equal((await search(accountId, 'lop', 101)).length, 101);
+  assert.equal((await search(accountId, 'lop', { count: 101 })).length, 101);
 });
 
 test('an older ciphertext that is put back does not open, nor does a row of another account', async () => {
@@ -139,4 +144,18 @@ test('an older ciphertext that is put back does not open, nor does a row of anot
     accountId,
   ]);
   await assert.rejects(read(accountId), /unable to authenticate/);
+});
+
+test('recipients are listed by their tokens, and other filters hold too', async () => {
+  const { accountId } = await money.createOwner();
+  const other = await money.createOwner();
+  const users = ['Amélie', 'Benoît', 'Amélie'].map((first) => prepare(accountId, first, 'Sol'));
+  const stored = users.map((user) => user.stored);
+  await insertUsers(money.db.system, stored, true);
+  const [first, second] = stored.map(({ id }) => id);
+  assert.ok(first !== undefined && second !== undefined);
+  const ids = [first, second, other.userId, first];
+  assert.deepEqual((await search(accountId, '', { ids })).toSorted(), [first, second].toSorted());
+  assert.deepEqual(await search(accountId, 'amelie', { ids }), [first]);
+  assert.deepEqual(await search(accountId, '', { ids: [] }), []);
 });

@@ -207,7 +207,7 @@ export async function listUsers(
   filter: UserFilter,
 ): Promise<User[]> {
   const { session, keys, accountId } = context;
-  const { internalUserId, email, country, status, from, until, nameParts } = filter;
+  const { internalUserId, email, country, status, from, until, nameParts, ids } = filter;
   if (internalUserId === undefined && email === undefined) {
     const nameHashes = hashNameTerms(context, nameParts);
     const rows = await listUserRows(session, { accountId, ...range }, { ...filter, nameHashes });
@@ -230,6 +230,7 @@ export async function listUsers(
     (from === undefined || user.createdAt >= from) &&
     (until === undefined || user.createdAt < until) &&
     nameParts.every((part) => listNameTerms(user.person).includes(part)) &&
+    (ids === undefined || ids.includes(user.id)) &&
     (range.beforeId === undefined || user.id < range.beforeId);
   return matches ? [user] : [];
 }

@@ -90,7 +90,7 @@ function listWork(world: World, worker: Worker, place: number): Move[] {
       : [event(`crash of ${place}`, replaceWorker(spend(world, 'crash'), place))];
   return worker.answer === undefined
     ? [...crash, ...listCalls(world, worker, place)]
-    : [...crash, ...listRecords(world, worker, worker.answer, place)];
+    : [...crash, ...listRecords(world, worker, { answer: worker.answer, place })];
 }
 
 const lost: RailAnswer = { outcome: 'unknown', reason: 'no_answer' };
@@ -162,8 +162,11 @@ function listChecks(world: World, { row }: Worker, place: number): Move[] {
 }
 
 /** The answer is recorded; a rejection may lead to another payer. */
-function listRecords(world: World, worker: Worker, answer: RailAnswer, place: number): Move[] {
-  const { row, isCanceling } = worker;
+function listRecords(
+  world: World,
+  { row, isCanceling }: Worker,
+  { answer, place }: { answer: RailAnswer; place: number },
+): Move[] {
   const record = (
     name: string,
     after: World,

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { describeFindings, type Finding, formatCause, problem } from '../doctor/finding.ts';
+import { type Finding, formatCause, problem } from '../doctor/finding.ts';
 import { compareCells } from './compare.ts';
 import { type CellDescription, cellSchema } from './description.ts';
 import { checkReach } from './reach.ts';
@@ -12,14 +12,6 @@ export type CellsDoctorOptions = {
   readonly realNowMs: () => number;
   readonly fetch?: typeof fetch;
 };
-
-/** One line for each finding; exit code 1 where there are problems. */
-export async function runCellsDoctor(
-  files: readonly string[],
-  options: CellsDoctorOptions,
-): Promise<string> {
-  return describeFindings(await examineCells(files, options));
-}
 
 export async function examineCells(
   files: readonly string[],

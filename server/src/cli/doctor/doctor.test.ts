@@ -19,7 +19,8 @@ import { migrate } from '../../db/migrate.ts';
 import { createSession } from '../../db/postgres/connection.ts';
 import { createDatabaseIfAbsent } from '../../db/postgres/create-database.ts';
 import { describeAdvice } from './database-checks.ts';
-import { examine, runDoctor } from './doctor.ts';
+import { examine } from './doctor.ts';
+import { reportFindings } from './finding.ts';
 import { inspectServer } from './server-checks.ts';
 
 /** A live set-up without problems, and each problem that the doctor finds. */
@@ -259,7 +260,9 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
 describe('the doctor', () => {
   it('finds no problem in a sound installation, and changes nothing', async () => {
     assert.deepEqual(await listProblems(), []);
-    const text = await runDoctor(setup.variables, { realNowMs: Date.now, uid: 1000 });
+    const text = reportFindings(
+      await examine(setup.variables, { realNowMs: Date.now, uid: 1000 }),
+    ).writeText();
     assert.match(text, /\n0 problems found\.$/);
     assert.notEqual(process.exitCode, 1);
   });
@@ -316,7 +319,9 @@ describe('the doctor', () => {
   });
 
   it('ends with exit code 1 and counts the problems', async () => {
-    const text = await runDoctor({ PORT: 'x', OUTLAY_NO: '1' }, { realNowMs: Date.now, uid: 1000 });
+    const text = reportFindings(
+      await examine({ PORT: 'x', OUTLAY_NO: '1' }, { realNowMs: Date.now, uid: 1000 }),
+    ).writeText();
     assert.equal(process.exitCode, 1);
     process.exitCode = 0;
     assert.deepEqual(

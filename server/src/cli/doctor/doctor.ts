@@ -3,7 +3,7 @@ import { findUnknownSettings } from '../../config-names.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
-import { describeFindings, type Finding, passed, problem } from './finding.ts';
+import { type Finding, passed, problem } from './finding.ts';
 import {
   checkDataFolder,
   checkDecoder,
@@ -37,11 +37,6 @@ export type DoctorOptions = {
 };
 
 type Variables = Readonly<Record<string, string | undefined>>;
-
-/** Returns one line for each finding, and sets exit code 1 where there are problems. */
-export async function runDoctor(variables: Variables, options: DoctorOptions): Promise<string> {
-  return describeFindings(await examine(variables, options));
-}
 
 export async function examine(variables: Variables, options: DoctorOptions): Promise<Finding[]> {
   let config: Config;

@@ -1,13 +1,20 @@
+import { Screen } from '../command.ts';
+
 /** One line of the doctor: what was checked, or a problem and how to fix it. */
 export type Finding = { readonly isFine: boolean; readonly text: string };
 
 export const passed = (text: string): Finding => ({ isFine: true, text });
 export const problem = (text: string): Finding => ({ isFine: false, text });
 
-/** One line for each finding; sets exit code 1 where there are problems. */
+/** Sets exit code 1 where there are problems. */
+export function reportFindings(findings: readonly Finding[]): Screen {
+  if (findings.some(({ isFine }) => !isFine)) process.exitCode = 1;
+  return new Screen({ findings }, () => describeFindings(findings));
+}
+
+/** One line for each finding, and the number of problems. */
 export function describeFindings(findings: readonly Finding[]): string {
   const problems = findings.filter(({ isFine }) => !isFine).length;
-  if (problems > 0) process.exitCode = 1;
   return [
     ...findings.map(({ isFine, text }) => `${isFine ? 'ok     ' : 'PROBLEM'} ${text}`),
     problems === 1 ? '1 problem found.' : `${problems} problems found.`,

@@ -84,6 +84,7 @@ begin
   -- The look-up aside and the row's place spare the planner a guess about the whole batch.
   with judged as materialized (
     select r.ctid as place_of_row, case
+        when u.status = 'DEACTIVE' then 'user_erased'
         when u.status <> 'ACTIVE' then 'user_not_active'
         when r.needs_verification and u.kyc_status <> 'approved' then 'addtl_attr_req'
         when (r.needs_attributes or r.attr_set_id is not null) and not exists (
@@ -93,7 +94,7 @@ begin
         then 'addtl_attr_req'
         when s.payout_id is not null then 'duplicate_transfer'
       end as refusal,
-      coalesce(s.payout_id::text, u.status) as because
+      s.payout_id
     from batch_rows r
     join users u on u.account_id = p_account and u.id = r.user_id
     left join lateral (
@@ -111,9 +112,10 @@ begin
       'code', j.refusal,
       'detail', case j.refusal
         when 'duplicate_transfer' then 'this client_transfer_id was committed as payout_'
-          || j.because
+          || j.payout_id
         when 'addtl_attr_req' then 'the destination asks for more of the user'
-        else 'the user is ' || j.because end))::text
+        when 'user_erased' then 'the data of the user was erased'
+        else 'the user is locked' end))::text
   from judged j
   where j.refusal is not null and r.ctid = j.place_of_row;
   get diagnostics v_refused = row_count;

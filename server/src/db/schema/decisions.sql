@@ -229,12 +229,7 @@ begin
     return 'illegal';
   end if;
   -- The process may be about to call the rail, so that what the person knows may be outdated.
-  if p_action in ('paid', 'not_paid') and exists (
-    select from payout_dispatches
-    where account_id = p_account and payout_id = p_payout and lease_until > clock_timestamp())
-  then
-    return 'claimed';
-  end if;
+  if p_action in ('paid', 'not_paid') and is_claimed(p_account, p_payout) then return 'claimed'; end if;
   select count(distinct operator_id) into v_persons from (
     select operator_id from payout_decisions
     where account_id = p_account and payout_id = p_payout and action = p_action

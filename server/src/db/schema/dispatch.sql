@@ -25,59 +25,6 @@ create table payout_dispatches (
 create index payout_dispatches_due on payout_dispatches (rail, due_at);
 create index payout_dispatches_frozen on payout_dispatches (frozen_by) where frozen_by is not null;
 
--- Each attempt to pay, written before the rail is called.
-create table attempts (
-  account_id uuid not null,
-  payout_id uuid not null,
-  number integer not null check (number > 0),
-  rail text not null,
-  payer_key text not null,
-  reference text not null,
-  state text not null
-    check (state in ('sending', 'unknown', 'accepted', 'rejected', 'paid', 'returned', 'retry')),
-  reason text not null default '',
-  fence bigint not null,
-  started_at timestamptz not null,
-  -- When the rail first confirmed that it has the payment. It is never sent again after that.
-  taken_at timestamptz,
-  unknown_since timestamptz,
-  answered_at timestamptz,
-  -- The reference of the rail for the payment.
-  provider_reference text not null default '',
-  -- The standing on which its payer was chosen.
-  standing_id uuid,
-  -- When the latest report happened according to the rail. An older report that arrives later
-  -- contradicts nothing.
-  reported_at timestamptz,
-  primary key (account_id, payout_id, number)
-);
--- No second instruction while an earlier one may be in flight.
-create unique index attempts_one_alive on attempts (account_id, payout_id)
-  where state in ('sending', 'unknown', 'accepted', 'paid');
-create index attempts_reference on attempts (reference);
-alter table attempts enable row level security;
-create policy own_account on attempts using (account_id = current_account());
-grant select on attempts to outlay_tenant;
-
-create trigger never_removed before delete or truncate on attempts
-  for each statement execute function refuse_change('attempts must not be deleted');
-
--- The reference of a payment at a rail. It depends only on the account, the client_transfer_id and
--- the try, so a client who repeats a payout after a restore of the database meets the duplicate
--- check of the counterparty. A definite rejection by a rail begins a new try. 128 bits of SHA-256
--- in the layout of a UUID of version 5, which every rail can carry.
-create function payment_reference(p_account uuid, p_client_transfer_id text, p_try integer)
-  returns text
-  language plpgsql immutable parallel safe as $$
-declare
-  v_hash constant bytea := substring(sha256(convert_to(
-    p_account::text || '/' || p_try || '/' || p_client_transfer_id, 'UTF8')) for 16);
-begin
-  return encode(set_byte(set_byte(v_hash,
-    6, get_byte(v_hash, 6) & 15 | 80), 8, get_byte(v_hash, 8) & 63 | 128), 'hex');
-end
-$$;
-
 -- Locks due dispatches of a rail that no claim holds and no other process is claiming. In random order
 -- they are any of the 500 oldest, so that references that time out do not delay all others.
 create function lock_due_dispatches(
@@ -388,15 +335,21 @@ create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint
   where d.account_id = r.account_id and d.payout_id = r.payout_id;
 $$;
 
+-- Whether a process may be working on a payout.
+create function is_claimed(p_account uuid, p_payout uuid) returns boolean
+  language sql volatile as $$
+  select exists (
+    select from payout_dispatches
+    where account_id = p_account and payout_id = p_payout and lease_until > clock_timestamp());
+$$;
+
 -- Waits, 5 s at most, until no claim of a payout is in progress, and keeps it from being claimed
 -- until the transaction ends.
 create function wait_for_claim(p_account uuid, p_payout uuid) returns void
   language plpgsql as $$
 begin
   for _ in 1 .. 500 loop
-    perform from payout_dispatches
-    where account_id = p_account and payout_id = p_payout and lease_until > clock_timestamp();
-    exit when not found;
+    exit when not is_claimed(p_account, p_payout);
     perform pg_sleep(0.01);
   end loop;
   perform from payout_dispatches where account_id = p_account and payout_id = p_payout for update;

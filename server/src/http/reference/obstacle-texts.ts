@@ -27,8 +27,13 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     remedy: 'Repeat the commit later with the same `client_transfer_id`.',
   },
   user_not_active: {
-    cause: 'The user is locked or deactivated.',
+    cause: 'The user is locked: the operator has frozen payouts to this recipient.',
     remedy: 'Ask the operator why; commit again once the user is ACTIVE.',
+  },
+  user_erased: {
+    cause: 'The data of the user was erased, which is final. Nothing can be paid to this user.',
+    remedy:
+      'If the person is to be paid again, create a new user, store the attributes, and create a new payout.',
   },
   attributes_missing: {
     cause: 'The destination needs attributes that are missing.',

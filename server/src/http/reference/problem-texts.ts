@@ -117,9 +117,9 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: { pointer: '/email', detail: 'email already belongs to another user of the account' },
   },
   user_not_active: {
-    cause: 'The user is locked or deactivated and cannot be paid.',
-    remedy: 'Ask the operator why, or pay another user.',
-    example: 'the user is LOCKED',
+    cause: 'The user is locked: the operator has frozen payouts to this recipient.',
+    remedy: 'Ask the operator why, and repeat the request once the user is ACTIVE.',
+    example: 'the user is locked',
   },
   duplicate_transfer: {
     cause:

@@ -93,8 +93,8 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   user_not_active: {
     status: 'SCHEDULED',
-    cause: 'The recipient was locked or deactivated after the commit.',
-    remedy: `Ask the operator to activate the user. ${waitsUntil}`,
+    cause: 'The operator has frozen payouts to the recipient after the commit.',
+    remedy: `Ask the operator to lift the freeze. ${waitsUntil}`,
   },
   attributes_missing: {
     status: 'SCHEDULED',

@@ -10,6 +10,9 @@ export type Charge = {
   readonly amountMinor: bigint;
 };
 
+/** All that the payer asks for the payment, fee included, in the currency of its prices. */
+export type AskedPrice = { readonly currency: string; readonly amountMinor: bigint };
+
 type AnswerExtras = {
   /** The rail's own name for the payment (a transaction id, a partner's number); never personal. */
   readonly providerReference?: string;
@@ -27,7 +30,8 @@ type AnswerExtras = {
  * The answer to a call.
  *
  * - `retry`: certainly nothing was sent and (from a query) nothing sent earlier can still arrive.
- * - `rejected` is definite: it was never and will never be paid under this reference.
+ * - `rejected` is definite: it was never and will never be paid under this reference. `asked`: with the
+ *   reason `price_worse`, for the operator, where the payer says it.
  * - `checkAtMs`: when the next query makes sense.
  * - The amount of `returned` is all that came back so far (absent: the whole), while each
  *   `RailObservation` of a return is a part by itself: a rail that reports parts as observations
@@ -40,7 +44,7 @@ export type RailAnswer = AnswerExtras &
     | { readonly outcome: 'accepted'; readonly checkAtMs?: number }
     | { readonly outcome: 'ready_for_pickup'; readonly checkAtMs?: number }
     | { readonly outcome: 'paid'; readonly checkAtMs?: number; readonly amountMinor?: bigint }
-    | { readonly outcome: 'rejected'; readonly reason: Reason }
+    | { readonly outcome: 'rejected'; readonly reason: Reason; readonly asked?: AskedPrice }
     | { readonly outcome: 'returned'; readonly reason: Reason; readonly amountMinor?: bigint }
     | { readonly outcome: 'retry'; readonly reason: Reason; readonly checkAtMs?: number }
     | { readonly outcome: 'unknown'; readonly reason: Reason }

@@ -95,7 +95,10 @@ function readQuote(
   };
   const isOtherSource = quoted !== undefined && quoted.sourceCurrency !== sourceCurrency;
   return isOtherSource || isDearer(reading.cost, instruction, scales)
-    ? refuse('price_worse', 'quote.dearer')
+    ? refuse('price_worse', 'quote.dearer', {
+        currency: sourceCurrency,
+        amountMinor: reading.cost.sourceMinor,
+      })
     : done(reading.cost);
 }
 

@@ -208,10 +208,11 @@ async function useTransfer(
 async function stopPayment({ payments }: Setup, record: Payment, stop: Stop): Promise<RailAnswer> {
   const { value } = record;
   if (stop.kind === 'refused') {
-    const { reason, code } = stop;
+    const { kind: _kind, ...refusal } = stop;
+    const { reason, code } = refusal;
     const next = { state: 'refused', value: { ...value, reason, code } } as const;
     return (await payments.write(record, next))
-      ? { outcome: 'rejected', reason, code }
+      ? { outcome: 'rejected', ...refusal }
       : unknown('busy');
   }
   const next = { state: 'open', value: { ...value, fence: value.fence + 1 } } as const;

@@ -144,7 +144,11 @@ test('a payment that is dearer than its quote is refused before anything is orde
   wise.setPricing({ worseBasisPoints: 50 });
   const instruction = newInstruction({ quoted });
   const answer = await rail.send(instruction, context);
-  assert.deepEqual(answer, { outcome: 'rejected', reason: 'price_worse', code: 'quote.dearer' });
+  assert.ok(answer.outcome === 'rejected' && answer.asked !== undefined);
+  const { asked, ...refusal } = answer;
+  assert.deepEqual(refusal, { outcome: 'rejected', reason: 'price_worse', code: 'quote.dearer' });
+  assert.equal(asked.currency, 'EUR');
+  assert.ok(asked.amountMinor > instruction.amountMinor);
   wise.setPricing({ worseBasisPoints: 0 });
   // The refusal is for ever, whatever the price becomes.
   assert.equal((await rail.send(instruction, context)).outcome, 'rejected');

@@ -1,6 +1,7 @@
 import { assert } from '../../core/errors.ts';
 import type { Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
+import type { AskedPrice } from '../contract/outcomes.ts';
 import type { Reason } from '../contract/reasons.ts';
 import type { Api, ApiResult } from './api.ts';
 import type { WiseConfig } from './config.ts';
@@ -19,9 +20,15 @@ export type Setup = {
   readonly requirements: Requirements;
 };
 
+type Refusal = {
+  readonly reason: Reason;
+  readonly code: string;
+  readonly asked?: AskedPrice;
+};
+
 /** A step towards a payment that did not succeed, before any money can have moved. */
 export type Stop =
-  | { readonly kind: 'refused'; readonly reason: Reason; readonly code: string }
+  | ({ readonly kind: 'refused' } & Refusal)
   | { readonly kind: 'later'; readonly reason: Reason; readonly retryAfterMs?: number };
 
 export type Step<Value> =
@@ -32,8 +39,13 @@ export function done<Value>(value: Value): Step<Value> {
   return { kind: 'done', value };
 }
 
-export function refuse(reason: Reason, code: string): { kind: 'stopped'; stop: Stop } {
-  return { kind: 'stopped', stop: { kind: 'refused', reason, code } };
+export function refuse(
+  reason: Reason,
+  code: string,
+  asked?: AskedPrice,
+): { kind: 'stopped'; stop: Stop } {
+  const price = asked === undefined ? {} : { asked };
+  return { kind: 'stopped', stop: { kind: 'refused', reason, code, ...price } };
 }
 
 /** What a call without success means before the funding, where nothing can have been paid. */

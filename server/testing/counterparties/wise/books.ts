@@ -124,6 +124,8 @@ export type Pricing = {
   readonly fixedMinor: bigint;
   readonly basisPoints: bigint;
   readonly worseBasisPoints: number;
+  /** The fixed fee of an order; undefined: as in the prices that are read before. */
+  readonly orderFixedMinor?: bigint | undefined;
 };
 
 const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor;

@@ -21,7 +21,14 @@ export type FormField = {
 export type Form = { readonly type: string; readonly fields: readonly FormField[] };
 
 const holder: FormField = { key: 'accountHolderName', name: 'Full Name', lengths: [2, 140] };
-const legalType: FormField = { key: 'legalType', values: ['PRIVATE', 'BUSINESS'] };
+const legalType: FormField = {
+  key: 'legalType',
+  name: 'Recipient type',
+  values: [
+    ['PRIVATE', 'Person'],
+    ['BUSINESS', 'Business'],
+  ],
+};
 const email: FormField = {
   key: 'email',
   isOptional: true,
@@ -58,7 +65,7 @@ export const firstForms: Readonly<Record<string, Form>> = {
   PHP: {
     type: 'philippines',
     fields: [
-      { key: 'legalType', input: 'radio', values: ['PRIVATE', 'BUSINESS'], refreshes: true },
+      { ...legalType, input: 'radio', refreshes: true },
       {
         key: 'bankCode',
         name: 'Bank name',

@@ -40,9 +40,12 @@ const createQuote: Handler = ({ simulation, body }) => {
   const targetMinor = toMinor(targetAmount ?? 0, targetCurrency);
   if (sourceMinor === undefined && targetMinor === undefined)
     return refuse(422, 'NOT_VALID', 'amount');
+  // An order asks for the amount that arrives, a reading of prices for amounts that are sent.
+  const pricing = simulation.pricing();
+  const { orderFixedMinor = pricing.fixedMinor } = pricing;
   const quote = priceQuote(
     { sourceCurrency, targetCurrency, sourceMinor, targetMinor },
-    simulation.pricing(),
+    targetMinor === undefined ? pricing : { ...pricing, fixedMinor: orderFixedMinor },
     simulation.nowMs(),
   );
   if (quote.targetMinor <= 0n) return refuse(422, 'error.amount.too.low', 'amount');

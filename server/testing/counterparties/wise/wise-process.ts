@@ -13,12 +13,17 @@ import { openWise } from './wise-simulator.ts';
  */
 const wise = await openWise({ settleMs: 200 });
 
-/** Of every route: a fixed fee in minor units, and a share of the amount. */
+/** Of every route: a fixed fee in minor units, perhaps another one at the order, and a share of the amount. */
 const pricingSchema = z
-  .strictObject({ fixedMinor: z.int().min(0), basisPoints: z.int().min(0) })
-  .transform(({ fixedMinor, basisPoints }) => ({
+  .strictObject({
+    fixedMinor: z.int().min(0),
+    basisPoints: z.int().min(0),
+    orderFixedMinor: z.int().min(0).optional(),
+  })
+  .transform(({ fixedMinor, basisPoints, orderFixedMinor: ordered }) => ({
     fixedMinor: BigInt(fixedMinor),
     basisPoints: BigInt(basisPoints),
+    orderFixedMinor: ordered === undefined ? undefined : BigInt(ordered),
   }));
 
 const listTransfers = (): unknown[] =>

@@ -1,6 +1,7 @@
 import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
-import type { Api, Payout, Schemas, User } from './client.ts';
+import type { Api, Payout, Schemas } from './client.ts';
 import { useApi, useSession } from './context.tsx';
+import { nameQuery } from './names.ts';
 
 /** Questions that several pages ask. Every key begins with the account, whose answer it is. */
 
@@ -44,12 +45,7 @@ function isSettled(payout: Payout | undefined): boolean {
   return payout?.status === 'COMPLETED' || payout?.status === 'CANCELLED';
 }
 
-export function nameUser({ first_name, middle_name, last_name, business_name }: User): string {
-  const person = [first_name, middle_name, last_name].filter((part) => part !== '').join(' ');
-  return business_name || person || 'Erased recipient';
-}
-
-/** Names of the recipients of a page of payouts, each asked for once. */
+/** Names of the recipients of a page of payouts. */
 export function useNames(payouts: readonly Payout[]): ReadonlyMap<string, string> {
   const { account } = useSession();
   return useRecipientNames(payouts.map(({ user_token: user }) => ({ account, user })));
@@ -64,11 +60,11 @@ export function useRecipientNames(rows: readonly Named[]): ReadonlyMap<string, s
   accounts.delete('');
   const tokens = [...accounts.keys()];
   return useQueries({
-    queries: [...accounts].map(([user, account]) => userQuery(apiOf(account), user)),
+    queries: [...accounts].map(([user, account]) => nameQuery(apiOf(account), user)),
     combine: (answers) =>
       new Map(
         answers.flatMap(({ data, isError }, index): [string, string][] => {
-          const name = data === undefined ? 'Name not available' : nameUser(data);
+          const name = data ?? 'Name not available';
           return data === undefined && !isError ? [] : [[tokens[index] ?? '', name]];
         }),
       ),

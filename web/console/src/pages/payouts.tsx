@@ -4,7 +4,8 @@ import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Payout, User } from '../api/client.ts';
 import { useApi, useMayWrite } from '../api/context.tsx';
-import { nameUser, useCountryNames, userQuery } from '../api/queries.ts';
+import { nameQuery, nameUser } from '../api/names.ts';
+import { useCountryNames } from '../api/queries.ts';
 import { nameDelivery } from '../format/words.ts';
 import { heads, payoutsPerPage } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -129,13 +130,16 @@ export function PayoutTable({ rows }: { rows: readonly Payout[] | undefined }): 
 const targetOf = ({ payout_token: payout, user_token: user }: Payout) =>
   ({ to: '/payouts/$user/$payout', params: { user, payout } }) as const;
 
-/** Asks for its own name, so that one that arrives draws one cell. */
+/** Has a query of its own, so that a name that arrives draws one cell; they are asked for together. */
 function RecipientName({ user }: { user: string }): ReactNode {
-  const { data, isError } = useQuery(userQuery(useApi(), user));
-  const name = data === undefined ? 'Name not available' : nameUser(data);
+  const { data, isError } = useQuery(nameQuery(useApi(), user));
   return (
     <span className="clip">
-      {data === undefined && !isError ? <Skeleton width="110px" /> : <Foreign>{name}</Foreign>}
+      {data === undefined && !isError ? (
+        <Skeleton width="110px" />
+      ) : (
+        <Foreign>{data ?? 'Name not available'}</Foreign>
+      )}
     </span>
   );
 }

@@ -3,7 +3,8 @@ import { type FormEvent, type ReactNode, useDeferredValue, useState } from 'reac
 import { Button } from 'react-aria-components/Button';
 import type { User } from '../../api/client.ts';
 import { useApi } from '../../api/context.tsx';
-import { countriesQuery, nameUser } from '../../api/queries.ts';
+import { nameUser } from '../../api/names.ts';
+import { countriesQuery } from '../../api/queries.ts';
 import { findFault } from '../../ui/faults.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Icon } from '../../ui/icon.tsx';

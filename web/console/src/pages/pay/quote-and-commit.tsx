@@ -5,7 +5,7 @@ import { Button } from 'react-aria-components/Button';
 import { decimal } from '../../../../../sdk/src/decimal.ts';
 import type { Payout, User } from '../../api/client.ts';
 import { useApi, useSession } from '../../api/context.tsx';
-import { nameUser } from '../../api/queries.ts';
+import { nameUser } from '../../api/names.ts';
 import { formatRate } from '../../format/amount.ts';
 import { formatLength, readTime } from '../../format/time.ts';
 import { TextField } from '../../ui/field.tsx';

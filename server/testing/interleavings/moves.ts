@@ -324,7 +324,7 @@ async function decide({ session, payout }: Scene, after: World, action: string):
     operatorId: newId(),
     reason: 'as the counterparty says',
     about,
-    mac: Buffer.alloc(32),
+    mac: Buffer.alloc(36),
     votes: [],
     personsNeeded: 1,
     next,

@@ -53,6 +53,14 @@ test('sealed bytes reveal nothing of a text, and the same text is sealed differe
   for (const one of sealed) assert.ok(!one.includes(plain.subarray(0, 6).toString('hex')));
 });
 
+test('no nonce is used twice', () => {
+  const key = newDataKey();
+  const nonces = Array.from({ length: 2000 }, () =>
+    sealBytes(key, Buffer.from('x'), 'context').toString('hex', 1, 13),
+  );
+  assert.equal(new Set(nonces).size, nonces.length);
+});
+
 test('a key ring wraps keys for their owner, and another master key opens nothing', () => {
   const master = newDataKey();
   const ring = createKeyRing(master);

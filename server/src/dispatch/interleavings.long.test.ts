@@ -19,6 +19,7 @@ const cases: readonly Exploring[] = [
   { faults: { day: 2, delay: 1, cancel: 1, decision: 2 }, movesMax: 8 },
   { faults: { return: 1, repeat: 1, decision: 1, loss: 1 }, movesMax: 8 },
   { faults: { freeze: 2, hold: 1, decision: 1, cancel: 1, crash: 1 }, movesMax: 7 },
+  { faults: { pickup: 1, amount: 1, part: 2, echo: 1, decision: 1 }, movesMax: 8 },
 ];
 
 for (const exploring of cases) {

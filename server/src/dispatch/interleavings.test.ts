@@ -18,6 +18,7 @@ const cases: readonly Exploring[] = [
   { faults: { contradiction: 1, decision: 1, return: 1 }, movesMax: 6 },
   { faults: { day: 1, decision: 1, loss: 1 }, movesMax: 6 },
   { faults: { freeze: 1, hold: 1, decision: 1 }, movesMax: 6 },
+  { faults: { pickup: 1, amount: 1, part: 1, decision: 1 }, movesMax: 6 },
 ];
 
 for (const exploring of cases) {

@@ -5,9 +5,10 @@ import { listLive, type World } from './world.ts';
 
 /** What must hold in every state, and where every state must lead. */
 
-/** Of a quote in `setups/money.ts`: amount and fee in cents. */
+/** Of a quote in `setups/money.ts`: amount and fee in cents, and what arrives in centavos. */
 const amount = 10_000;
 const fee = 100;
+const arriving = 180_000;
 
 export type Start = { wallet: number; contradictions: number };
 
@@ -21,14 +22,17 @@ export function checkState(world: World, seen: Seen, start: Start): void {
     if (hasEnded) assert.deepEqual(live, [], 'refunded, and a payment lives');
   }
   if (seen.status === 'COMPLETED') {
-    const states = Object.values(world.payments);
-    assert.ok(states.includes('paid') || states.includes('returned'), 'completed, and nobody paid');
+    const isPaid = Object.values(world.payments).some((state) => paidStates.has(state));
+    assert.ok(isPaid, 'completed, and nobody paid');
   }
   assert.deepEqual(seen.unbalanced, [], 'a currency is out of balance');
-  const isReturned = seen.status === 'CANCELLED' && seen.wasCompleted;
-  const spent = isReturned ? fee : hasEnded ? 0 : amount + fee;
+  const returned = Math.trunc((amount * seen.returned) / arriving);
+  const spent = hasEnded ? 0 : amount + fee - returned;
   assert.equal(seen.wallet, start.wallet - spent, `the wallet of a payout that is ${seen.status}`);
 }
+
+/** Of payments that the recipient has or had. */
+const paidStates: ReadonlySet<string> = new Set(['paid', 'misstated', 'returned']);
 
 const stepsMax = 40;
 
@@ -73,10 +77,16 @@ function pickNext(moves: readonly Move[], seen: Seen): Move | undefined {
 
 function checkEnded(world: World, seen: Seen): void {
   if (seen.open.length > 0) return;
-  const paid = Object.values(world.payments).filter((state) => state === 'paid').length;
+  const paid = Object.values(world.payments).filter(
+    (state) => state === 'paid' || state === 'misstated',
+  ).length;
   // A person was asked about a contradiction, and knows what is left.
   const wasAsked = seen.closed.length > 0;
   assert.ok(['COMPLETED', 'CANCELLED'].includes(seen.status), 'a payout without a next step');
   if (wasAsked) return;
+  if (seen.status === 'CANCELLED' && seen.wasCompleted) {
+    assert.ok(seen.returned > 0, 'canceled after its completion, and nothing came back');
+    return;
+  }
   assert.equal(paid, seen.status === 'COMPLETED' ? 1 : 0, `payments of a ${seen.status} payout`);
 }

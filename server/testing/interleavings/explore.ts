@@ -100,6 +100,9 @@ async function explore(scene: Scene, { faults, movesMax }: Exploring): Promise<E
   return { states: visited.size, moves };
 }
 
+const writeAmount = (_key: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? value.toString() : value;
+
 /** What is else checked at the end of a transaction. */
 const checkDeferred =
   'do $$ begin set constraints all immediate; set constraints all deferred; end $$';
@@ -112,9 +115,9 @@ async function run(session: Session, text: string): Promise<void> {
 function describeState(world: World, seen: Seen): string {
   const { payments, wire, reports, workers, freeze, left } = world;
   const attemptOf = (payment: string) => seen.attempts.find((one) => namePayment(one) === payment);
-  const described = reports.map(({ payment, outcome, atMs }) => {
+  const described = reports.map(({ payment, outcome, amount, atMs }) => {
     const reportedAtMs = attemptOf(payment)?.reportedAtMs ?? null;
-    return [payment, outcome, reportedAtMs === null || atMs > reportedAtMs];
+    return [payment, outcome, amount, reportedAtMs === null || atMs > reportedAtMs];
   });
   const working = workers.map(({ row, isCanceling, answer }) => [
     row.mode,
@@ -134,7 +137,7 @@ function describeState(world: World, seen: Seen): string {
     wire.toSorted(),
     freeze === undefined,
     described.map((one) => JSON.stringify(one)).toSorted(),
-    working.map((one) => JSON.stringify(one)).toSorted(),
+    working.map((one) => JSON.stringify(one, writeAmount)).toSorted(),
     left,
     known,
   ]);

@@ -13,6 +13,7 @@ import {
   listLive,
   namePayment,
   receive,
+  returnPart,
   settle,
   spend,
   type Worker,
@@ -228,11 +229,20 @@ function listEvents(world: World): Move[] {
     ...(world.left.echo > 0
       ? [event(`reports again: ${state}`, settle(spend(world, 'echo'), payment, state))]
       : []),
-    ...(state === 'booked'
+    ...(state === 'booked' && world.left.pickup > 0
+      ? [event('lets pick up', settle(spend(world, 'pickup'), payment, 'ready'))]
+      : []),
+    ...(state === 'booked' && world.left.amount > 0
+      ? [event('pays less', settle(spend(world, 'amount'), payment, 'misstated'))]
+      : []),
+    ...(state === 'booked' || state === 'ready'
       ? [
           event('pays', settle(world, payment, 'paid')),
           event('refuses late', settle(world, payment, 'refused')),
         ]
+      : []),
+    ...(state === 'paid' && world.left.part > 0
+      ? [event('returns a part', returnPart(spend(world, 'part'), payment))]
       : []),
     ...(state === 'paid' && world.left.return > 0
       ? [event('returns', settle(spend(world, 'return'), payment, 'returned'))]
@@ -280,7 +290,12 @@ function listReports(world: World): Move[] {
           reason: '',
           fence: undefined,
           dueAt: undefined,
-          details: { reference, at: report.atMs, ...next },
+          details: {
+            reference,
+            at: report.atMs,
+            ...(report.amount !== undefined && { amount: report.amount }),
+            ...next,
+          },
         });
         return after;
       });
@@ -299,7 +314,7 @@ function listReports(world: World): Move[] {
 function listDecisions(world: World, seen: Seen): Move[] {
   if (world.left.decision === 0 || seen.open.length === 0) return [];
   const states = Object.values(world.payments);
-  const isPaid = states.includes('paid');
+  const isPaid = states.includes('paid') || states.includes('misstated');
   const isGone = listLive(world).length === 0;
   const actions = [
     'release',

@@ -3,13 +3,18 @@ import type { RailAnswer } from '../../src/rails/contract/contract.ts';
 
 /** What surrounds one payout: counterparties, messages on their way, and processes that work on it. */
 
-/** Of a payment at a counterparty. A refused one is remembered, and never paid later. */
-type PaymentState = 'booked' | 'paid' | 'refused' | 'returned';
+/**
+ * Of a payment at a counterparty; a refused one is remembered, and never paid later. `ready`: it waits to
+ * be picked up. `misstated`: paid, in another amount.
+ */
+type PaymentState = 'booked' | 'ready' | 'paid' | 'misstated' | 'refused' | 'returned';
 
 /** What a counterparty reports by itself. */
 export type Report = {
   readonly payment: string;
-  readonly outcome: 'accepted' | 'paid' | 'rejected' | 'returned';
+  readonly outcome: 'accepted' | 'ready_for_pickup' | 'paid' | 'rejected' | 'returned';
+  /** Minor units, of another amount or of a part. */
+  readonly amount?: string;
   readonly atMs: number;
 };
 
@@ -34,6 +39,12 @@ export type Faults = {
   echo: number;
   /** Money comes back after it was paid. */
   return: number;
+  /** A part of the money comes back. */
+  part: number;
+  /** The recipient has to pick the money up. */
+  pickup: number;
+  /** Another amount is paid. */
+  amount: number;
   /** A counterparty pays what it had refused, against the contract of rails. */
   contradiction: number;
   /** A refused payout goes to another payer, or none is left. */
@@ -71,6 +82,9 @@ export const noFaults: Faults = {
   repeat: 0,
   echo: 0,
   return: 0,
+  part: 0,
+  pickup: 0,
+  amount: 0,
   contradiction: 0,
   failover: 0,
   cancel: 0,
@@ -89,19 +103,32 @@ export function spend(world: World, fault: Fault): World {
 
 const outcomes = {
   booked: 'accepted',
+  ready: 'ready_for_pickup',
   paid: 'paid',
+  misstated: 'paid',
   refused: 'rejected',
   returned: 'returned',
 } as const;
 
+/** Of 1,800.00 MXN. */
+const otherAmount = 179_999n;
+const partAmount = 60_000n;
+
+const report = (world: World, reported: Omit<Report, 'atMs'>): World => ({
+  ...world,
+  reports: [...world.reports, { ...reported, atMs: Date.now() }],
+});
+
 /** Sets the state of a payment; its counterparty reports it. */
 export function settle(world: World, payment: string, state: PaymentState): World {
-  const report = { payment, outcome: outcomes[state], atMs: Date.now() };
-  return {
-    ...world,
-    payments: { ...world.payments, [payment]: state },
-    reports: [...world.reports, report],
-  };
+  const amount = state === 'misstated' ? { amount: otherAmount.toString() } : {};
+  const settled = { ...world, payments: { ...world.payments, [payment]: state } };
+  return report(settled, { payment, outcome: outcomes[state], ...amount });
+}
+
+/** A part of what was paid comes back, which a query does not tell. */
+export function returnPart(world: World, payment: string): World {
+  return report(world, { payment, outcome: 'returned', amount: partAmount.toString() });
 }
 
 /** An instruction arrives. One reference is one payment: what is known already stays as it is. */
@@ -115,8 +142,12 @@ export function answerOf(world: World, payment: string): RailAnswer {
   switch (world.payments[payment]) {
     case 'booked':
       return { outcome: 'accepted' };
+    case 'ready':
+      return { outcome: 'ready_for_pickup' };
     case 'paid':
       return { outcome: 'paid' };
+    case 'misstated':
+      return { outcome: 'paid', amountMinor: otherAmount };
     case 'refused':
       return { outcome: 'rejected', reason: 'payer_unavailable' };
     case 'returned':
@@ -131,7 +162,7 @@ export function answerOf(world: World, payment: string): RailAnswer {
 /** Payments that the recipient has, or may get. */
 export function listLive({ payments, wire }: World): string[] {
   const booked = Object.keys(payments).filter((payment) =>
-    ['booked', 'paid'].includes(payments[payment] ?? ''),
+    ['booked', 'ready', 'paid', 'misstated'].includes(payments[payment] ?? ''),
   );
   const coming = wire.filter((payment) => payments[payment] === undefined);
   return [...new Set([...booked, ...coming])];

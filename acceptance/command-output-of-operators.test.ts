@@ -114,6 +114,7 @@ const lines: Readonly<Record<string, () => string | Promise<string>>> = {
   'key list': () => '',
   'key rotate': () => '',
   'key remove-old': () => '',
+  'environment-key list': () => '',
   'exception list': () => '',
   'payout list': () => '',
   'payout margin': () => payout,
@@ -157,13 +158,17 @@ const changed = [
   'screening show',
 ];
 
-/** The service itself, and what needs a file, an upload, a rail of a bank, or a second person. */
+/**
+ * The service itself, and what needs a file, an upload, a rail of a bank, a second person, more than a
+ * minute, or the name of a cell.
+ */
 const others = `all, serve, work, ledger export, proof verify, receipt verify, rates import,
   operator renew-key, operator invite, policy set, approval withdraw, credential budget, user erase,
   link revoke, exception close, payout decide, payout cancel, recovery release, rail message,
   screening import, screening decide, screening clear, screening end-clearance, identity decide,
   identity export, identity read, reconciliation import, reconciliation list, reconciliation link,
-  reconciliation explain, reconciliation close`.split(/,\s+/);
+  reconciliation explain, reconciliation close, environment-key rotate, environment-key destroy-old,
+  cell describe`.split(/,\s+/);
 
 const isJson = (text: string): boolean => {
   try {

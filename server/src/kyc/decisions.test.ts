@@ -168,7 +168,7 @@ test('an illegal decision is rejected with its reason', async () => {
   const session = await person.submit();
   await assert.rejects(
     person.decide('approved', { sessionId: newId() }),
-    hasCode('illegal_move', /must be the newest/),
+    hasCode('illegal_move', /the newest verification session of the user is/),
   );
   await person.submit();
   await assert.rejects(

@@ -276,6 +276,7 @@ describe('a change', () => {
 describe('a command', () => {
   /** They work on files, secrets or whole tables, or have no operation yet (docs/guides/operators.md). */
   const withoutOperation = [
+    'cell describe',
     'ledger export',
     'ledger checkpoint',
     'rates import',

@@ -12,19 +12,19 @@ before(async () => {
 after(() => money[Symbol.asyncDispose]());
 
 const cases: readonly Exploring[] = [
-  { faults: { crash: 1, loss: 1, delay: 1 }, movesMax: 6 },
-  { faults: { cancel: 1, delay: 1 }, movesMax: 6 },
-  { faults: { failover: 1, echo: 1 }, movesMax: 6 },
-  { faults: { contradiction: 1, decision: 1, return: 1 }, movesMax: 6 },
-  { faults: { day: 1, decision: 1, loss: 1 }, movesMax: 6 },
-  { faults: { freeze: 1, hold: 1, decision: 1 }, movesMax: 6 },
-  { faults: { pickup: 1, amount: 1, part: 1, decision: 1 }, movesMax: 6 },
+  { faults: { crash: 1, loss: 1, delay: 1 }, movesMax: 5 },
+  { faults: { cancel: 1, delay: 1 }, movesMax: 5 },
+  { faults: { failover: 1, echo: 1 }, movesMax: 5 },
+  { faults: { contradiction: 1, decision: 1, return: 1 }, movesMax: 5 },
+  { faults: { day: 1, decision: 1, loss: 1 }, movesMax: 5 },
+  { faults: { freeze: 1, hold: 1, decision: 1 }, movesMax: 5 },
+  { faults: { pickup: 1, amount: 1, part: 1, decision: 1 }, movesMax: 5 },
 ];
 
 for (const exploring of cases) {
   test(`${Object.keys(exploring.faults).join(', ')}: ${exploring.movesMax} moves`, async (context) => {
     const { states, moves } = await exploreNew(money, exploring);
-    assert.ok(states > 50, `${states} states`);
+    assert.ok(states > 30, `${states} states`);
     context.diagnostic(`${states} states, ${moves} moves`);
   });
 }

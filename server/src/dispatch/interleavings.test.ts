@@ -43,6 +43,13 @@ describe('a defect is found:', () => {
       fault: /payments of a CANCELLED payout/,
     },
     {
+      name: 'a person may state an outcome while a process is about to send',
+      faults: { decision: 1 },
+      movesMax: 4,
+      defect: { in: 'is_claimed', part: 'lease_until > clock_timestamp()', by: 'false' },
+      fault: /refunded, and a payment lives/,
+    },
+    {
       name: 'a refund keeps the fee',
       faults: {},
       movesMax: 4,

@@ -310,9 +310,12 @@ function listReports(world: World): Move[] {
   });
 }
 
+const inFlight: ReadonlySet<string> = new Set(['sending', 'unknown', 'accepted']);
+
 /** What a person may decide who knows what the counterparties did. */
 function listDecisions(world: World, seen: Seen): Move[] {
-  if (world.left.decision === 0 || seen.open.length === 0) return [];
+  const isInFlight = seen.attempts.some(({ state }) => inFlight.has(state));
+  if (world.left.decision === 0 || (seen.open.length === 0 && !isInFlight)) return [];
   const states = Object.values(world.payments);
   const isPaid = states.includes('paid') || states.includes('misstated');
   const isGone = listLive(world).length === 0;

@@ -7,6 +7,9 @@ testConformance({
   clock: 'steered',
   unsupported: { files: 'Adyen posts webhooks' },
   callMsMax: 1000,
+  // The code is that of conformance.test.ts, where every step is one; here those up to the booking.
+  stepsMax: 1,
+  exchangesMax: 4,
   booking: /^POST \/btl\/v4\/transfers HTTP/,
   openCounterparty: createOpenCounterparty({
     payerKeys: ['card'],

@@ -110,7 +110,9 @@ test('a field that is required beside a value is shown where it is missing', asy
   assert.doesNotMatch(await refusal.innerText(), /BankAccountBranchNumber/, 'said once');
   await picture(page, 'requirements-refused');
   await press(page, 'Change details');
-  await page.getByText(/The payer requires it where Bank name is Bank of the Philippine Islands/).waitFor();
+  await page
+    .getByText(/The payer requires it where Bank name is Bank of the Philippine Islands/)
+    .waitFor();
   await press(page, 'Check and continue');
   await page.getByText('Required beside these details').waitFor();
   await picture(page, 'requirements-missing');

@@ -139,7 +139,7 @@ test('a misspelled column is not ignored, since the rows could be paid from anot
   ]);
 });
 
-test('a file with tabs, or in UTF-16 as spreadsheets save it, is told what separates columns', async () => {
+test('a file with tabs, or in UTF-16 as spreadsheets save it, is rejected with what separates columns', async () => {
   const [row] = describeRows(sender, 1);
   const text = writeCsv(row === undefined ? [] : [row]).replaceAll(',', '\t');
   for (const body of [text, Buffer.from(`\ufeff${text}`, 'utf16le')]) {

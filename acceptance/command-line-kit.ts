@@ -34,7 +34,7 @@ export type Shell = Disposable & {
 type Input = {
   input?: string;
   env?: Record<string, string>;
-  /** Its output is a terminal, on which nobody answers; only for `run`. */
+  /** Its output is a terminal without anyone to answer questions; only for `run`. */
   isTerminal?: boolean;
 };
 

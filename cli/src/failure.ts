@@ -130,7 +130,7 @@ function describeProblem(error: ProblemError): FailureReport {
   };
 }
 
-/** What a reference that was committed before is told with: a script must not take it for unpaid. */
+/** The error for a reference that was paid before: a script must not take it for unpaid. */
 function describePaid({ code, problem }: ProblemError): Partial<FailureReport> {
   const token: unknown = 'payout_token' in problem ? problem.payout_token : undefined;
   if (code !== 'duplicate_transfer' || typeof token !== 'string') return {};

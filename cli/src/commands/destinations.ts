@@ -85,7 +85,7 @@ const cryptoDigits: Readonly<Record<string, number>> = { BTC: 8, LTC: 8, ETH: 9,
 
 function countFractionDigits(currency: string): number {
   const known = cryptoDigits[currency];
-  // The service refuses what is no code of a currency.
+  // The service rejects a code that is not a currency.
   if (known !== undefined || !/^[A-Z]{3}$/.test(currency)) return known ?? 0;
   const format = new Intl.NumberFormat('en', { style: 'currency', currency });
   return format.resolvedOptions().maximumFractionDigits ?? 0;

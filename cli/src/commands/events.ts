@@ -80,7 +80,7 @@ async function checkTypes(
   }
 }
 
-/** No account has so many events. */
+/** More events than any account has. */
 const lastSequence = Number.MAX_SAFE_INTEGER;
 
 function matches(type: string, filter: readonly string[]): boolean {

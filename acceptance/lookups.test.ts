@@ -364,7 +364,7 @@ test('a payout on HOLD has a reason code and waits for the operator', async () =
   const before = await read();
   assert.deepEqual([before['reason_code'], before['actor']], ['', '']);
   ok(await api.post(`/sandbox/payout/${token}`, { outcome: 'unknown' }));
-  for (let hours = 0; hours < 48 && (await read())['status'] !== 'HOLD'; hours += 1) {
+  for (let hours = 0; hours < 240 && (await read())['status'] !== 'HOLD'; hours += 1) {
     await advance(api, 3600);
   }
   const held = await read();

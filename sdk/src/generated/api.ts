@@ -3242,7 +3242,7 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "card_number" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payee_no_match" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "sender_incomplete" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_member" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "card_number" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "cross_site_request" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "legal_hold" | "login_failed" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "open_quotes_exceeded" | "own_payout" | "parameters_exclusive" | "pattern_mismatch" | "payee_no_match" | "payout_changed" | "payouts_open" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "role_not_permitted" | "row_too_long" | "second_factor_required" | "sender_incomplete" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_member" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
         Proposal: {
             /** @description The proposal of a payout */
             proposal_token: string;
@@ -4720,7 +4720,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `own_payout`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `legal_hold`, `payouts_open`, `clock_backwards`. */
+        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `payout_changed`, `own_payout`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `legal_hold`, `payouts_open`, `clock_backwards`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4882,7 +4882,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a219fd-2626-72b3-bd64-76f9a88b1c80
+                 * @example 01a21a7b-46c0-7674-ad8c-4208f2e9a97e
                  */
                 balance_token: string;
             };
@@ -4924,7 +4924,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a219fd-2626-72b3-bd64-76f9a88b1c80
+                 * @example 01a21a7b-46c0-7674-ad8c-4208f2e9a97e
                  */
                 balance_token: string;
             };
@@ -5063,7 +5063,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -5093,7 +5093,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -5128,7 +5128,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-335b-7754-9315-612e5e45faff
+                 * @example usr_01a21a7b-55d0-754e-8e2e-1c13169231e5
                  */
                 user_token: string;
             };
@@ -5161,7 +5161,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -5192,7 +5192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -5249,7 +5249,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -5279,7 +5279,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -5436,7 +5436,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
@@ -5476,7 +5476,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
@@ -5518,7 +5518,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
@@ -5580,7 +5580,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -5613,7 +5613,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -5659,12 +5659,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
+                 * @example payout_01a21a7b-4b45-7027-a3ea-b723e0aa18e0
                  */
                 payout_token: string;
             };
@@ -5697,12 +5697,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
+                 * @example payout_01a21a7b-4b45-7027-a3ea-b723e0aa18e0
                  */
                 payout_token: string;
             };
@@ -5739,12 +5739,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
+                 * @example payout_01a21a7b-4b45-7027-a3ea-b723e0aa18e0
                  */
                 payout_token: string;
             };
@@ -5799,12 +5799,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
+                 * @example payout_01a21a7b-4b45-7027-a3ea-b723e0aa18e0
                  */
                 payout_token: string;
             };
@@ -5834,12 +5834,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219fd-2b29-7640-a4ac-97cce45ae473
+                 * @example payout_01a21a7b-4baa-7489-892f-5fa29964363e
                  */
                 payout_token: string;
             };
@@ -5957,7 +5957,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -6052,12 +6052,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219fd-31a6-712e-82e3-5d633ebb4eb6
+                 * @example payout_01a21a7b-5217-7155-9b23-a7e5dd686c74
                  */
                 payout_token: string;
             };
@@ -6121,7 +6121,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a219fd-31b0-76c8-939e-da1729d6f14b
+                 * @example proposal_01a21a7b-523f-71b6-a0ae-da78f0f9b731
                  */
                 proposal_token: string;
             };
@@ -6151,7 +6151,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a219fd-31b0-76c8-939e-da1729d6f14b
+                 * @example proposal_01a21a7b-523f-71b6-a0ae-da78f0f9b731
                  */
                 proposal_token: string;
             };
@@ -6182,7 +6182,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a219fd-31b0-76c8-939e-da1729d6f14b
+                 * @example proposal_01a21a7b-523f-71b6-a0ae-da78f0f9b731
                  */
                 proposal_token: string;
             };
@@ -6229,7 +6229,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -6262,7 +6262,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
@@ -6421,7 +6421,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -6452,7 +6452,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };
@@ -6487,12 +6487,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a219fd-3085-7794-8aae-8446c518e49d
+                 * @example link_01a21a7b-50b9-7528-9074-760635167689
                  */
                 link_token: string;
             };
@@ -6520,12 +6520,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
+                 * @example payout_01a21a7b-4b45-7027-a3ea-b723e0aa18e0
                  */
                 payout_token: string;
             };
@@ -6659,7 +6659,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
+                 * @example batch_01a21a7b-54b3-77ef-8ad2-0ff09ab5c153
                  */
                 batch_token: string;
             };
@@ -6691,7 +6691,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
+                 * @example batch_01a21a7b-54b3-77ef-8ad2-0ff09ab5c153
                  */
                 batch_token: string;
             };
@@ -6738,7 +6738,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
+                 * @example batch_01a21a7b-54b3-77ef-8ad2-0ff09ab5c153
                  */
                 batch_token: string;
             };
@@ -6766,7 +6766,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
+                 * @example batch_01a21a7b-54b3-77ef-8ad2-0ff09ab5c153
                  */
                 batch_token: string;
             };
@@ -6797,7 +6797,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219fd-32b4-705e-b226-2f3dc3119efe
+                 * @example batch_01a21a7b-54b3-77ef-8ad2-0ff09ab5c153
                  */
                 batch_token: string;
             };
@@ -6828,7 +6828,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a219fd-32f3-74b1-94df-7bf0efa15a34
+                 * @example batch_01a21a7b-5546-75b6-86a1-92bdce3822e3
                  */
                 batch_token: string;
             };
@@ -6966,7 +6966,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -6996,7 +6996,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -7031,7 +7031,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -7066,7 +7066,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -7097,7 +7097,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -7128,7 +7128,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -7159,7 +7159,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -7190,7 +7190,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -7236,7 +7236,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
             };
@@ -7264,12 +7264,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a219fd-31f5-733e-ab33-18f559994dc9
+                 * @example webhook_01a21a7b-52e4-761e-806d-83c3ae49005c
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a219fd-3214-7199-86bc-006b4c52ffea
+                 * @example delivery_01a21a7b-52f9-702d-9f5c-a35509aee851
                  */
                 delivery_token: string;
             };
@@ -7407,7 +7407,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a219fd-2ab5-70c7-91e0-fcfc30065576
+                 * @example payout_01a21a7b-4b45-7027-a3ea-b723e0aa18e0
                  */
                 payout_token: string;
             };
@@ -7442,7 +7442,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a219fd-29d8-70f8-8128-8e7a18999397
+                 * @example usr_01a21a7b-4a6a-75ec-b83e-3ce7a0201fd1
                  */
                 user_token: string;
             };

@@ -113,6 +113,7 @@ function describeException(row: ListedException) {
     account_id: row.account_id,
     id: row.id,
     payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
+    payout_version: row.payout_version ?? '',
     user_token: row.user_id === null ? '' : formatToken('user', row.user_id),
     rail: row.rail,
     kind: row.kind,

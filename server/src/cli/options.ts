@@ -112,6 +112,13 @@ export const hold = identifier('legal hold');
 export const freeze = identifier('freeze');
 export const user = token('user', 'token of the user');
 export const payout = token('payout', 'token of the payout');
+export const payoutVersion = option(
+  {
+    value: 'version',
+    about: 'only if the payout is as it was when exception list or payout explain showed this',
+  },
+  text.regex(/^[0-9a-f]{32}$/, 'must be the payout_version of exception list or payout explain'),
+);
 export const name = visible({ value: 'name', about: 'name of the account' }, 200);
 export const operatorName = option(
   { value: 'name', about: 'name of the operator' },

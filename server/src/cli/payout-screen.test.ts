@@ -85,6 +85,7 @@ const explained: Explanation = {
   ],
   exceptions: [],
   waits_for: '',
+  payout_version: '3f',
   persons_decided: [
     {
       decided_at: new Date('2026-11-26T13:00:00Z'),
@@ -109,6 +110,7 @@ test('a payout is explained on one screen: its route, other ways, attempts and d
   assert.deepEqual(text.split('\n'), [
     'PAYOUT',
     '  payout_1  COMPLETED',
+    '  version 3f',
     'DECISION 1, 2026-11-26 12:00:41',
     '  payer        company   rail  cost    rate     score  provider asks               result',
     '  Bank of Ana  Fernway   up    101.25  18.3811    800                              chosen',

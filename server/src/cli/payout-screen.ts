@@ -10,6 +10,8 @@ export type Explanation = Awaited<ReturnType<typeof explainPayout>> & {
   persons_decided: readonly PersonDecision[];
   /** "" where it has ended, and of a quote. */
   waits_for: string;
+  /** `payout decide` takes it back. */
+  payout_version: string;
 };
 
 type PersonDecision = {
@@ -28,9 +30,10 @@ const waysShown = 8;
 
 export function writeExplanation(explained: Explanation): string {
   const { schedule, travel_rule: travelRule, payout_token, status, waits_for } = explained;
+  const version = `version ${explained.payout_version}`;
   const wait = waits_for === '' ? '' : `waits for ${waits_for}`;
   return formatSections([
-    ['PAYOUT', [[payout_token, status, wait].filter(Boolean).join('  ')]],
+    ['PAYOUT', [[payout_token, status, wait].filter(Boolean).join('  '), version]],
     ...explained.decisions.map(listCandidates),
     listWays(explained),
     ['ATTEMPTS', listAttempts(explained)],

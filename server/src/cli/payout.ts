@@ -5,7 +5,12 @@ import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { explainPayout } from '../dispatch/explain.ts';
 import { createRecoveryState } from '../dispatch/recovery.ts';
-import { decidePayout, decisionActions, findAccountOfPayout } from '../exceptions/decisions.ts';
+import {
+  decidePayout,
+  decisionActions,
+  findAccountOfPayout,
+  findPayoutVersion,
+} from '../exceptions/decisions.ts';
 import { listDecisions } from '../exceptions/exceptions.ts';
 import { findUnfinished } from '../monitoring/status.ts';
 import { getPolicy } from '../operators/policies.ts';
@@ -18,7 +23,7 @@ import { findMessage } from '../travel-rule/travel-rule.ts';
 import { defineCommand, Screen } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
-import { needsAnother, oneOf, payout, reason } from './options.ts';
+import { needsAnother, oneOf, payout, payoutVersion, reason } from './options.ts';
 import { writeExplanation } from './payout-screen.ts';
 import { describeWait } from './status.ts';
 
@@ -33,6 +38,8 @@ export const payoutCommands = [
       const key = await getPayoutKey(context, payoutId);
       await using rails = await openRails(context);
       const { router } = rails.dispatcher;
+      // Before what it is about, so that a change in between makes it outdated.
+      const version = await findPayoutVersion(context.db.system, key);
       const explained = await explainPayout({ session: context.db.system, router }, key);
       const decisions = await listDecisions(context.db, key);
       const schedule = await describeSchedule(context.db.system, key);
@@ -40,6 +47,7 @@ export const payoutCommands = [
       const unfinished = await findUnfinished(context.db.system, key);
       const result = {
         ...explained,
+        payout_version: version,
         waits_for: unfinished === undefined ? '' : describeWait(unfinished),
         ...schedule,
         ...(travelRule !== undefined && { travel_rule: travelRule }),
@@ -53,8 +61,13 @@ export const payoutCommands = [
     argument: 'payout',
     permission: 'decide',
     about: 'decide about a payout; one of high value needs the same from a second person',
-    options: { payout, action: oneOf('decision', decisionActions), reason },
-    run: async (context, { payout: payoutId, action, reason: why }) => {
+    options: {
+      payout,
+      action: oneOf('decision', decisionActions),
+      'payout-version': payoutVersion.optional(),
+      reason,
+    },
+    run: async (context, { payout: payoutId, action, 'payout-version': version, reason: why }) => {
       const key = await getPayoutKey(context, payoutId);
       await using rails = await openRails(context);
       // A retry chooses among all rails, so that none may be left out.
@@ -74,6 +87,7 @@ export const payoutCommands = [
           decidedBy: context.operator.name,
           operatorId: context.operator.id,
           reason: why,
+          version,
         },
       );
       return { result, ...(result === 'waiting' && { needs: needsAnother }) };

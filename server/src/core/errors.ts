@@ -28,6 +28,7 @@ export const errorCatalog = {
   duplicate_transfer: { status: 409, title: 'The transfer is already committed' },
   idempotency_in_progress: { status: 409, title: 'The first request with this key is in progress' },
   illegal_move: { status: 409, title: 'The present state does not allow this' },
+  payout_changed: { status: 409, title: 'The payout has changed' },
   own_payout: { status: 409, title: 'Another person must approve the payout' },
   budget_exceeded: { status: 409, title: 'The budget of the credential does not allow this' },
   proposal_ended: { status: 409, title: 'The proposal is no longer open' },

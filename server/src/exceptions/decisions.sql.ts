@@ -21,8 +21,8 @@ const decide = defineQuery({
 
 const openDecision = defineQuery({
   name: 'open_decision',
-  text: `select open_decision($1, $2, $3, $4, $5, $6) as about`,
-  columns: { about: nullable(column.bytes) },
+  text: `select about, version from open_decision($1, $2, $3, $4, $5, $6)`,
+  columns: { about: nullable(column.bytes), version: nullable(column.text) },
 });
 
 const voteColumns = {
@@ -54,7 +54,7 @@ const decidedPayout = defineQuery({
   text: `
     select p.account_id, p.id as payout_id, p.user_id, p.destination_token, p.source_currency,
       p.source_amount, p.fee, p.destination_currency, p.destination_amount, p.status, p.rail,
-      p.payer_key, p.provider_price,
+      p.payer_key, p.provider_price, payout_version(p.account_id, p.id) as version,
       u.kyc_status = 'approved' as is_verified, exists (
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'screening'
@@ -83,6 +83,7 @@ const decidedPayout = defineQuery({
     payout_id: column.uuid,
     user_id: column.uuid,
     status: column.text,
+    version: column.text,
     has_open_screening: column.boolean,
     has_open_approval: column.boolean,
     has_open_exception: column.boolean,
@@ -112,6 +113,12 @@ const openMissing: Statement = {
     from missing`,
 };
 
+const payoutVersion = defineQuery({
+  name: 'find_payout_version',
+  text: 'select payout_version($1, $2) as version',
+  columns: { version: nullable(column.text) },
+});
+
 const accountOfPayout = defineQuery({
   name: 'find_account_of_payout',
   text: `
@@ -132,13 +139,14 @@ const describeNext = (next: NextPayer | undefined) => [
   next?.providerPrice ?? null,
 ];
 
-/** Locks the payout and answers the digest of what is decided; undefined without such a payout. */
+/** Locks the payout; answers its version and the digest of what is decided, or undefined without it. */
 export async function openDecisionOf(
   session: Session,
   { accountId, payoutId, action, next }: Asked & { next: NextPayer | undefined },
-): Promise<Buffer | undefined> {
+): Promise<{ about: Buffer; version: string } | undefined> {
   const values = [accountId, payoutId, action, ...describeNext(next)];
-  return (await one(session, openDecision, values)).about ?? undefined;
+  const { about, version } = await one(session, openDecision, values);
+  return about === null || version === null ? undefined : { about, version };
 }
 
 export type VoteRow = RowOf<typeof voteColumns>;
@@ -196,6 +204,14 @@ export async function findDecidedPayout(
   { accountId, payoutId }: PayoutName,
 ): Promise<DecidedPayoutRow | undefined> {
   return maybeOne(session, decidedPayout, [accountId, payoutId]);
+}
+
+/** What a decision can be bound to; "" where there is no such payout. */
+export async function findPayoutVersion(
+  session: Session,
+  { accountId, payoutId }: PayoutName,
+): Promise<string> {
+  return (await one(session, payoutVersion, [accountId, payoutId])).version ?? '';
 }
 
 /** Opens exceptions for payouts that no process can claim; returns how many. */

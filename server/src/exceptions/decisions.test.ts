@@ -16,7 +16,7 @@ import { getDestinationToken } from '../destinations/catalog.ts';
 import type { Rules } from '../dispatch/dispatch.ts';
 import { revokeOperator } from '../operators/operators.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
-import { type DecisionAction, decidePayout } from './decisions.ts';
+import { type DecisionAction, decidePayout, findPayoutVersion } from './decisions.ts';
 import { listExceptionRows } from './exceptions.sql.ts';
 
 let money: MoneyTest;
@@ -221,6 +221,52 @@ describe('a payout whose outcome stays unknown', () => {
     assert.equal(await kit.decide(payout, 'release'), 'done');
     await kit.dispatcher.runDue();
     assert.equal(kit.rail.sends(), 1);
+  });
+});
+
+describe('a decision about a payout as a person saw it', () => {
+  it('is recorded only while the payout is as it was', async () => {
+    const kit = open(() => ({ outcome: 'unknown', reason: 'no_answer' }), hit);
+    const payout = await money.quoteAndCommit(owner);
+    await kit.dispatcher.runDue();
+    const decide = async (action: DecisionAction, version: string) =>
+      decidePayout(kit.services, {
+        ...payout,
+        action,
+        version,
+        ...(await person('ada')),
+        reason: 'a test',
+      });
+    const held = await findPayoutVersion(money.db.system, payout);
+    assert.equal(await decide('release', held), 'done');
+    await kit.dispatcher.runDue();
+    const sent = await findPayoutVersion(money.db.system, payout);
+    const changed = { code: 'payout_changed' };
+    await assert.rejects(decide('not_paid', held), changed);
+    await assert.rejects(decide('refund', held), changed);
+    assert.equal(await statusOf(payout), 'PROCESSING');
+    assert.equal(await findPayoutVersion(money.db.system, payout), sent);
+    assert.equal(await decide('not_paid', sent), 'done');
+    assert.equal(await statusOf(payout), 'CANCELLED');
+  });
+
+  it('is not recorded where the rail, asked to stop the order, says that it has it', async () => {
+    const answers: RailAnswer[] = [{ outcome: 'unknown', reason: 'no_answer' }];
+    const rail = {
+      ...createFakeRail(() => answers[0] ?? { outcome: 'accepted' }),
+      cancel: async (): Promise<RailAnswer> => ({ outcome: 'accepted' }),
+    };
+    const dispatcher = money.createDispatcherOf([rail], { rates });
+    const payout = await money.quoteAndCommit(owner);
+    await dispatcher.runDue();
+    const version = await findPayoutVersion(money.db.system, payout);
+    const { services } = open(() => ({ outcome: 'accepted' }));
+    const decision = { ...payout, action: 'not_paid', version, reason: 'a test' } as const;
+    await assert.rejects(
+      decidePayout({ ...services, dispatcher }, { ...decision, ...(await person('ada')) }),
+      { code: 'payout_changed' },
+    );
+    assert.equal(await statusOf(payout), 'PROCESSING');
   });
 });
 

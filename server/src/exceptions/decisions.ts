@@ -28,7 +28,7 @@ import {
   type VoteRow,
 } from './decisions.sql.ts';
 
-export { findAccountOfPayout } from './decisions.sql.ts';
+export { findAccountOfPayout, findPayoutVersion } from './decisions.sql.ts';
 
 /** Decisions of persons about payouts that are held, contradicted, or without a payer. */
 
@@ -52,6 +52,8 @@ export type Decision = {
   decidedBy: string;
   operatorId: string;
   reason: string;
+  /** Of the payout that the person saw (`payout_version`); undefined: whatever has become of it. */
+  version?: string | undefined;
 };
 
 export type DecisionServices = {
@@ -66,7 +68,7 @@ export type DecisionServices = {
 /**
  * Records a decision. `waiting`: a second, different person must decide the same.
  *
- * @throws AppError not_found, illegal_move (with the cause), own_payout.
+ * @throws AppError not_found, payout_changed, illegal_move (with the cause), own_payout.
  */
 export async function decidePayout(
   services: DecisionServices,
@@ -76,6 +78,7 @@ export async function decidePayout(
   let payout = await findDecidedPayout(db.system, decision);
   if (payout === undefined) throw new AppError('not_found', 'payout not found');
   refuseMaker(payout, decision);
+  refuseOutdated(decision, payout.version);
   if (decision.action === 'not_paid' && payout.is_in_flight) {
     // A rail that collects orders would still send this one.
     await services.dispatcher.cancelOne(decision.accountId, decision.payoutId);
@@ -121,8 +124,10 @@ async function storeDecision(
   decision: Decision,
   { personsNeeded, next }: { personsNeeded: number; next: NextPayer | undefined },
 ): Promise<DecideResult> {
-  const about = await openDecisionOf(session, { ...decision, next });
-  if (about === undefined) return 'not_found';
+  const opened = await openDecisionOf(session, { ...decision, next });
+  if (opened === undefined) return 'not_found';
+  refuseOutdated(decision, opened.version);
+  const { about } = opened;
   const asked = { ...decision, about };
   const votes: string[] = [];
   for (const row of await listVotes(session, asked)) {
@@ -176,6 +181,15 @@ function refuseMaker(payout: DecidedPayoutRow, { action, operatorId }: Decision)
   throw new AppError(
     'own_payout',
     'The operator who created or committed a payout cannot approve it',
+  );
+}
+
+/** @throws AppError payout_changed. */
+function refuseOutdated(decision: Decision, version: string): void {
+  if (decision.version === undefined || decision.version === version) return;
+  throw new AppError(
+    'payout_changed',
+    `The payout has changed since you looked at it, so that ${decision.action} was not recorded: look again, and decide about what you see then`,
   );
 }
 

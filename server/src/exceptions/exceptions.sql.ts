@@ -42,6 +42,8 @@ const exceptionColumns = {
 const listedColumns = {
   ...exceptionColumns,
   user_id: nullable(column.uuid),
+  /** Null where it belongs to no payout. */
+  payout_version: nullable(column.text),
   opened_us: column.bigint,
 } as const;
 
@@ -73,7 +75,8 @@ const defineList = (state: ExceptionState, way: Way) => {
       select ${Object.keys(exceptionColumns)
         .map((name) => `e.${name}`)
         .join(', ')},
-        q.user_id, (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
+        q.user_id, payout_version(e.account_id, e.payout_id) as payout_version,
+        (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
       from page e
       left join lateral (
         select user_id from payout_quotes where account_id = e.account_id and id = e.payout_id

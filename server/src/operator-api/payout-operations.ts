@@ -28,6 +28,9 @@ const exception = z
     account_id: text('The account'),
     id: text('The exception'),
     payout_token: text('The payout; "" where it belongs to none'),
+    payout_version: text(
+      'Of the payout as it is now: `payout decide` takes it back, and refuses where the payout has changed since; "" where it belongs to none',
+    ),
     user_token: text('The recipient of the payout; "" where it belongs to none'),
     rail: text('The rail'),
     kind: text('What it is about'),
@@ -110,6 +113,7 @@ const exceptionOperations = () => [
 const explanation = z
   .object({
     payout_token: text('The payout'),
+    payout_version: text('Of the payout as it is now, for `payout decide`'),
     status: text('Its status'),
     waits_for: text('What it waits for; "" where it has ended, and of a quote'),
     decisions: z.array(objectAnswer).describe('Decisions of the router, with the losers'),
@@ -166,7 +170,7 @@ const singlePayoutOperations = () => [
     operationId: 'decidePayout',
     summary: 'Decide about a payout that waits for a person',
     description:
-      'Release, refund, retry, or record its outcome. One of high value needs the same decision from a second operator.',
+      'Release, refund, retry, or record its outcome. One of high value needs the same decision from a second operator. With `payout_version` it is recorded only if the payout is still as the person saw it.',
     result: nothing.meta({ id: 'DecidedPayout' }),
     shape: () => ({}),
     refusals: [404, 409],

@@ -332,8 +332,8 @@ function listDecisions(world: World, seen: Seen): Move[] {
 
 async function decide({ session, payout }: Scene, after: World, action: string): Promise<World> {
   const next = action === 'retry' ? secondPayer : undefined;
-  const about = await openDecisionOf(session, { ...payout, action, next });
-  if (about === undefined) throw new Error('the payout is gone');
+  const opened = await openDecisionOf(session, { ...payout, action, next });
+  if (opened === undefined) throw new Error('the payout is gone');
   await decidePayoutRow(session, {
     ...payout,
     action,
@@ -341,7 +341,7 @@ async function decide({ session, payout }: Scene, after: World, action: string):
     decidedBy: 'Ana',
     operatorId: newId(),
     reason: 'as the counterparty says',
-    about,
+    about: opened.about,
     mac: Buffer.alloc(36),
     votes: [],
     personsNeeded: 1,

@@ -157,28 +157,39 @@ begin
 end
 $$;
 
+-- Of what a person decides about: it changes with the state of the payout, of its last attempt and of its
+-- open exceptions, so that a decision can be bound to what the person saw. Null without such a payout.
+create function payout_version(p_account uuid, p_payout uuid) returns text
+  language sql stable
+  return (
+    select encode(substring(sha256(convert_to(jsonb_build_array(p.status, p.rail, p.payer_key,
+      p.destination_amount, p.returned_amount,
+      (select jsonb_build_array(number, state) from attempts
+       where account_id = p_account and payout_id = p_payout order by number desc limit 1),
+      (select jsonb_agg(jsonb_build_array(id, kind, rail, detail, currency, amount, approvers)
+         order by id)
+       from exceptions
+       where account_id = p_account and payout_id = p_payout and closed_at is null))::text,
+      'UTF8')) for 16), 'hex')
+    from payouts p where p.account_id = p_account and p.id = p_payout);
+
 -- What a decision is about: a vote counts for exactly what was open when it was given, and for no attempt
 -- that began later. A price only where a person accepts one above the quoted cost.
 create function decision_subject(
   payout payouts, p_action text, p_next_rail text, p_next_payer text, p_next_price text
 ) returns bytea
   language sql stable
-  return sha256(convert_to(jsonb_build_array(p_action, payout.id, payout.status, payout.rail,
-    payout.payer_key, payout.destination_amount, payout.returned_amount, p_next_rail, p_next_payer,
-    case when p_next_rail = payout.rail and p_next_payer = payout.payer_key then p_next_price end,
-    (select max(number) from attempts
-     where account_id = payout.account_id and payout_id = payout.id),
-    (select jsonb_agg(jsonb_build_array(id, kind, rail, detail, currency, amount, approvers) order by id)
-     from exceptions
-     where account_id = payout.account_id and payout_id = payout.id and closed_at is null))::text,
-    'UTF8'));
+  return sha256(convert_to(jsonb_build_array(p_action, payout.id,
+    payout_version(payout.account_id, payout.id), p_next_rail, p_next_payer,
+    case when p_next_rail = payout.rail and p_next_payer = payout.payer_key then p_next_price end
+    )::text, 'UTF8'));
 
--- Locks the payout for a decision in the same transaction, and answers what it is about; null where
--- there is no such payout.
+-- Locks the payout for a decision in the same transaction, and answers what it is about, and the version
+-- of the payout; nulls where there is no such payout.
 create function open_decision(
   p_account uuid, p_payout uuid, p_action text, p_next_rail text, p_next_payer text,
-  p_next_price text
-) returns bytea
+  p_next_price text, out about bytea, out version text
+)
   language plpgsql as $$
 declare
   v_payout payouts;
@@ -187,8 +198,9 @@ begin
   perform 1 from payout_dispatches
   where account_id = p_account and payout_id = p_payout for update;
   select * into v_payout from payouts where account_id = p_account and id = p_payout;
-  if not found then return null; end if;
-  return decision_subject(v_payout, p_action, p_next_rail, p_next_payer, p_next_price);
+  if not found then return; end if;
+  about := decision_subject(v_payout, p_action, p_next_rail, p_next_payer, p_next_price);
+  version := payout_version(p_account, p_payout);
 end
 $$;
 

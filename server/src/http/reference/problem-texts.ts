@@ -139,6 +139,13 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     remedy: 'Read the resource and decide by its present state.',
     example: 'A CANCELLED payout cannot become COMPLETED',
   },
+  payout_changed: {
+    cause:
+      'An operator decided about a payout as it was when the page or the command showed it (`payout_version`). Since then its state, its last attempt or its exceptions have changed.',
+    remedy: 'Look at the payout again, and decide about what you see then.',
+    example:
+      'The payout has changed since you looked at it, so that not_paid was not recorded: look again, and decide about what you see then',
+  },
   own_payout: {
     cause: 'The operator who approves the payout has created or committed it.',
     remedy: 'Ask another operator who may decide about payouts.',

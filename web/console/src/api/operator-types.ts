@@ -8,6 +8,8 @@ export type Exception = {
   /** "" where it belongs to no payout; the recipient likewise. */
   payout_token: string;
   user_token: string;
+  /** Of the payout as it was when this was read. */
+  payout_version: string;
   rail: string;
   kind: string;
   detail: string;

@@ -56,7 +56,9 @@ export function Act(props: Props): ReactNode {
 }
 
 function Form({ close, ...props }: Props & { close: () => void }): ReactNode {
-  const { label, title, children, tone, fields = [], request, outcome } = props;
+  const { label, title, children, tone, fields = [], outcome } = props;
+  // As it was when the person opened it, even if the page behind has been read again since.
+  const [{ request }] = useState(props);
   const { environment } = useSession().session;
   const [reason, setReason] = useState('');
   const [values, setValues] = useState<Values>(() =>

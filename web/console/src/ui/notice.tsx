@@ -20,6 +20,8 @@ export function Notice({ tone, title, icon = 'alert', children }: NoticeProps): 
 
 /** What a person can do about a refusal, where the service's own sentence does not say it. */
 const remedies: Readonly<Record<string, string>> = {
+  payout_changed:
+    'Your decision was not recorded. Close this, look at the payout again, and decide about what you see then.',
   own_payout:
     'You created or committed this payout, or uploaded or committed its batch. Another operator can release it; you can refund it.',
 };

@@ -30,7 +30,7 @@ const effects: Readonly<Record<DecisionAction, { label: string; effect: string }
 
 /** The decisions that fit the exception. The service refuses one that does not, and says why. */
 export function DecidePayout({ exception }: { exception: Exception }): ReactNode {
-  const { amount, currency, payout_token: payout } = exception;
+  const { amount, currency, payout_token: payout, payout_version } = exception;
   if (payout === '') return null;
   const about =
     amount === null || currency === null ? '' : `: ${formatAmount(amount, currency)} ${currency}`;
@@ -41,7 +41,10 @@ export function DecidePayout({ exception }: { exception: Exception }): ReactNode
           key={action}
           label={effects[action].label}
           title={`${effects[action].label}${about}`}
-          request={(reason) => ({ path: `payouts/${payout}/decision`, body: { action, reason } })}
+          request={(reason) => ({
+            path: `payouts/${payout}/decision`,
+            body: { action, reason, payout_version },
+          })}
         >
           <p>{effects[action].effect}</p>
           <p>{describePersons(exception, action)}</p>

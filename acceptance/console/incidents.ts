@@ -187,3 +187,13 @@ async function waitForEmpty(inbox: string): Promise<void> {
   }
   throw new Error(`the rail has not read ${readdirSync(inbox).join(', ')}`);
 }
+
+/** Until the payout was sent. */
+export async function waitForAttempt({ demo: api }: Service, path: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const { attempts } = ok(await api.get<{ attempts: unknown[] }>(`${path}/decision`));
+    if (attempts.length > 0) return;
+    await sleep(100);
+  }
+  throw new Error('the payout was not sent');
+}

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { createRecipient, deliveryCases, pay } from '../recipients.ts';
+import { readValues } from '../documented-values.ts';
+import { createRecipient, deliveryCases, pay, payoutPath } from '../recipients.ts';
 import { advance, daySeconds, ok } from '../service.ts';
 import {
   createIncidents,
@@ -9,6 +10,7 @@ import {
   hostileName,
   type Incidents,
   prepareCounterparties,
+  waitForAttempt,
 } from './incidents.ts';
 import { actAndClose, followLink, picture, prepareStage, settle, type Visitor } from './kit.ts';
 
@@ -140,6 +142,31 @@ test('an exception is decided, and a name with markup stays text', async () => {
     .first()
     .click();
   await page.locator('.payout-title').getByText('Canceled').waitFor();
+});
+
+test('what has changed since the dialog was opened is not decided', async () => {
+  const { demo: api } = stage.service;
+  const address = readValues('Wallet addresses', 'LTC').get('unknown');
+  assert.ok(address !== undefined);
+  const lost = { BankAccountNumber: address };
+  const recipient = await createRecipient(api, deliveryCases.crypto, { chosen: lost });
+  const { payout_token: token } = await pay(api, recipient, { source_amount: 15 });
+  await waitForAttempt(stage.service, payoutPath(recipient, token));
+  await advance(api, daySeconds + 7_200);
+  const page = await go('Exceptions');
+  const entry = page.getByRole('region', { name: 'Unknown outcome' });
+  await entry.getByRole('button', { name: 'It was not paid', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('The payer wrote so');
+  ok(await api.post(`/sandbox/payout/${token}`, { outcome: 'completed' }));
+  await dialog.getByRole('button', { name: 'It was not paid', exact: true }).click();
+  await dialog.getByText('Your decision was not recorded').waitFor();
+  await picture(page, 'decision-outdated');
+  const refusals = stage.owner.faults.splice(0);
+  assert.equal(refusals.length, 1, refusals.join('; '));
+  assert.match(refusals[0] ?? '', /409 .*\/decision$/);
+  await page.keyboard.press('Escape');
+  await entry.waitFor({ state: 'detached' });
 });
 
 test('inputs of a bank that nothing matches, or that cannot be read, are closed', async () => {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { createRecipient, deliveryCases, pay, payoutPath } from '../recipients.ts';
 import { ok, type Service } from '../service.ts';
-import { createIncidents, prepareCounterparties } from './incidents.ts';
+import { createIncidents, prepareCounterparties, waitForAttempt } from './incidents.ts';
 import {
   ask,
   findProblems,
@@ -75,16 +75,6 @@ async function fill(): Promise<void> {
   };
 }
 after(() => counterparties.remove());
-
-/** Until it was sent, so that its page shows the attempt and the payers that lost. */
-async function waitForAttempt({ demo: api }: Service, path: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const { attempts } = ok(await api.get<{ attempts: unknown[] }>(`${path}/decision`));
-    if (attempts.length > 0) return;
-    await sleep(100);
-  }
-  throw new Error('the payout was not sent');
-}
 
 /** A freeze, a limit, a second operator, a key with a budget, and a request for a second operator. */
 async function prepareControls(page: Page, { credentials: { account } }: Service): Promise<void> {

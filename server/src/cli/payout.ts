@@ -64,10 +64,10 @@ export const payoutCommands = [
     options: {
       payout,
       action: oneOf('decision', decisionActions),
-      'payout-version': payoutVersion.optional(),
+      payoutVersion: payoutVersion.optional(),
       reason,
     },
-    run: async (context, { payout: payoutId, action, 'payout-version': version, reason: why }) => {
+    run: async (context, { payout: payoutId, action, payoutVersion: version, reason: why }) => {
       const key = await getPayoutKey(context, payoutId);
       await using rails = await openRails(context);
       // A retry chooses among all rails, so that none may be left out.

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { createRecipient, deliveryCases, pay, payoutPath } from '../recipients.ts';
-import { ok, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
 import { createIncidents, prepareCounterparties, waitForAttempt } from './incidents.ts';
 import {
   ask,

@@ -12,7 +12,7 @@ import { getUserKey } from './user-key.ts';
 
 /** Entries of sanctions lists that are cleared for recipients. */
 
-const result = option(
+export const result = option(
   { value: 'number', about: 'the reviewed result: sequence in screening show' },
   z
     .string()

@@ -60,7 +60,7 @@ const isWrong = (text: RegExp) => (error: unknown) =>
 
 test('screening decide refuses a decision about a user without a hit', async () => {
   const user = await createUser();
-  const decision = { user: user.token, decision: 'confirmed', reason: 'Seen.' };
+  const decision = { user: user.token, result: '1', decision: 'confirmed', reason: 'Seen.' };
   await assert.rejects(run('screening decide', decision), isRefused(/never screened/));
   await user.screen('Anna', 'Schmidt');
   await assert.rejects(run('screening decide', decision), isRefused(/has no hits/));
@@ -69,7 +69,10 @@ test('screening decide refuses a decision about a user without a hit', async () 
     isWrong(/must be one of cleared, confirmed/),
   );
   await user.screen('Timofey', 'Zverovsky');
-  const recorded = await run('screening decide', decision);
+  await assert.rejects(run('screening decide', decision), isRefused(/newest result .* is 2/));
+  const { result: _, ...unseen } = decision;
+  await assert.rejects(run('screening decide', unseen), isWrong(/--result is missing/));
+  const recorded = await run('screening decide', { ...decision, result: '2' });
   assert.equal((recorded as { kind: string }).kind, 'recorded');
   const [shown] = (await run('screening show', { user: user.token })) as { state: string }[];
   assert.equal(shown?.state, 'confirmed_by_person');

@@ -12,10 +12,10 @@ import { listEvidence } from '../screening/evidence.ts';
 import { listPayoutScreenings } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
 import { listOpinions } from '../screening/service/opinions.ts';
-import { clearanceCommands } from './clearance.ts';
+import { clearanceCommands, result } from './clearance.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
-import { flag, limit, oneOf, payout, reason, user } from './options.ts';
+import { flag, limit, oneOf, payout, payoutVersion, reason, user } from './options.ts';
 import { getPayoutKey } from './payout.ts';
 import { getUserKey } from './user-key.ts';
 
@@ -83,14 +83,27 @@ export const screeningCommands = [
     about:
       'decide about the hits of a user, or of a payout that was found too late to be stopped; ' +
       'to clear a user may need two people',
-    options: { ...subject, decision: oneOf('decision', ['cleared', 'confirmed']), reason },
-    check: checkSubject,
+    options: {
+      ...subject,
+      result: result.optional(),
+      payoutVersion: payoutVersion.optional(),
+      decision: oneOf('decision', ['cleared', 'confirmed']),
+      reason,
+    },
+    check: (given) => {
+      if (given.user === undefined) return checkSubject(given);
+      return given.result === undefined
+        ? '--result is missing: it is needed with --user'
+        : undefined;
+    },
     approval: (_context, { user: userId, decision }) =>
       userId !== undefined && decision === 'cleared' ? { policy: 'screening' } : undefined,
-    run: async (context, { user: userId, payout: payoutId, ...values }) => {
-      const given = { ...values, decidedBy: context.operator.name };
-      if (payoutId === undefined) return decideUser(context, userId ?? '', given);
-      await decideScreenedPayout(context, { ...(await getPayoutKey(context, payoutId)), ...given });
+    run: async (context, { user: userId, payout: payoutId, result: sequence = 0, ...values }) => {
+      const { decision, reason: why, payoutVersion: version } = values;
+      const given = { decision, reason: why, decidedBy: context.operator.name };
+      if (payoutId === undefined) return decideUser(context, userId ?? '', { ...given, sequence });
+      const key = await getPayoutKey(context, payoutId);
+      await decideScreenedPayout(context, { ...key, ...given, version });
       return { result: 'done' };
     },
   }),
@@ -132,19 +145,21 @@ function describeProgress(progress: RescreeningProgress) {
 async function decideUser(
   context: CommandContext,
   userId: string,
-  given: { decision: 'cleared' | 'confirmed'; decidedBy: string; reason: string },
+  given: { decision: 'cleared' | 'confirmed'; decidedBy: string; reason: string; sequence: number },
 ): Promise<object> {
   const key = await getUserKey(context, userId);
   const services = { session: context.db.system, keys: context.keys };
   const last = await findScreening(services.session, key);
   if (last === undefined) throw new RefusedCommand('the user was never screened');
-  const result = await recordDecision(services, { ...key, sequence: last.sequence, ...given });
-  switch (result.kind) {
+  const recorded = await recordDecision(services, { ...key, ...given });
+  switch (recorded.kind) {
     case 'recorded':
-      return result;
+      return recorded;
     case 'nothing_to_decide':
       throw new RefusedCommand('the user has no hits, so that there is nothing to decide');
     case 'stale':
-      throw new RefusedCommand('the user was screened again: read the new result, then decide');
+      throw new RefusedCommand(
+        `the newest result of the user is ${last.sequence}: read it, then decide about it`,
+      );
   }
 }

@@ -13,8 +13,7 @@ import { findNextPayer, type RouterServices } from '../dispatch/routing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { findGenuineOperator } from '../operators/operators.ts';
 import { needsTwoPersons, type Policy } from '../operators/policies.ts';
-import { clearPayout } from '../screening/payout-screenings.ts';
-import { findScreening, recordDecision } from '../screening/records.ts';
+import { decideSeenResults, readSeenResults } from '../screening/seen-results.ts';
 import {
   closeUnmatched,
   type DecidedPayoutRow,
@@ -89,9 +88,18 @@ export async function decidePayout(
   const money = { currency: payout.source_currency, minor: payout.source_amount };
   const needsTwo = needsTwoPersons(await services.readPolicy(), money, services.rates());
   const counted = { personsNeeded: needsTwo ? 2 : 1, next };
-  const result = await db.systemTransaction((session) =>
-    storeDecision({ session, keys: services.keys }, decision, counted),
-  );
+  const { user_id: userId } = payout;
+  const clears = decision.action === 'release' && payout.has_open_screening;
+  const result = await db.systemTransaction(async (session) => {
+    const storing = { session, keys: services.keys };
+    const seen = await readSeenResults(session, { ...decision, userId });
+    const stored = await storeDecision(storing, decision, counted);
+    // A release clears the recipient of the hits, for later payouts too.
+    if (stored === 'done' && clears) {
+      await decideSeenResults(storing, seen, { ...decision, decision: 'cleared' });
+    }
+    return stored;
+  });
   if (result === 'not_found') throw new AppError('not_found', 'payout not found');
   if (result === 'claimed') {
     throw new AppError(
@@ -109,11 +117,6 @@ export async function decidePayout(
           : ' and no exception of it is open'
       }`,
     );
-  }
-  if (result === 'done' && decision.action === 'release' && payout.has_open_screening) {
-    await clearRecipient(services, payout, decision);
-    const { accountId, payoutId, decidedBy } = decision;
-    await clearPayout(db.system, { accountId, payoutId }, decidedBy);
   }
   return result;
 }
@@ -184,27 +187,12 @@ function refuseMaker(payout: DecidedPayoutRow, { action, operatorId }: Decision)
   );
 }
 
-/** @throws AppError payout_changed. */
-function refuseOutdated(decision: Decision, version: string): void {
-  if (decision.version === undefined || decision.version === version) return;
+/** @throws AppError payout_changed, where the person saw another version. */
+export function refuseOutdated(seen: { version?: string | undefined }, version: string): void {
+  if (seen.version === undefined || seen.version === version) return;
   throw new AppError(
     'payout_changed',
-    `The payout has changed since you looked at it, so that ${decision.action} was not recorded: look again, and decide about what you see then`,
-  );
-}
-
-/** A release clears the recipient of the screening hit, for later payouts too. */
-async function clearRecipient(
-  { db, keys }: DecisionServices,
-  payout: DecidedPayoutRow,
-  { decidedBy, reason }: Decision,
-): Promise<void> {
-  const user = { accountId: payout.account_id, userId: payout.user_id };
-  const last = await findScreening(db.system, user);
-  if (last?.isBlocked !== true) return;
-  await recordDecision(
-    { session: db.system, keys },
-    { ...user, sequence: last.sequence, decision: 'cleared', decidedBy, reason },
+    'The payout has changed since you looked at it, so that the decision was not recorded: look again, and decide about what you see then',
   );
 }
 

@@ -67,6 +67,11 @@ const selectLive = defineQuery({
 const openException: Statement = {
   name: 'rescreening_open_exception',
   text: `
+    with shown as (
+      update exceptions set detail = $3
+      where account_id = $1 and payout_id = $2 and kind = 'screening' and closed_at is null
+        and detail <> $3
+    )
     select open_exception(p.account_id, p.id, p.rail, 'screening', $3, p.destination_currency,
       p.destination_amount, environment_now())
     from payouts p
@@ -94,7 +99,7 @@ export function readLivePayouts(
   return many(session, selectLive, values);
 }
 
-/** Opens an exception of kind screening for an unfinished payout, unless one is open. */
+/** Opens an exception of kind screening for an unfinished payout; one that is open shows the present hits. */
 export async function openScreeningException(
   session: Session,
   payout: LiveCursor,

@@ -96,9 +96,7 @@ const insertClearance: Statement = {
     select account_id, payout_id, sequence + 1, user_id, true, recipient_sequence, subject_index,
       list_fingerprint, threshold_permille, hits, screened_at, $3, environment_now(), evidence
     from payout_screenings
-    where account_id = $1 and payout_id = $2 and not is_passed
-      and sequence = (select max(sequence) from payout_screenings
-        where account_id = $1 and payout_id = $2)
+    where account_id = $1 and payout_id = $2 and sequence = $4 and not is_passed
     on conflict (account_id, payout_id, sequence) do nothing`,
 };
 
@@ -174,12 +172,14 @@ export async function writePayoutRows(
   await exec(session, insertRows, values);
 }
 
+/** False where another result has followed. */
 export async function writeClearance(
   session: Session,
-  { accountId, payoutId }: PayoutKey,
+  { accountId, payoutId, sequence }: PayoutKey & { sequence: number },
   clearedBy: string,
-): Promise<void> {
-  await exec(session, insertClearance, [accountId, payoutId, clearedBy]);
+): Promise<boolean> {
+  const values = [accountId, payoutId, clearedBy, sequence];
+  return (await exec(session, insertClearance, values)) > 0;
 }
 
 /** Newest first. */

@@ -21,7 +21,6 @@ import {
   readCleared,
   readPayoutHistory,
   type WalletHitRow,
-  writeClearance,
   writePayoutRows,
 } from './payout-screenings.sql.ts';
 import {
@@ -310,9 +309,4 @@ export async function listPayoutScreenings(session: Session, payout: PayoutKey) 
     clearedBy: row.cleared_by ?? undefined,
     clearedAtMs: row.cleared_at?.getTime(),
   }));
-}
-
-/** Records that a person cleared the payout despite its hits; no effect where it has passed. */
-export function clearPayout(session: Session, payout: PayoutKey, clearedBy: string): Promise<void> {
-  return writeClearance(session, payout, clearedBy);
 }

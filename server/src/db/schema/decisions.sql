@@ -157,8 +157,17 @@ begin
 end
 $$;
 
--- Of what a person decides about: it changes with the state of the payout, of its last attempt and of its
--- open exceptions, so that a decision can be bound to what the person saw. Null without such a payout.
+-- The listed entries of screening hits, each with its content, in one order.
+create function list_hit_entries(p_hits jsonb) returns jsonb
+  language sql immutable parallel safe
+  return (
+    select jsonb_agg(entry order by entry)
+    from jsonb_array_elements(p_hits) hit,
+      jsonb_build_array(hit -> 'list', hit -> 'entryId', hit -> 'entryHash') entry);
+
+-- Of what a person decides about: it changes with the state of the payout and of its last attempt, with its
+-- open exceptions, and with what screening has found, so that a decision can be bound to what the person
+-- saw. Null without such a payout.
 create function payout_version(p_account uuid, p_payout uuid) returns text
   language sql stable
   return (
@@ -169,8 +178,14 @@ create function payout_version(p_account uuid, p_payout uuid) returns text
       (select jsonb_agg(jsonb_build_array(id, kind, rail, detail, currency, amount, approvers)
          order by id)
        from exceptions
-       where account_id = p_account and payout_id = p_payout and closed_at is null))::text,
-      'UTF8')) for 16), 'hex')
+       where account_id = p_account and payout_id = p_payout and closed_at is null),
+      (select jsonb_build_array(state, list_hit_entries(hits)) from screenings
+       where account_id = p_account and user_id = p.user_id order by sequence desc limit 1),
+      (select jsonb_build_array(is_passed, list_hit_entries(hits)) from payout_screenings
+       where account_id = p_account and payout_id = p_payout order by sequence desc limit 1),
+      (select jsonb_build_array(service, state) from screening_opinions
+       where account_id = p_account and payout_id = p_payout order by sequence desc limit 1)
+      )::text, 'UTF8')) for 16), 'hex')
     from payouts p where p.account_id = p_account and p.id = p_payout);
 
 -- What a decision is about: a vote counts for exactly what was open when it was given, and for no attempt

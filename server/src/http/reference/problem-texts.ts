@@ -144,7 +144,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
       'An operator decided about a payout as it was when the page or the command showed it (`payout_version`). Since then its state, its last attempt or its exceptions have changed.',
     remedy: 'Look at the payout again, and decide about what you see then.',
     example:
-      'The payout has changed since you looked at it, so that not_paid was not recorded: look again, and decide about what you see then',
+      'The payout has changed since you looked at it, so that the decision was not recorded: look again, and decide about what you see then',
   },
   own_payout: {
     cause: 'The operator who approves the payout has created or committed it.',

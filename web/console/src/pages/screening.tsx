@@ -149,7 +149,8 @@ function Subject({ of }: { of: string }): ReactNode {
 
 function DecideHits({ query, about }: { query: Query; about: string }): ReactNode {
   const mayComply = useMay('comply');
-  if (!mayComply || Object.values(query).includes('')) return null;
+  const seen = useSeen(query);
+  if (!mayComply || seen === undefined || Object.values(query).includes('')) return null;
   return (
     <div className="row">
       {query['user'] === undefined ? null : <ClearUntil user={query['user']} />}
@@ -158,7 +159,7 @@ function DecideHits({ query, about }: { query: Query; about: string }): ReactNod
         title={`Clear ${about}`}
         request={(reason) => ({
           path: 'screenings/decision',
-          body: { ...query, decision: 'cleared', reason },
+          body: { ...query, ...seen, decision: 'cleared', reason },
         })}
       >
         <p>The recipient is not the listed party. This holds until something new is found.</p>
@@ -169,7 +170,7 @@ function DecideHits({ query, about }: { query: Query; about: string }): ReactNod
         tone="danger"
         request={(reason) => ({
           path: 'screenings/decision',
-          body: { ...query, decision: 'confirmed', reason },
+          body: { ...query, ...seen, decision: 'confirmed', reason },
         })}
       >
         <p>
@@ -178,4 +179,21 @@ function DecideHits({ query, about }: { query: Query; about: string }): ReactNod
       </Act>
     </div>
   );
+}
+
+/** What the decision is about: the newest result of a recipient, or the version of a payout. */
+function useSeen({ user = '', payout = '' }: Query): Query | undefined {
+  const results = useOperator<Screenings>(
+    `screenings?${new URLSearchParams({ user }).toString()}`,
+    {
+      isWanted: user !== '',
+    },
+  );
+  const open = useOperator<List<Exception>>(`exceptions?kind=screening&payout=${payout}`, {
+    isWanted: payout !== '',
+  });
+  const result = readMember(results.data?.screenings[0] ?? {}, 'sequence');
+  if (user !== '') return result === '' ? undefined : { result };
+  const version = open.data?.data[0]?.payout_version;
+  return version === undefined ? undefined : { payout_version: version };
 }

@@ -4882,7 +4882,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21a8d-9430-741f-9e8b-e4be820fd813
+                 * @example 01a21a9a-5cd0-72d0-a36c-b78c0320d1b9
                  */
                 balance_token: string;
             };
@@ -4924,7 +4924,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21a8d-9430-741f-9e8b-e4be820fd813
+                 * @example 01a21a9a-5cd0-72d0-a36c-b78c0320d1b9
                  */
                 balance_token: string;
             };
@@ -5063,7 +5063,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -5093,7 +5093,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -5128,7 +5128,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-a074-70a0-989e-b23c025c12d9
+                 * @example usr_01a21a9a-a02e-77db-95fd-463b3f671076
                  */
                 user_token: string;
             };
@@ -5161,7 +5161,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -5192,7 +5192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -5249,7 +5249,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -5279,7 +5279,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -5436,7 +5436,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
@@ -5476,7 +5476,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
@@ -5518,7 +5518,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
@@ -5580,7 +5580,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -5613,7 +5613,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -5659,12 +5659,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a8d-990b-7683-b8aa-57f97e05ef03
+                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
                  */
                 payout_token: string;
             };
@@ -5697,12 +5697,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a8d-990b-7683-b8aa-57f97e05ef03
+                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
                  */
                 payout_token: string;
             };
@@ -5739,12 +5739,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a8d-990b-7683-b8aa-57f97e05ef03
+                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
                  */
                 payout_token: string;
             };
@@ -5799,12 +5799,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a8d-990b-7683-b8aa-57f97e05ef03
+                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
                  */
                 payout_token: string;
             };
@@ -5834,12 +5834,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a8d-997f-7428-88cc-be3f4e1491ff
+                 * @example payout_01a21a9a-750f-71ae-b327-b03f425530d4
                  */
                 payout_token: string;
             };
@@ -5957,7 +5957,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -6052,12 +6052,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a8d-9ee5-713a-9197-a1e49714d32b
+                 * @example payout_01a21a9a-94eb-762d-9050-6d97e7711079
                  */
                 payout_token: string;
             };
@@ -6121,7 +6121,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21a8d-9eee-7662-934d-e7c8af156006
+                 * @example proposal_01a21a9a-954b-70fb-9c1d-a7684b2c7a51
                  */
                 proposal_token: string;
             };
@@ -6151,7 +6151,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21a8d-9eee-7662-934d-e7c8af156006
+                 * @example proposal_01a21a9a-954b-70fb-9c1d-a7684b2c7a51
                  */
                 proposal_token: string;
             };
@@ -6182,7 +6182,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21a8d-9eee-7662-934d-e7c8af156006
+                 * @example proposal_01a21a9a-954b-70fb-9c1d-a7684b2c7a51
                  */
                 proposal_token: string;
             };
@@ -6229,7 +6229,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -6262,7 +6262,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
@@ -6421,7 +6421,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -6452,7 +6452,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };
@@ -6487,12 +6487,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21a8d-9e57-761f-8dad-8be9eb3ac3e4
+                 * @example link_01a21a9a-905a-7140-90ea-f8c59d8139bb
                  */
                 link_token: string;
             };
@@ -6520,12 +6520,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a8d-990b-7683-b8aa-57f97e05ef03
+                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
                  */
                 payout_token: string;
             };
@@ -6659,7 +6659,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a8d-9fd4-733c-8c54-a6cb8782f811
+                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
                  */
                 batch_token: string;
             };
@@ -6691,7 +6691,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a8d-9fd4-733c-8c54-a6cb8782f811
+                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
                  */
                 batch_token: string;
             };
@@ -6738,7 +6738,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a8d-9fd4-733c-8c54-a6cb8782f811
+                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
                  */
                 batch_token: string;
             };
@@ -6766,7 +6766,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a8d-9fd4-733c-8c54-a6cb8782f811
+                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
                  */
                 batch_token: string;
             };
@@ -6797,7 +6797,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a8d-9fd4-733c-8c54-a6cb8782f811
+                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
                  */
                 batch_token: string;
             };
@@ -6828,7 +6828,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a8d-a01e-76b2-afae-b99ab8307be6
+                 * @example batch_01a21a9a-9c28-743f-8429-8682cea36d2f
                  */
                 batch_token: string;
             };
@@ -6966,7 +6966,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -6996,7 +6996,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -7031,7 +7031,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -7066,7 +7066,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -7097,7 +7097,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -7128,7 +7128,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -7159,7 +7159,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -7190,7 +7190,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -7236,7 +7236,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
             };
@@ -7264,12 +7264,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a8d-9f21-722e-a592-0698dadcb48e
+                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21a8d-9f36-7302-9818-7cbae8023a24
+                 * @example delivery_01a21a9a-9846-72b1-bfa5-1135e4f7865a
                  */
                 delivery_token: string;
             };
@@ -7407,7 +7407,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21a8d-990b-7683-b8aa-57f97e05ef03
+                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
                  */
                 payout_token: string;
             };
@@ -7442,7 +7442,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a8d-980c-741a-9f03-3bf45f52ac7c
+                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
                  */
                 user_token: string;
             };

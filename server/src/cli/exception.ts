@@ -18,6 +18,7 @@ import {
   exception,
   flag,
   from,
+  identifier,
   limit,
   oneOf,
   option,
@@ -75,6 +76,8 @@ const inboundKind = option(
   }),
 );
 
+const newest = identifier('the newest exception to close, of exception list: later ones stay open');
+
 const closeCommand = defineCommand({
   name: 'exception close',
   permission: 'decide',
@@ -85,10 +88,11 @@ const closeCommand = defineCommand({
     rail: rail.optional(),
     from: from.optional(),
     to: to.optional(),
+    newest: newest.optional(),
     reason,
   },
-  check: ({ exception: id, kind, rail: railName, from: begin, to: end }) => {
-    const hasFilter = [kind, railName, begin, end].some((value) => value !== undefined);
+  check: ({ exception: id, kind, rail: railName, from: begin, to: end, newest: last }) => {
+    const hasFilter = [kind, railName, begin, end, last].some((value) => value !== undefined);
     const isMany = kind !== undefined && railName !== undefined;
     const isOne = id !== undefined;
     return isOne === hasFilter || (!isOne && !isMany)
@@ -101,7 +105,7 @@ const closeCommand = defineCommand({
       await closeUnmatchedException(db, { id: id ?? '', ...decision });
       return { result: 'done', closed: 1 };
     }
-    const filter = { kind, rail: railName, from: values.from, to: values.to };
+    const filter = { ...values, kind, rail: railName };
     return { result: 'done', closed: await closeInboundExceptions(db, filter, decision) };
   },
 });

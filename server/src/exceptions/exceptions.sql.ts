@@ -162,6 +162,10 @@ const closeInbound = defineQuery({
       update exceptions e set closed_at = environment_now(), resolution = $7
       where ${states.open} and e.account_id = '00000000-0000-0000-0000-000000000000'
         and e.payout_id is null and ${filterText}
+        -- Times of two can be equal.
+        and ($8::uuid is null or (e.opened_at, e.id) <= (
+          select opened_at, id from exceptions
+          where account_id = '00000000-0000-0000-0000-000000000000' and id = $8))
       returning 1
     )
     select count(*)::integer as count from closed`,
@@ -226,12 +230,12 @@ export async function listDecisionsOfPayout(
   return many(session, decisionsOfPayout, [accountId, payoutId]);
 }
 
-/** Returns how many were closed. */
+/** Returns how many were closed. `newest`: none that was opened after this one. */
 export async function closeInboundRows(
   session: Session,
-  filter: ExceptionFilter,
+  filter: ExceptionFilter & { newest?: string | undefined },
   resolution: string,
 ): Promise<number> {
-  const values = [...filterValues(filter), resolution];
+  const values = [...filterValues(filter), resolution, filter.newest ?? null];
   return (await one(session, closeInbound, values)).count;
 }

@@ -113,6 +113,25 @@ describe('exception list', () => {
 });
 
 describe('exception close', () => {
+  it('closes none that came after the newest one that was seen', async () => {
+    await open('seen', 4, 'unreadable');
+    const [newest, ...older] = (await list({ rail: 'seen' })).exceptions;
+    await open('seen', 1);
+    await money.rows(
+      `insert into exceptions (account_id, id, rail, kind, opened_at)
+       values ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), 'seen', 'unreadable',
+         environment_now())`,
+    );
+    const close = { kind: 'unreadable', rail: 'seen', reason: 'read by hand' };
+    const second = older[0]?.id ?? '';
+    assert.deepEqual(await run('exception close', { ...close, newest: second }), {
+      result: 'done',
+      closed: 3,
+    });
+    const left = (await list({ rail: 'seen', kind: 'unreadable' })).exceptions.map(({ id }) => id);
+    assert.deepEqual([left.length, left.includes(newest?.id ?? '')], [2, true]);
+  });
+
   const by = { reason: 'sent to another system' };
 
   it('closes all of a kind and rail, returns their number, and leaves the others', async () => {

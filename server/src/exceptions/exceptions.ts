@@ -108,15 +108,17 @@ export function listDecisions(
 
 /**
  * Closes open inbound exceptions of one kind and rail, and returns how many. It moves no money; without
- * such exceptions the rail settles by the calendar again.
+ * such exceptions the rail settles by the calendar again. One that was opened after `newest`, and that
+ * the person has therefore not seen, stays open.
  */
 export function closeInboundExceptions(
   db: Database,
   filter: {
     kind: (typeof inboundKinds)[number];
     rail: string;
-    from: Date | undefined;
-    to: Date | undefined;
+    from?: Date | undefined;
+    to?: Date | undefined;
+    newest?: string | undefined;
   },
   by: { decidedBy: string; reason: string },
 ): Promise<number> {

@@ -81,7 +81,12 @@ function Messages({ kind, rows, matching }: MessagesProps): ReactNode {
         <Table label="Table of bank inputs" columns={columns} rows={rows} keyOf={({ id }) => id} />
       </Panel>
       <div className="row">
-        {mayDecide ? rails.map((rail) => <CloseAll key={rail} {...{ kind, rail }} />) : null}
+        {mayDecide
+          ? rails.map((rail) => {
+              const newest = rows.find((row) => row.rail === rail)?.id ?? '';
+              return <CloseAll key={rail} {...{ kind, rail, newest }} />;
+            })
+          : null}
         {mayComply ? <ShowMessage rails={rails} /> : null}
       </div>
     </>
@@ -100,12 +105,14 @@ function Close({ exception: { id } }: { exception: Exception }): ReactNode {
   );
 }
 
-function CloseAll({ kind, rail }: { kind: string; rail: string }): ReactNode {
+/** Not those that came after the page was read. */
+function CloseAll(all: { kind: string; rail: string; newest: string }): ReactNode {
+  const { kind, rail } = all;
   return (
     <Act
       label={`Close all of ${rail}`}
       title={`Close all of ${rail}: ${readable(kind).toLowerCase()}`}
-      request={(reason) => ({ path: 'exceptions/close', body: { kind, rail, reason } })}
+      request={(reason) => ({ path: 'exceptions/close', body: { ...all, reason } })}
     >
       <p>Investigate first: an unread part could hold a return. No money moves.</p>
     </Act>

@@ -1,10 +1,9 @@
-import { readBounded } from '../../core/bounded-body.ts';
+import { type ExactJson, JsonFault, parseExactBytes } from '../../core/exact-json.ts';
 
 /** Reading answers of counterparties over HTTP, and failures to get one. */
 
-/** The body as text; empty where it is longer than `bytesMax` bytes, so that it does not parse. */
-export async function readText(response: Response, bytesMax: number): Promise<string> {
-  const body = await readBounded(response, bytesMax);
+/** Empty where the body was longer than allowed (undefined), so that it does not parse. */
+export function toText(body: Buffer | undefined): string {
   return body?.toString('utf8') ?? '';
 }
 
@@ -15,6 +14,16 @@ export function parseJson(text: string): unknown {
   } catch (cause) {
     if (cause instanceof SyntaxError) return undefined;
     throw cause;
+  }
+}
+
+/** Numbers keep every digit. Undefined where the bytes are not exact JSON. */
+export function parseExact(bytes: Uint8Array): ExactJson | undefined {
+  try {
+    return parseExactBytes(Buffer.from(bytes));
+  } catch (error) {
+    if (error instanceof JsonFault) return undefined;
+    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { parseJson, readText } from './answers.ts';
+import { readBounded } from '../../core/bounded-body.ts';
+import { parseJson, toText } from './answers.ts';
 
 /**
  * JSON-RPC 2.0 over HTTP; every answer has a time limit, a size limit and a schema. Errors name the
@@ -101,7 +102,7 @@ async function post(options: RpcOptions, body: string, where: string): Promise<s
       signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
     });
     // The status is ignored, since some nodes send one of their own with an error.
-    return await readText(response, answerBytesMax);
+    return toText(await readBounded(response, answerBytesMax));
   } catch (cause) {
     throw new RpcError(`${where} gave no answer`, { kind: 'unreachable', cause });
   }

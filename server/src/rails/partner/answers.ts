@@ -10,7 +10,7 @@ import type {
   RailObservation,
 } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import type { ExchangeResult } from './exchange.ts';
+import { type ExchangeResult, notUnderstood } from './exchange.ts';
 import { isAmount } from './payment-order.ts';
 import {
   type Payment,
@@ -93,10 +93,6 @@ export function readRefusal({
     return { kind: 'unclear', reason: isBusy ? 'busy' : 'not_understood', detail, retryAfterMs };
   }
   return { kind: 'refused', code: refusal.data.error, createdS, retryAfterMs };
-}
-
-export function notUnderstood(detail: string): Reading & { readonly kind: 'unclear' } {
-  return { kind: 'unclear', reason: 'not_understood', detail };
 }
 
 /** Names the field without its value, which could be personal. */

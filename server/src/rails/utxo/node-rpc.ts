@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readBounded } from '../../core/bounded-body.ts';
 import { JsonNumber, parseExactBytes } from '../../core/exact-json.ts';
 import { readDecimal } from '../../core/money.ts';
 
@@ -117,19 +118,16 @@ async function exchange(
   method: string,
   { url, init }: Request,
 ): Promise<Buffer> {
-  let status: number;
-  let bytes: Buffer;
+  let response: Response;
+  let bytes: Buffer | undefined;
   try {
-    const response = await options.fetch(url, init);
-    status = response.status;
-    if (Number(response.headers.get('content-length') ?? 0) > answerBytesMax) {
-      await response.body?.cancel();
-      throw new Error('the answer is too long');
-    }
-    bytes = Buffer.from(await response.arrayBuffer());
+    response = await options.fetch(url, init);
+    bytes = await readBounded(response, answerBytesMax);
   } catch (cause) {
     throw new NodeUnavailable(method, 'no answer', cause);
   }
+  if (bytes === undefined) throw new NodeUnavailable(method, 'the answer is too long');
+  const { status } = response;
   // Refusals have status 400, 404 or 500 and a JSON body; for a wrong password it is empty.
   if (status === 401 || status === 403)
     throw new NodeUnavailable(method, 'the node refuses the credentials');

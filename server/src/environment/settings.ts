@@ -51,7 +51,8 @@ export function openLimitsFile(
   };
 }
 
-function readOrRefuse<T>(read: () => T): T {
+/** @throws ConfigError */
+export function readOrRefuse<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type ExactJson, JsonFault, parseExactBytes } from '../../core/exact-json.ts';
 
 /** Reading answers of counterparties over HTTP, and failures to get one. */
@@ -25,6 +26,11 @@ export function parseExact(bytes: Uint8Array): ExactJson | undefined {
     if (error instanceof JsonFault) return undefined;
     throw error;
   }
+}
+
+/** The member that breaks a schema, without its value, which could be personal; "" for the whole. */
+export function nameMember(error: z.ZodError): string {
+  return error.issues[0]?.path.map(String).join('.') ?? '';
 }
 
 /**

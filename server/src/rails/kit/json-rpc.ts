@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readBounded } from '../../core/bounded-body.ts';
+import type { RailHost } from '../contract/contract.ts';
 import { parseJson, toText } from './answers.ts';
 
 /**
@@ -25,6 +26,16 @@ export class RpcError extends Error {
     this.code = about.code ?? 0;
     this.refusal = about.refusal ?? '';
   }
+}
+
+/** Logs a failure of an endpoint. @throws any other error */
+export function logRpcFailure(
+  host: Pick<RailHost, 'log'>,
+  error: unknown,
+  about: Readonly<Record<string, string>> = {},
+): void {
+  if (!(error instanceof RpcError)) throw error;
+  host.log('warn', error.message, { ...about, kind: error.kind });
 }
 
 export type RpcOptions = {

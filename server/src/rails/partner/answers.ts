@@ -10,6 +10,7 @@ import type {
   RailObservation,
 } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { nameMember } from '../kit/answers.ts';
 import { type ExchangeResult, notUnderstood } from './exchange.ts';
 import { isAmount } from './payment-order.ts';
 import {
@@ -97,8 +98,7 @@ export function readRefusal({
 
 /** Names the field without its value, which could be personal. */
 export function describeFault(error: z.ZodError): string {
-  const [issue] = error.issues;
-  return `${issue?.path.map(String).join('.') || 'the body'} does not have the form of the protocol`;
+  return `${nameMember(error) || 'the body'} does not have the form of the protocol`;
 }
 
 /** Rules beyond the schema, such as the number of digits of a currency. */

@@ -70,14 +70,17 @@ export const jsonInteger = z
   .transform((number) => Number(number.text))
   .pipe(z.int());
 
-/** Coins with up to eight decimals, as minor units. */
+/** Decimals of the coins. */
+export const coinScale = 8;
+
+/** Coins with up to eight decimals, as minor units; what leaves a wallet is negative. */
 export const jsonCoins = z.instanceof(JsonNumber).transform((number, context) => {
   const decimal = readDecimal(number.text);
-  if (decimal === undefined || decimal.scale > 8) {
+  if (decimal === undefined || decimal.scale > coinScale) {
     context.addIssue({ code: 'custom', message: 'must be an amount with at most eight decimals' });
     return z.NEVER;
   }
-  return decimal.digits * 10n ** BigInt(8 - decimal.scale);
+  return decimal.digits * 10n ** BigInt(coinScale - decimal.scale);
 });
 
 const envelope = z.object({

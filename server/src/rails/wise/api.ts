@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ExactJson } from '../../core/exact-json.ts';
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { parseExact } from '../kit/answers.ts';
+import { nameMember, parseExact } from '../kit/answers.ts';
 import { exchangeHttp } from '../kit/http-exchange.ts';
 import { approve, type Challenge, readChallenge } from './approval.ts';
 import type { WiseConfig } from './config.ts';
@@ -89,7 +89,7 @@ export function createApi(config: WiseConfig, host: RailHost): Api {
       if (parsed.success) return { kind: 'answered', value: parsed.data };
       host.log('warn', 'an answer of Wise does not have the described form', {
         path: nameOperation(request),
-        field: parsed.error.issues[0]?.path.map(String).join('.') ?? '',
+        field: nameMember(parsed.error),
       });
       return { kind: 'unclear', reason: 'not_understood' };
     }

@@ -5,7 +5,7 @@ import type {
   InboundMessage,
   RailHost,
 } from '../contract/contract.ts';
-import { parseExact } from '../kit/answers.ts';
+import { nameMember, parseExact } from '../kit/answers.ts';
 import { openTransfers, type Payments } from './payments.ts';
 import { eventSchema, stateChange, stateChangeSchema } from './protocol.ts';
 import { nameStatus, observe, readStanding } from './states.ts';
@@ -52,8 +52,8 @@ async function readStateChange(
 ): Promise<CallbackReading> {
   const event = stateChangeSchema.safeParse(json);
   if (!event.success) {
-    const field = event.error.issues[0]?.path.map(String).join('.') ?? '';
-    return describeMisfit(body, { digest, detail: `${field} does not have the described form` });
+    const detail = `${nameMember(event.error)} does not have the described form`;
+    return describeMisfit(body, { digest, detail });
   }
   const { resource, current_state: status, occurred_at: atMs } = event.data.data;
   const ignored = { id: `event:${digest}`, raw: body, observations: [] };

@@ -9,6 +9,7 @@ import { useCountryNames } from '../api/queries.ts';
 import { nameDelivery } from '../format/words.ts';
 import { heads, payoutsPerPage } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
+import { NewPayoutLink } from '../ui/new-payout-link.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, Foreign, PageHead, PayoutStatus, Skeleton, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -55,7 +56,6 @@ export function Payouts(): ReactNode {
 
 function Head({ filters }: { filters: ReturnType<typeof writePayoutFilters> }): ReactNode {
   const api = useApi();
-  const mayWrite = useMayWrite();
   const [state, setState] = useState<'ready' | 'busy' | { error: unknown }>('ready');
   const save = (): void => {
     setState('busy');
@@ -71,12 +71,7 @@ function Head({ filters }: { filters: ReturnType<typeof writePayoutFilters> }): 
           <Icon name="download" />
           {state === 'busy' ? 'Exporting' : 'Export CSV'}
         </Button>
-        {mayWrite ? (
-          <Link to="/pay" className="button primary">
-            <Icon name="plus" />
-            New payout
-          </Link>
-        ) : null}
+        <NewPayoutLink />
       </PageHead>
       {typeof state === 'object' ? <ProblemNotice error={state.error} retry={save} /> : null}
     </>

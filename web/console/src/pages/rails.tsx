@@ -9,11 +9,10 @@ import { heads } from '../shell/heads.ts';
 import { Act } from '../ui/act.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Notice } from '../ui/notice.tsx';
 import { Amount, Empty, PageHead, Panel, Tag } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
-import { Switch } from './freezes.tsx';
+import { SendingStopped, Switch } from './freezes.tsx';
 import { readCost } from './overview/figures.ts';
 import { Prefunding, Reports } from './rails/reports.tsx';
 
@@ -32,11 +31,7 @@ export function Rails(): ReactNode {
         {mayStop && sending !== undefined ? <Switch isStopped={isStopped} /> : null}
       </PageHead>
       <Together>
-        {isStopped ? (
-          <Notice tone="danger" title="Sending is stopped" icon="pause">
-            <p>No payout is sent to any payer. Commits are accepted, and their payouts wait.</p>
-          </Notice>
-        ) : null}
+        {isStopped ? <SendingStopped /> : null}
         <Loaded query={asked} height={140}>
           {({ data }) => (
             <>
@@ -84,13 +79,9 @@ function RailTable({ rows, mayFreeze }: { rows: readonly Rail[]; mayFreeze: bool
     { head: 'In flight', kind: 'right', cell: (row) => formatCount(row.handed_over) },
     { head: 'Waiting', kind: 'right', cell: (row) => formatCount(row.waiting) },
     { head: 'Prefunding left', kind: 'right', cell: (row) => <Funds funds={row.funds} /> },
-    {
-      head: 'Actions',
-      isHeadHidden: true,
-      kind: 'right',
-      cell: ({ rail, is_frozen: isFrozen }) =>
-        mayFreeze && !isFrozen ? <FreezeRail name={rail} /> : null,
-    },
+    actionsColumn(({ rail, is_frozen: isFrozen }) =>
+      mayFreeze && !isFrozen ? <FreezeRail name={rail} /> : null,
+    ),
   ];
   return (
     <Panel title="Now" isFlush>

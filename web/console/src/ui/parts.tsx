@@ -71,6 +71,14 @@ export function Tag({ tone = 'neutral', icon, children }: TagProps): ReactNode {
   );
 }
 
+export function ActiveTag(): ReactNode {
+  return (
+    <Tag tone="success" icon="check">
+      Active
+    </Tag>
+  );
+}
+
 type PanelProps = Children & { title: string; aside?: ReactNode; isFlush?: boolean };
 
 export function Panel({ title, aside, isFlush = false, children }: PanelProps): ReactNode {

@@ -1,4 +1,5 @@
 import { newId } from '../core/ids.ts';
+import { writeJson } from '../core/json-text.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   type AuditLinkRow,
@@ -118,10 +119,7 @@ export async function appendClientAudit(
 
 /** JSON with amounts as text; "" for nothing. */
 function formatState(state: unknown): string {
-  if (state === undefined) return '';
-  return JSON.stringify(state, (_key, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
+  return state === undefined ? '' : writeJson(state);
 }
 
 const pageEntries = 500;

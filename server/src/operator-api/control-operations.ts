@@ -4,6 +4,7 @@ import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import type { RecoveryReport } from '../dispatch/recovery.ts';
 import { objectAnswer } from '../http/schema.ts';
+import type { RailStatus } from '../monitoring/status.ts';
 import { count, defineOperation, list, nothing, text, toList } from './operation.ts';
 
 /** What is stopped and frozen, and the screen of how the service is doing. */
@@ -279,13 +280,7 @@ const statusOperation = () =>
 type StatusAnswer = {
   now: Date;
   batchesCommitting: number;
-  rails: {
-    rail: string;
-    beingSent: number;
-    handedOver: number;
-    waiting: number;
-    oldestSeconds: number;
-  }[];
+  rails: RailStatus[];
   byStatus: unknown;
   exceptions: { oldest_seconds: number }[];
   stuck: { matching: number };

@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../core/markup.ts';
 import { readXml } from '../../core/xml.ts';
 import { decodeXml } from './text-encoding.ts';
 
@@ -19,7 +20,7 @@ export function textElement(
   text: string,
   attributes: Readonly<Record<string, string>> = {},
 ): string {
-  return `<${name}${formatAttributes(attributes)}>${escapeText(text)}</${name}>`;
+  return `<${name}${formatAttributes(attributes)}>${escapeMarkup(text)}</${name}>`;
 }
 
 /** Undefined where the text is empty: most elements are optional and none may be empty. */
@@ -29,17 +30,9 @@ export function optionalText(name: string, text: string): string | undefined {
 
 function formatAttributes(attributes: Readonly<Record<string, string>>): string {
   const parts = Object.entries(attributes).map(
-    ([name, value]) => ` ${name}="${escapeText(value)}"`,
+    ([name, value]) => ` ${name}="${escapeMarkup(value)}"`,
   );
   return parts.join('');
-}
-
-function escapeText(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }
 
 /** Elements that may occur more than once in the messages that are read. */

@@ -36,7 +36,7 @@ export type TravelRuleProvider = {
 };
 
 /** The message names no person. */
-export class TravelRuleProviderError extends Error {}
+class TravelRuleProviderError extends Error {}
 
 const answerSchema = z.object({
   status: z.enum(messageStates),

@@ -47,7 +47,7 @@ export async function requestQuote(
 }
 
 /** The option that pays from the balance by the quote's way of paying out. */
-export function findOption(quote: WiseQuote): PaymentOption | undefined {
+function findOption(quote: WiseQuote): PaymentOption | undefined {
   const fromBalance = quote.paymentOptions.filter(({ payIn }) => payIn === 'BALANCE');
   return fromBalance.find(({ payOut }) => payOut === quote.payOut) ?? fromBalance[0];
 }

@@ -13,6 +13,7 @@ import type {
 } from '../contract/contract.ts';
 import { toCurrencyUnits } from '../kit/amounts.ts';
 import { openCounters } from '../kit/counters.ts';
+import type { RailCall } from '../kit/guarded-calls.ts';
 import { logRpcFailure } from '../kit/json-rpc.ts';
 import { listSetupProblems } from './check.ts';
 import { connectCluster } from './cluster.ts';
@@ -110,23 +111,15 @@ async function isUnclear(
     : { outcome: 'unknown', reason: 'review', code: 'transaction_found' };
 }
 
-async function query(
-  parts: SolanaParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const query: RailCall<SolanaParts> = async (parts, instruction, context) => {
   const known = await parts.payments.answer(instruction);
   if (known !== undefined) return known;
   // Without a record nothing was signed, if the records are complete.
   const unclear = await isUnclear(parts, instruction, context);
   return unclear ?? { outcome: 'retry', reason: 'other' };
-}
+};
 
-async function cancel(
-  parts: SolanaParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const cancel: RailCall<SolanaParts> = async (parts, instruction, context) => {
   const { payments } = parts;
   const known = await payments.find(instruction.reference);
   if (known === undefined || known.state === 'waiting') {
@@ -139,7 +132,7 @@ async function cancel(
     withdraw: ({ state, value }) =>
       state === 'waiting' ? { state: 'rejected', value: { ...value, reason } } : undefined,
   });
-}
+};
 
 function makePayment(instruction: Instruction, reading: OrderReading | undefined): Payment {
   const order = reading?.kind === 'order' ? reading.order : undefined;

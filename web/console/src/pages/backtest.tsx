@@ -1,9 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import type { Backtest } from '../api/backtest-types.ts';
 import { useAccountChoices } from '../api/context.tsx';
 import { useAct, useOperator } from '../api/operator.ts';
-import type { List, Rail } from '../api/operator-types.ts';
+import type { Backtest, List, Rail } from '../api/operator-types.ts';
 import { heads } from '../shell/heads.ts';
 import { SelectField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';

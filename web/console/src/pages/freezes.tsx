@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { useAccountChoices, useSession } from '../api/context.tsx';
 import { useMay, useOperator } from '../api/operator.ts';
-import type { Freeze, List, Rail } from '../api/operator-types.ts';
+import type { Freeze, List, Rail, Sending } from '../api/operator-types.ts';
 import {
   useAccountName,
   useCountryChoices,
@@ -25,7 +25,7 @@ import { Together } from '../ui/together.tsx';
 export function Freezes(): ReactNode {
   const mayOperate = useMay('operate');
   const [isWithLifted, setWithLifted] = useState(false);
-  const { data: sending } = useOperator<{ freezes: Freeze[] }>('sending');
+  const { data: sending } = useOperator<Sending>('sending');
   const asked = useOperator<List<Freeze>>(isWithLifted ? 'freezes?all=true' : 'freezes');
   const isStopped = sending?.freezes.some(({ scope }) => scope === 'sending') === true;
   return (

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useMay, useOperator } from '../api/operator.ts';
-import type { Freeze, Group, List, OverviewFigures, Rail } from '../api/operator-types.ts';
+import type { Group, List, OverviewFigures, Rail, Sending } from '../api/operator-types.ts';
 import { formatCount, formatPercent } from '../format/amount.ts';
 import { formatLength } from '../format/time.ts';
 import { readable } from '../format/words.ts';
@@ -15,8 +15,6 @@ import { Together } from '../ui/together.tsx';
 import { SendingStopped, Switch } from './freezes.tsx';
 import { readCost } from './overview/figures.ts';
 import { Prefunding, Reports } from './rails/reports.tsx';
-
-type Sending = { freezes: Freeze[]; recovery: string };
 
 /** What is under way at each rail, what is left there, and how it did. */
 export function Rails(): ReactNode {
@@ -63,7 +61,7 @@ function Health({ rail }: { rail: Rail }): ReactNode {
       </Tag>
     );
   }
-  const tone = tones[rail.health as keyof typeof tones] ?? 'neutral';
+  const tone = tones[rail.health];
   return (
     <Tag tone={tone} icon={tone === 'success' ? 'check' : 'alert'}>
       {readable(rail.health)}

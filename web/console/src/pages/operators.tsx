@@ -6,7 +6,7 @@ import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
 import { Act, Secrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { ActiveTag, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import { ActiveTag, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
 
@@ -39,14 +39,7 @@ export function Operators(): ReactNode {
           )}
         </Loaded>
         <Panel title="Roles">
-          <dl className="facts">
-            {roles.map(({ value, may }) => (
-              <div key={value} className="pair">
-                <dt>{readable(value)}</dt>
-                <dd>{may}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts facts={roles.map(({ value, may }) => ({ title: readable(value), value: may }))} />
         </Panel>
       </Together>
     </>

@@ -67,8 +67,3 @@ export function useAccountChoices(): { value: string; label: string }[] {
   const { accounts } = useSessionContext().session;
   return accounts.map(({ account: value, name: label }) => ({ value, label }));
 }
-
-/** Roles without this permission see pages, and no button that the service would refuse. */
-export function useMayWrite(): boolean {
-  return useSessionContext().session.operator.permissions.includes('operate');
-}

@@ -3,7 +3,8 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Schemas } from '../api/client.ts';
-import { useApi, useMayWrite, useSession } from '../api/context.tsx';
+import { useApi, useSession } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { formatCount, formatCountOf, formatRate } from '../format/amount.ts';
 import { formatLength, readTime } from '../format/time.ts';
 import { describeStatus } from '../format/words.ts';
@@ -73,7 +74,7 @@ export function BatchPage(): ReactNode {
 function Steps({ batch }: { batch: Batch }): ReactNode {
   const api = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   const { environment } = useSession().session;
   const path = { batch_token: batch.batch_token };
   const onSettled = () => queries.invalidateQueries({ queryKey: [api.account] });

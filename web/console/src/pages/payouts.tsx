@@ -3,8 +3,9 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Payout, User } from '../api/client.ts';
-import { useApi, useMayWrite } from '../api/context.tsx';
+import { useApi } from '../api/context.tsx';
 import { nameQuery, nameUser } from '../api/names.ts';
+import { useMay } from '../api/operator.ts';
 import { useCountryNames } from '../api/queries.ts';
 import { nameDelivery } from '../format/words.ts';
 import { heads, payoutsPerPage } from '../shell/heads.ts';
@@ -189,7 +190,7 @@ const listColumns = (countries: Names): Column<Payout>[] => [
 
 function NoPayouts({ search }: { search: PayoutSearch }): ReactNode {
   const isFiltered = Object.keys(search).length > 0;
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   if (isFiltered) {
     return (
       <Empty

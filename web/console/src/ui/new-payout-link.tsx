@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useMayWrite } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { Icon } from './icon.tsx';
 
 export function NewPayoutLink(): ReactNode {
-  return useMayWrite() ? (
+  return useMay('operate') ? (
     <Link to="/pay" className="button primary">
       <Icon name="plus" />
       New payout

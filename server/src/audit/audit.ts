@@ -33,6 +33,16 @@ export type Actor =
   | { kind: 'credential'; id: string; address: string }
   | { kind: 'system' };
 
+type OperatorActor = Extract<Actor, { kind: 'operator' }>;
+
+/** An operator, as the log names it. */
+export function describeActor(
+  { id, name, role, credential }: Omit<OperatorActor, 'kind' | 'address'>,
+  address: string,
+): OperatorActor {
+  return { kind: 'operator', id, name, role, credential, address };
+}
+
 export type AuditEntry = {
   actor: Actor;
   /** Noun and verb, such as `account fund`. */

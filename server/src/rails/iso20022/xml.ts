@@ -28,6 +28,12 @@ export function optionalText(name: string, text: string): string | undefined {
   return text === '' ? undefined : textElement(name, text);
 }
 
+/** A whole message of the catalog, such as `pain.001.001.09`. */
+export function writeDocument(message: string, body: string): string {
+  const xmlns = `urn:iso:std:iso:20022:tech:xsd:${message}`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('Document', [body], { xmlns })}\n`;
+}
+
 function formatAttributes(attributes: Readonly<Record<string, string>>): string {
   const parts = Object.entries(attributes).map(
     ([name, value]) => ` ${name}="${escapeMarkup(value)}"`,

@@ -9,7 +9,6 @@ import type {
   RailAnswer,
   RailObservation,
 } from '../contract/contract.ts';
-import type { Reason } from '../contract/reasons.ts';
 import { nameMember } from '../kit/answers.ts';
 import { type ExchangeResult, notUnderstood } from './exchange.ts';
 import { isAmount } from './payment-order.ts';
@@ -38,13 +37,7 @@ export type Reading =
       readonly createdS: number;
       readonly retryAfterMs: number;
     }
-  | { readonly kind: 'not_sent' }
-  | {
-      readonly kind: 'unclear';
-      readonly reason: Reason;
-      readonly detail: string;
-      readonly retryAfterMs?: number;
-    };
+  | Exclude<ExchangeResult, { readonly kind: 'answered' }>;
 
 /** As much of an instruction as its answers are compared with. */
 export type OrderedMoney = Pick<Instruction, 'reference' | 'amountMinor' | 'currency'>;

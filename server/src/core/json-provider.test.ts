@@ -8,7 +8,7 @@ const schema = z.object({ case: z.string() });
 function open(answer: () => Response) {
   const requests: { url: string; init: RequestInit }[] = [];
   const given: typeof fetch = async (url, init = {}) => {
-    requests.push({ url: String(url), init });
+    requests.push({ url: new Request(url).url, init });
     return answer();
   };
   const address = { url: 'https://provider.test/cases', token: 'secret', fetch: given };

@@ -4,7 +4,7 @@ import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import type { RecoveryReport } from '../dispatch/recovery.ts';
 import { objectAnswer } from '../http/schema.ts';
-import type { RailStatus } from '../monitoring/status.ts';
+import type { Status } from '../monitoring/status.ts';
 import { count, defineOperation, list, nothing, text, toList } from './operation.ts';
 
 /** What is stopped and frozen, and the screen of how the service is doing. */
@@ -277,18 +277,7 @@ const statusOperation = () =>
     shape: shapeStatus,
   });
 
-type StatusAnswer = {
-  now: Date;
-  batchesCommitting: number;
-  rails: RailStatus[];
-  byStatus: unknown;
-  exceptions: { oldest_seconds: number }[];
-  stuck: { matching: number };
-  freezes: { user_id: string | null }[];
-  lists: { list: string; checkedAtMs: number }[];
-};
-
-function shapeStatus(status: StatusAnswer) {
+function shapeStatus(status: Status) {
   return {
     ...status,
     batches_committing: status.batchesCommitting,

@@ -1,8 +1,15 @@
-import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
+import openapiTypescript, {
+  astToString,
+  type OpenAPI3,
+  type OpenAPITSOptions,
+} from 'openapi-typescript';
 import ts from 'typescript';
 import { generateDescription } from './openapi/generate.ts';
 
-/** The generated part of the SDK: types and operations, from the OpenAPI description. */
+/**
+ * The generated parts of the SDK (types and operations) and of the console (types of the operators'
+ * answers), from the OpenAPI description.
+ */
 
 type Schema = {
   type?: string | string[];
@@ -40,6 +47,7 @@ const tagsLeftOut = new Set([
 ]);
 
 const folder = 'sdk/src/generated';
+const consoleFolder = 'web/console/src/api/generated';
 const heading = '/** Written by `npm run generate` from docs/openapi.json. */\n';
 
 /** @throws Error if a name is an amount in one answer and a count in another. */
@@ -50,7 +58,11 @@ export async function generateSdk(): Promise<Map<string, string>> {
   const whole = findWholeNumbers(document.components.schemas);
   const names = whole.map((name) => `  '${name}',`).join('\n');
   return new Map([
-    [`${folder}/api.ts`, await generateTypes(document)],
+    [
+      `${folder}/api.ts`,
+      `${heading}import type { Decimal } from '../decimal.ts';\n\n${await writeTypes(document as unknown as OpenAPI3, decimals)}`,
+    ],
+    [`${consoleFolder}/operators.ts`, `${heading}${await writeTypes(readOperatorsDocument())}`],
     [
       `${folder}/operations.ts`,
       `${heading}export const operationTable = {\n${table}\n} as const;\n\n` +
@@ -60,10 +72,25 @@ export async function generateSdk(): Promise<Map<string, string>> {
   ]);
 }
 
+function readDescription(): Document {
+  return JSON.parse(generateDescription().get('docs/openapi.json') ?? '') as Document;
+}
+
+/** Only the schemas of what operations of operators answer. */
+function readOperatorsDocument(): OpenAPI3 {
+  const document = readDescription();
+  const { schemas } = document.components;
+  const answers = listAllOperations(document)
+    .filter(isOfOperators)
+    .map(({ responses }) => responses[200]);
+  const used = listUsedSchemas(document, answers).map((name) => [name, schemas[name]] as const);
+  const info = { title: 'Operators', version: '' };
+  return { openapi: '3.1.0', info, components: { schemas: Object.fromEntries(used) } } as OpenAPI3;
+}
+
 /** Only the operations of the SDK, and of their answers only the successful ones. */
 function readDocument(): Document {
-  const text = generateDescription().get('docs/openapi.json') ?? '';
-  const document = JSON.parse(text) as Document;
+  const document = readDescription();
   dropSchemasOfOperators(document);
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of methods) {
@@ -77,13 +104,15 @@ function readDocument(): Document {
   return document;
 }
 
+const listAllOperations = ({ paths }: Document): Operation[] =>
+  Object.values(paths).flatMap((item) => methods.flatMap((method) => item[method] ?? []));
+
+const isOfOperators = ({ tags }: Operation): boolean =>
+  tags.includes('Operators') || tags.includes('Console');
+
 /** Schemas that only the operations of operators have. */
 function dropSchemasOfOperators(document: Document): void {
-  const operations = Object.values(document.paths).flatMap((item) =>
-    methods.flatMap((method) => item[method] ?? []),
-  );
-  const isOfOperators = ({ tags }: Operation) =>
-    tags.includes('Operators') || tags.includes('Console');
+  const operations = listAllOperations(document);
   const kept = new Set(
     listUsedSchemas(
       document,
@@ -147,15 +176,21 @@ function listMediaTypes({ responses }: Operation): string {
     .join(', ');
 }
 
-async function generateTypes(document: Document): Promise<string> {
-  const nodes = await openapiTypescript(document as unknown as OpenAPI3, {
+/** The SDK reads numbers that are not whole as decimals; the console reads plain JSON. */
+const decimals: OpenAPITSOptions['transform'] = ({ type }) =>
+  type === 'number' ? ts.factory.createTypeReferenceNode('Decimal') : undefined;
+
+async function writeTypes(
+  document: OpenAPI3,
+  transform?: OpenAPITSOptions['transform'],
+): Promise<string> {
+  const nodes = await openapiTypescript(document, {
     alphabetize: false,
     // A request may leave a member out that has a default; answers name what they always have.
     defaultNonNullable: false,
-    transform: ({ type }) =>
-      type === 'number' ? ts.factory.createTypeReferenceNode('Decimal') : undefined,
+    ...(transform !== undefined && { transform }),
   });
-  return `${heading}import type { Decimal } from '../decimal.ts';\n\n${astToString(nodes)}`;
+  return astToString(nodes);
 }
 
 /** The names of properties that hold whole numbers in answers, sorted. */

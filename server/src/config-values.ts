@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { findCountry } from './core/country.ts';
+import { listFaults } from './core/json-document.ts';
 import { readSmtpServer, type SmtpServer } from './core/smtp-server.ts';
 import { findUrlFault } from './db/postgres/database-url.ts';
 
@@ -92,4 +94,20 @@ export function isAddressRange(range: string): boolean {
   return (
     bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
   );
+}
+
+/** A file of the operator's that a setting names. @throws Error with every fault of it. */
+export function readJsonFile<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+): z.output<Schema> {
+  let written: unknown;
+  try {
+    written = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new Error(`${path} must be a JSON file`, { cause });
+  }
+  const parsed = schema.safeParse(written);
+  if (parsed.success) return parsed.data;
+  throw new Error(`${path}: ${listFaults(parsed.error).join('; ')}`);
 }

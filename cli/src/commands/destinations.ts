@@ -134,7 +134,7 @@ export function formatRating({ rating }: Offer): string {
   return rating.text === '0' ? 'none yet' : rating.text;
 }
 
-export function formatOffers(output: Output, offers: readonly Offer[], source: string): string {
+function formatOffers(output: Output, offers: readonly Offer[], source: string): string {
   return formatTable(output, offers, {
     columns: [
       { title: 'delivery', read: ({ delivery_type }) => formatCode(delivery_type) },

@@ -77,7 +77,7 @@ export function newReference(): string {
   return `check${randomBytes(12).toString('hex')}`;
 }
 
-export function createTrial(
+function createTrial(
   { partner, description, listener, waitMs, nowMs, sleep }: TrialOptions,
   exchanges: Exchange[],
 ): Trial {

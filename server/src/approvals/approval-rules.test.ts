@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matchRules, type PayoutFacts, PolicyFaults, readPolicyContent } from './approval-rules.ts';
+import { DocumentFaults } from '../core/json-document.ts';
+import { matchRules, type PayoutFacts, readPolicyContent } from './approval-rules.ts';
 
 const facts: PayoutFacts = {
   amountMinor: 100_000n,
@@ -75,7 +76,7 @@ test('every fault of a policy is reported with its place', () => {
   assert.throws(
     () => readPolicyContent(JSON.stringify(faulty)),
     (error) => {
-      assert.ok(error instanceof PolicyFaults);
+      assert.ok(error instanceof DocumentFaults);
       const places = error.faults.map((fault) => fault.split(':')[0]);
       assert.deepEqual(places, [
         'rules.0.when.amount',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { findCountry } from '../core/country.ts';
 import { findCurrency, getCurrency } from '../core/currency.ts';
+import { DocumentFaults, parseDocument } from '../core/json-document.ts';
 import { parseAmount } from '../core/money.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 
@@ -114,34 +115,12 @@ const content = z
   });
 export type PolicyContent = z.output<typeof content>;
 
-/** Every fault of a policy, each with its place. */
-export class PolicyFaults extends Error {
-  readonly faults: readonly string[];
-  constructor(faults: readonly string[]) {
-    super(faults.join('; '));
-    this.faults = faults;
-  }
-}
-
-/** @throws PolicyFaults, also where an example is held by other rules than it says. */
+/** @throws DocumentFaults, also where an example is held by other rules than it says. */
 export function readPolicyContent(text: string): PolicyContent {
-  let written: unknown;
-  try {
-    written = JSON.parse(text);
-  } catch {
-    throw new PolicyFaults(['the policy must be JSON']);
-  }
-  const parsed = content.safeParse(written);
-  if (!parsed.success) {
-    throw new PolicyFaults(
-      parsed.error.issues.map(({ path, message }) =>
-        path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`,
-      ),
-    );
-  }
-  const faults = tryExamples(parsed.data);
-  if (faults.length > 0) throw new PolicyFaults(faults);
-  return parsed.data;
+  const policy = parseDocument(text, content, 'the policy');
+  const faults = tryExamples(policy);
+  if (faults.length > 0) throw new DocumentFaults(faults);
+  return policy;
 }
 
 /** What rules look at. */

@@ -74,7 +74,7 @@ export async function expireApprovals(session: Session): Promise<void> {
 }
 
 /** The strictest of the rules together; undefined without one. */
-export function describeHold(rules: readonly ApprovalRule[]): ApprovalHold | undefined {
+function describeHold(rules: readonly ApprovalRule[]): ApprovalHold | undefined {
   if (rules.length === 0) return undefined;
   const names = rules.map(({ name }) => name);
   return {

@@ -3,6 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { bech32, bech32m, createBase58check, base58 as plainBase58 } from '@scure/base';
+import { attempt } from '../core/attempt.ts';
 import { describeNetwork, findAddressFormat } from '../core/networks.ts';
 import { account, type Check, type Field, type Problem } from './field.ts';
 
@@ -30,13 +31,7 @@ const bitcoin: Chain = { prefix: 'bc', versions: [0x00, 0x05] };
 const litecoin: Chain = { prefix: 'ltc', versions: [0x30, 0x32] };
 
 function decodeBase58(address: string): Uint8Array | undefined {
-  try {
-    return base58check.decode(address);
-  } catch (cause) {
-    // The decoder throws on a wrong checksum, which is an expected result here.
-    if (cause instanceof Error) return undefined;
-    throw cause;
-  }
+  return attempt(() => base58check.decode(address));
 }
 
 function isLegacyAddress(chain: Chain, address: string): boolean {
@@ -168,13 +163,7 @@ const checkSolanaAddress: Check = (value) => {
 };
 
 function decodePlainBase58(text: string): Uint8Array | undefined {
-  try {
-    return plainBase58.decode(text);
-  } catch (cause) {
-    // The decoder throws on characters outside of the alphabet, which is an expected result here.
-    if (cause instanceof Error) return undefined;
-    throw cause;
-  }
+  return attempt(() => plainBase58.decode(text));
 }
 
 function isOnCurve(bytes: Uint8Array): boolean {

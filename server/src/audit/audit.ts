@@ -1,4 +1,5 @@
 import { newId } from '../core/ids.ts';
+import { writeJson } from '../core/json-text.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   type AuditLinkRow,
@@ -31,6 +32,16 @@ export type Actor =
     }
   | { kind: 'credential'; id: string; address: string }
   | { kind: 'system' };
+
+type OperatorActor = Extract<Actor, { kind: 'operator' }>;
+
+/** An operator, as the log names it. */
+export function describeActor(
+  { id, name, role, credential }: Omit<OperatorActor, 'kind' | 'address'>,
+  address: string,
+): OperatorActor {
+  return { kind: 'operator', id, name, role, credential, address };
+}
 
 export type AuditEntry = {
   actor: Actor;
@@ -118,10 +129,7 @@ export async function appendClientAudit(
 
 /** JSON with amounts as text; "" for nothing. */
 function formatState(state: unknown): string {
-  if (state === undefined) return '';
-  return JSON.stringify(state, (_key, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
+  return state === undefined ? '' : writeJson(state);
 }
 
 const pageEntries = 500;

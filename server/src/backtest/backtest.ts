@@ -9,7 +9,7 @@ import { type Changes, planAsItIs, planChanged } from './changes.ts';
 import { selectPastPayouts } from './past-payouts.sql.ts';
 import { createReplay, type Replay, type ReplayResult } from './replay.ts';
 
-export { type Changes, ChangesFaults, readChanges } from './changes.ts';
+export { type Changes, readChanges } from './changes.ts';
 
 /**
  * Replays the committed payouts of the past against the present catalog and a changed one. It reads
@@ -39,7 +39,7 @@ export type Backtest = ReplayResult & { next: string | null };
 const pageRows = 500;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** @throws ChangesFaults. */
+/** @throws DocumentFaults. */
 export async function runBacktest(
   services: BacktestServices,
   changes: Changes,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DocumentFaults, parseDocument } from '../core/json-document.ts';
 import { type Catalog, compileCatalog } from '../destinations/catalog.ts';
 import { listDeclarationFaults } from '../destinations/declaration-checks.ts';
 import { type ScoreWeights, scoreWeights } from '../dispatch/routing.ts';
@@ -81,30 +82,9 @@ export type Plan = {
   readonly routing: RoutingPolicy;
 };
 
-/** Every fault of the changes, each with its place, such as `payers.0.maxLimit`. */
-export class ChangesFaults extends Error {
-  readonly faults: readonly string[];
-  constructor(faults: readonly string[]) {
-    super(faults.join('; '));
-    this.faults = faults;
-  }
-}
-
-/** @throws ChangesFaults; whether rails and payers exist is checked when the changes are applied. */
+/** @throws DocumentFaults; whether rails and payers exist is checked when the changes are applied. */
 export function readChanges(text: string): Changes {
-  let written: unknown;
-  try {
-    written = JSON.parse(text);
-  } catch {
-    throw new ChangesFaults(['the changes must be JSON']);
-  }
-  const parsed = document.safeParse(written);
-  if (parsed.success) return parsed.data;
-  throw new ChangesFaults(
-    parsed.error.issues.map(({ path, message }) =>
-      path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`,
-    ),
-  );
+  return parseDocument(text, document, 'the changes');
 }
 
 /** The present rails, with the tariffs in force at `nowMs`. */
@@ -112,7 +92,7 @@ export function planAsItIs(rails: readonly Rail[], nowMs: number): Plan {
   return compilePlan(rails, nowMs, routingAsItIs);
 }
 
-/** The present rails with the changes. @throws ChangesFaults. */
+/** The present rails with the changes. @throws DocumentFaults. */
 export function planChanged(rails: readonly Rail[], changes: Changes, nowMs: number): Plan {
   const faults: string[] = [];
   const changed = new Map<string, ChangedRail>(
@@ -142,7 +122,7 @@ export function planChanged(rails: readonly Rail[], changes: Changes, nowMs: num
     const found = find(change.rail, place);
     if (found !== undefined) faults.push(...changePayers(found, { change, place, nowMs }));
   }
-  if (faults.length > 0) throw new ChangesFaults(faults);
+  if (faults.length > 0) throw new DocumentFaults(faults);
   const offered = [...changed.values()].map(({ rail, payers }) => ({
     ...rail,
     payers: payers.filter(({ isOffered }) => isOffered).map(({ payer }) => payer),

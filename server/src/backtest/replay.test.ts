@@ -7,12 +7,13 @@ import {
   createRates,
 } from '../../testing/setups/destinations.ts';
 import { newId } from '../core/ids.ts';
+import { DocumentFaults } from '../core/json-document.ts';
 import { getRate } from '../core/rate.ts';
 import { compileCatalog, getDestinationToken } from '../destinations/catalog.ts';
 import { quotePayer } from '../destinations/quote.ts';
 import type { PayerHistories } from '../dispatch/standings.ts';
 import type { Rail } from '../rails/contract/contract.ts';
-import { ChangesFaults, planAsItIs, planChanged, readChanges } from './changes.ts';
+import { planAsItIs, planChanged, readChanges } from './changes.ts';
 import type { PastRow } from './past-payouts.sql.ts';
 import { createReplay } from './replay.ts';
 import { formatUsd } from './tally.ts';
@@ -273,7 +274,7 @@ test('every fault of the changes is named with its place', () => {
   const refuse = (changes: unknown, expected: RegExp): void => {
     assert.throws(
       () => planChanged(rails, readChanges(JSON.stringify(changes)), atMs),
-      (error) => error instanceof ChangesFaults && expected.test(error.faults.join('\n')),
+      (error) => error instanceof DocumentFaults && expected.test(error.faults.join('\n')),
     );
   };
   assert.throws(() => readChanges('{'), /must be JSON/);

@@ -27,7 +27,7 @@ const examplesMax = 20;
 const movesMax = 100;
 
 /** Why a payout cannot be compared. */
-export const leftOutReasons = {
+const leftOutReasons = {
   not_run: 'scheduled, and has not run',
   payer_unknown: 'its payer is no longer configured',
   rate_unknown: 'its source currency has no rate to USD',

@@ -6,6 +6,7 @@ import { findCountry } from '../core/country.ts';
 import { findCurrency, getCurrency } from '../core/currency.ts';
 import { isHttpsUrl } from '../core/https-url.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
+import { DocumentFaults } from '../core/json-document.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 
 /** The options that several commands take. The metadata of each schema is its help. */
@@ -253,14 +254,17 @@ export const daysBack = option(
 /** Of a decision that waits, also where the same person repeats it. */
 export const needsAnother = 'the same decision by another person';
 
-/** A JSON document. `read` throws `Faults` with every fault of it in its message. */
+/** A JSON document. */
 export function jsonDocument<T>(
   about: string,
   {
     textMax,
     read,
-    Faults,
-  }: { textMax: number; read(given: string): T; Faults: new (faults: readonly string[]) => Error },
+  }: {
+    textMax: number;
+    /** @throws DocumentFaults */
+    read(given: string): T;
+  },
 ) {
   const help = {
     value: 'json',
@@ -273,7 +277,7 @@ export function jsonDocument<T>(
       try {
         return read(given);
       } catch (error) {
-        if (!(error instanceof Faults)) throw error;
+        if (!(error instanceof DocumentFaults)) throw error;
         context.addIssue({ code: 'custom', message: `has faults: ${error.message}` });
         return z.NEVER;
       }

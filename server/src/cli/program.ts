@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command as CommanderCommand, CommanderError } from 'commander';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
+import { writeJson } from '../core/json-text.ts';
 import { type Command, formatFlag, Screen } from './command.ts';
 import { commands } from './commands.ts';
 import type { Host } from './context.ts';
@@ -134,11 +135,5 @@ function choosePrinted(result: unknown, isJson: boolean): unknown {
 
 /** The result as text: JSON, unless it is text already. */
 export function formatResult(result: unknown): string {
-  if (typeof result === 'string') return `${result}\n`;
-  const text = JSON.stringify(
-    result,
-    (_key, member: unknown) => (typeof member === 'bigint' ? member.toString() : member),
-    2,
-  );
-  return `${text}\n`;
+  return `${typeof result === 'string' ? result : writeJson(result, 2)}\n`;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { ChangesFaults, isCursor, readChanges, runBacktest } from '../backtest/backtest.ts';
+import { isCursor, readChanges, runBacktest } from '../backtest/backtest.ts';
 import { AppError } from '../core/errors.ts';
+import { DocumentFaults } from '../core/json-document.ts';
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
 import { openRails } from './context.ts';
@@ -11,7 +12,6 @@ import { account, daysBack, jsonDocument, option } from './options.ts';
 const changes = jsonDocument('the changes', {
   textMax: 500_000,
   read: readChanges,
-  Faults: ChangesFaults,
 });
 
 const payouts = option(
@@ -71,7 +71,7 @@ export const routingCommands = [
           cursor: given.cursor,
         });
       } catch (error) {
-        if (!(error instanceof ChangesFaults)) throw error;
+        if (!(error instanceof DocumentFaults)) throw error;
         const faults = error.faults.map((detail) => ({
           pointer: '/changes',
           code: 'invalid_value' as const,

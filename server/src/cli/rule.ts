@@ -4,7 +4,7 @@ import {
   setApprovalPolicy,
 } from '../approvals/approval-policies.ts';
 import { previewRules } from '../approvals/approval-preview.ts';
-import { PolicyFaults, readPolicyContent } from '../approvals/approval-rules.ts';
+import { readPolicyContent } from '../approvals/approval-rules.ts';
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
 import { type CommandContext, readMidRates } from './context.ts';
@@ -15,7 +15,6 @@ import { account, daysBack, jsonDocument, reason } from './options.ts';
 const policy = jsonDocument('the rules and their examples', {
   textMax: 200_000,
   read: readPolicyContent,
-  Faults: PolicyFaults,
 });
 
 const scope = { account: account.optional() };

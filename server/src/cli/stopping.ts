@@ -191,7 +191,7 @@ function describeStopped({ freeze: row, isNew, rails }: Stopped) {
   return { result: isNew ? 'stopped' : 'was_stopped', freeze: describeFreeze(row), rails };
 }
 
-export function describeFreeze({ user_id: userId, ...row }: FreezeRow) {
+function describeFreeze({ user_id: userId, ...row }: FreezeRow) {
   const shown = { ...row, user_token: userId === null ? null : formatToken('user', userId) };
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== null));
 }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
+import { isSystemError } from '../db/embedded/error.ts';
 import { accepts } from './coding.ts';
 import { findFirstPaint, parseFirstPaint } from './first-paint.ts';
 import { readSessionToken } from './operator-admission.ts';
@@ -96,7 +97,7 @@ async function findFile(folder: string, name: string): Promise<Buffer | undefine
   try {
     return await readFile(join(folder, name));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isSystemError(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

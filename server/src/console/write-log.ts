@@ -1,4 +1,4 @@
-import { appendAudit } from '../audit/audit.ts';
+import { appendAudit, describeActor } from '../audit/audit.ts';
 import { AppError } from '../core/errors.ts';
 import type { OperatorWrite } from '../http/callers.ts';
 import type { BaseServices } from '../http/route.ts';
@@ -12,14 +12,7 @@ export async function recordWrite({ db }: BaseServices, write: OperatorWrite) {
   if (operator === undefined) throw new Error('unreachable: only operators are recorded');
   const { version: _version, ...named } = params as Record<string, string>;
   const entry = {
-    actor: {
-      kind: 'operator',
-      id: operator.id,
-      name: operator.name,
-      role: operator.role,
-      credential: operator.credential,
-      address,
-    },
+    actor: describeActor(operator, address),
     action: `api ${method} ${path}`,
     object: named,
     accountId,

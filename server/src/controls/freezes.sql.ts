@@ -23,8 +23,8 @@ const lift = defineQuery({
   columns: { released: nullable(column.integer) },
 });
 
-const freezeColumns = {
-  id: column.uuid,
+/** What is frozen. */
+const placeColumns = {
   scope: column.oneOf(...freezeScopes),
   account_id: nullable(column.uuid),
   user_id: nullable(column.uuid),
@@ -32,6 +32,11 @@ const freezeColumns = {
   delivery_type: nullable(column.oneOf(...deliveryTypes)),
   currency: nullable(column.text),
   rail: nullable(column.text),
+} as const;
+
+const freezeColumns = {
+  id: column.uuid,
+  ...placeColumns,
   reason: column.text,
   frozen_by: column.text,
   since: column.instant,
@@ -73,15 +78,7 @@ const effective = defineQuery({
   text: `
     select scope, account_id, user_id, country, delivery_type, currency, rail from freezes
     where lifted_at is null and (account_id is null or account_id = $1)`,
-  columns: {
-    scope: column.oneOf(...freezeScopes),
-    account_id: nullable(column.uuid),
-    user_id: nullable(column.uuid),
-    country: nullable(column.text),
-    delivery_type: nullable(column.oneOf(...deliveryTypes)),
-    currency: nullable(column.text),
-    rail: nullable(column.text),
-  },
+  columns: placeColumns,
 });
 
 const openFreezes = defineQuery({
@@ -90,7 +87,7 @@ const openFreezes = defineQuery({
     select scope, account_id, user_id, country, delivery_type, currency, rail from freezes
     where lifted_at is null
     order by array_position(array['account', 'commits', 'sending', 'corridor', 'rail'], scope)`,
-  columns: effective.columns,
+  columns: placeColumns,
 });
 
 /** Of all accounts, those that refuse commits first. */

@@ -39,6 +39,16 @@ export function readDecimal(text: string): { digits: bigint; scale: number } | u
 }
 
 /**
+ * The digits of a decimal text at a scale: "1.5" at a scale of two is 150n. Undefined where it is none,
+ * is negative or has more decimals.
+ */
+export function readScaled(text: string, scale: number): bigint | undefined {
+  const decimal = readDecimal(text);
+  if (decimal === undefined || decimal.digits < 0n || decimal.scale > scale) return undefined;
+  return decimal.digits * 10n ** BigInt(scale - decimal.scale);
+}
+
+/**
  * An amount from its decimal text, in minor units of the currency. Digits past the currency's
  * scale are a fault and never rounded away; trailing zeros are no digits.
  */

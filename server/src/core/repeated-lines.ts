@@ -11,7 +11,7 @@ export type RepeatedLines = {
 
 type Entry = { count: number; write: (count: number) => void; timer: NodeJS.Timeout };
 
-export const repeatIntervalMs = 10_000;
+const repeatIntervalMs = 10_000;
 /** Keys come from errors and routes; should they ever be many, the rest shares one line. */
 const keysMax = 200;
 const otherKey = 'other';

@@ -27,7 +27,7 @@ const selectNow = defineQuery({
  * In staging any process may move the clock and must complete everything due before it answers: it
  * waits for `cacheMs`, after which no process uses the old time.
  */
-export const cacheMsOf = { staging: 100, live: 1000 } as const;
+const cacheMsOf = { staging: 100, live: 1000 } as const;
 
 const jitterMsMax = 1000;
 

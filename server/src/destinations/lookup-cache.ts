@@ -1,3 +1,4 @@
+import { writeJson } from '../core/json-text.ts';
 import { type LookUp, type LookUpQuery, type LookUpRefusal, lookUpCountry } from './lookup.ts';
 
 export type CachedLookUp = (query: Omit<LookUpQuery, 'catalog'>) => LookUp | LookUpRefusal;
@@ -47,7 +48,5 @@ export function createCachedLookUp(
 function describeQuery(query: Omit<LookUpQuery, 'catalog'>): string {
   const { rates: _rates, nowMs: _nowMs, ...key } = query;
   const entries = Object.entries(key).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify(entries, (_name, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
+  return writeJson(entries);
 }

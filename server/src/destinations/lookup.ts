@@ -119,7 +119,7 @@ const defaultUnits = 200n;
  * The default amount: 200 units of a national currency, or the worth of 200 USD in a cryptocurrency
  * to two significant digits, because 200 bitcoins would exceed every limit.
  */
-export function getDefaultAmountMinor(source: Currency, usdToSource: Rate): bigint {
+function getDefaultAmountMinor(source: Currency, usdToSource: Rate): bigint {
   if (!source.isCrypto) return defaultUnits * 10n ** BigInt(source.scale);
   const usdMinor = defaultUnits * 10n ** BigInt(usd.scale);
   const minor = convert(usdMinor, { from: usd, to: source, rate: usdToSource }, 'floor');

@@ -1,5 +1,5 @@
 import { type Currency, getCurrency } from '../core/currency.ts';
-import { readDecimal } from '../core/money.ts';
+import { readScaled } from '../core/money.ts';
 import { type Conversion, convert, divideRounded, type Rate } from '../core/rate.ts';
 import type { FeeStep } from '../rails/contract/declarations.ts';
 
@@ -41,9 +41,7 @@ const basisPointsOfOne = 10_000n;
 
 /** An amount of USD in cents ("0" included); undefined if it is malformed. */
 export function readUsdMinor(text: string): bigint | undefined {
-  const decimal = readDecimal(text);
-  if (decimal === undefined || decimal.digits < 0n || decimal.scale > usd.scale) return undefined;
-  return decimal.digits * 10n ** BigInt(usd.scale - decimal.scale);
+  return readScaled(text, usd.scale);
 }
 
 /** A fee schedule in cents; undefined if an amount is malformed. */

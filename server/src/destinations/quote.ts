@@ -174,7 +174,7 @@ export type OfferedRate = { ok: true; mid: Conversion; allIn: Conversion };
  * The mid rate of a pair and the payer's all-in rate, which has no margin within one currency. A
  * rate agreed with the partner counts as mid rate too if there is none.
  */
-export function findOfferedRate(
+function findOfferedRate(
   payer: Payer,
   pair: Pick<Conversion, 'from' | 'to'>,
   rates: MidRates,

@@ -5,6 +5,7 @@ import { createAccount, createApiKey, createClient, listAccounts } from '../acco
 import { defaultScopes, newestVersion } from '../core/access.ts';
 import { getCurrency } from '../core/currency.ts';
 import { getAmountMinor } from '../core/money.ts';
+import { isSystemError } from '../db/embedded/error.ts';
 import { lockEnvironment } from '../db/environment-record.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { fundBalance } from '../ledger/ledger.ts';
@@ -95,7 +96,7 @@ function readStagingFile(path: string): StagingFile | undefined {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isSystemError(error, 'ENOENT')) return undefined;
     throw error;
   }
   try {

@@ -41,7 +41,7 @@ export function openIdentityChecks(
 type ProviderParts = Pick<Foundation, 'config' | 'name' | 'fetch'>;
 
 /** The provider of an environment, by the scheme of its setting. @throws ConfigError */
-export function openProvider({ config, name, fetch }: ProviderParts): IdentityProvider | undefined {
+function openProvider({ config, name, fetch }: ProviderParts): IdentityProvider | undefined {
   const setting = name === 'live' ? 'OUTLAY_LIVE_IDENTITY_PROVIDER' : 'OUTLAY_IDENTITY_PROVIDER';
   const address = readProviderUrl(setting, config[setting]);
   return address && createHttpProvider({ ...address, fetch });

@@ -1,5 +1,6 @@
 import { batchBytesMax } from '../batches/file/file-row.ts';
 import { type Config, ConfigError } from '../config.ts';
+import { writeJson } from '../core/json-text.ts';
 import { readVelocityLimits, type VelocityLimit } from '../rules/velocity.ts';
 import type { ListSource } from '../screening/screening.ts';
 
@@ -25,7 +26,7 @@ export function openLimitsFile(
   if (path === undefined) return { current: () => [], refresh: () => undefined };
   const read = (): { text: string; limits: readonly VelocityLimit[] } => {
     const limits = readVelocityLimits(path);
-    return { text: describeLimits(limits), limits };
+    return { text: writeJson(limits), limits };
   };
   // What uses unreadable limits fails then.
   if (toleratesFaults) return { current: () => read().limits, refresh: () => undefined };
@@ -51,18 +52,13 @@ export function openLimitsFile(
   };
 }
 
-function readOrRefuse<T>(read: () => T): T {
+/** @throws ConfigError */
+export function readOrRefuse<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
   }
-}
-
-function describeLimits(limits: readonly VelocityLimit[]): string {
-  return JSON.stringify(limits, (_key, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
 }
 
 export function listSources(config: Config): ListSource[] {

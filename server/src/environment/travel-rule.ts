@@ -1,10 +1,11 @@
 import { ConfigError } from '../config.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { createTravelRuleProvider } from '../travel-rule/provider.ts';
-import { readTravelRules, type TravelRule } from '../travel-rule/rules.ts';
+import { readTravelRules } from '../travel-rule/rules.ts';
 import { createTravelRules, type TravelRules } from '../travel-rule/travel-rule.ts';
 import type { Foundation } from './foundation.ts';
 import { readProviderUrl } from './provider-url.ts';
+import { readOrRefuse } from './settings.ts';
 
 /** The travel rule as the operator has set it up. @throws ConfigError */
 export function openTravelRules(
@@ -14,7 +15,8 @@ export function openTravelRules(
   const setting =
     name === 'live' ? 'OUTLAY_LIVE_TRAVEL_RULE_PROVIDER' : 'OUTLAY_TRAVEL_RULE_PROVIDER';
   const address = readProviderUrl(setting, config[setting]);
-  const rules = readRules(config.OUTLAY_TRAVEL_RULE);
+  const path = config.OUTLAY_TRAVEL_RULE;
+  const rules = path === undefined ? [] : readOrRefuse(() => readTravelRules(path));
   if (address === undefined && rules.some(({ passOn }) => passOn)) {
     throw new ConfigError(`${setting} is missing: a rule of OUTLAY_TRAVEL_RULE has passOn`);
   }
@@ -26,13 +28,4 @@ export function openTravelRules(
     nowMs: clock.nowMs,
     onError: options.onError,
   });
-}
-
-function readRules(path: string | undefined): readonly TravelRule[] {
-  if (path === undefined) return [];
-  try {
-    return readTravelRules(path);
-  } catch (error) {
-    throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
 }

@@ -18,7 +18,7 @@ import { createRateBook, type MidRates, type RateQuote } from './rate-book.ts';
 const jumpFactor = 2n;
 
 /** All imports within this period together may move a rate no further than one may. */
-export const windowDays = 7;
+const windowDays = 7;
 
 const dayMs = 86_400_000;
 

@@ -10,8 +10,8 @@ export type ParsedQuotes =
   | { ok: false; fault: string };
 
 /** Quotes are stored as 64-bit integers, which hold eighteen digits. */
-export const quoteDigitsMax = 10n ** 18n - 1n;
-export const quoteScaleMax = 24;
+const quoteDigitsMax = 10n ** 18n - 1n;
+const quoteScaleMax = 24;
 /** No rate between real currencies is beyond 10^12 or 10^-12. */
 const magnitudeMax = 10n ** 12n;
 

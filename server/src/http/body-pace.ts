@@ -10,7 +10,7 @@ export type PaceOptions = {
 };
 
 /** A slow mobile network achieves about four times this. */
-export const bodyPace: PaceOptions = { bytesPerSecondMin: 4096, windowMs: 10_000 };
+const bodyPace: PaceOptions = { bytesPerSecondMin: 4096, windowMs: 10_000 };
 
 export type Pace = {
   /** Starts the clock: the service waits for bytes. */

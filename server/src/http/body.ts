@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import { createPace } from './body-pace.ts';
 import type { KeyRecord, Upload } from './route.ts';
+import { refuseCompressed } from './validation.ts';
 
 /** Reads request bodies: in full, up to the route's limit, or as a stream. */
 
@@ -91,13 +92,7 @@ export function openUpload(
   request: FastifyRequest,
   { types, record }: { types: readonly string[]; record: KeyRecord | undefined },
 ): Upload {
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw new AppError(
-      'unsupported_media_type',
-      'The body must not be compressed: omit Content-Encoding',
-    );
-  }
+  refuseCompressed(request.headers['content-encoding']);
   const [, named = ''] = mediaTypePattern.exec(request.headers['content-type'] ?? '') ?? [];
   const mediaType = named.toLowerCase();
   if (!types.includes(mediaType)) {

@@ -51,7 +51,7 @@ function chooseCode(code: ErrorCode, faults: readonly Fault[]): FaultCode {
   return code === 'invalid_request' && only !== undefined && faults.length === 1 ? only.code : code;
 }
 
-export function getTitle(code: FaultCode): string {
+function getTitle(code: FaultCode): string {
   return isErrorCode(code) ? errorCatalog[code].title : faultCatalog[code];
 }
 

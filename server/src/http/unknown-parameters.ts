@@ -14,7 +14,7 @@ const nameLengthMax = 100;
 const metadataName = /^metadata\[.+\]$/;
 
 /** The names of a route's parameters; `metadata[key]` stands for the search by metadata. */
-export function listKnownParameters<S extends BaseServices>(route: Route<S>): string[] {
+function listKnownParameters<S extends BaseServices>(route: Route<S>): string[] {
   const named = route.query instanceof z.ZodObject ? Object.keys(route.query.shape) : [];
   return route.searchesMetadata === true ? [...named, 'metadata[key]'] : named;
 }

@@ -78,15 +78,19 @@ export function checkBody<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
   throw new Error('unreachable: a failed check has faults');
 }
 
+/** @throws AppError unsupported_media_type */
+export function refuseCompressed(contentEncoding: string | undefined): void {
+  if (contentEncoding === undefined || contentEncoding === 'identity') return;
+  throw new AppError(
+    'unsupported_media_type',
+    'The body must not be compressed: omit Content-Encoding',
+  );
+}
+
 const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
 
 function readJson(raw: RawInput): ExactJson {
-  if (raw.contentEncoding !== undefined && raw.contentEncoding !== 'identity') {
-    throw new AppError(
-      'unsupported_media_type',
-      'The body must not be compressed: omit Content-Encoding',
-    );
-  }
+  refuseCompressed(raw.contentEncoding);
   if (raw.contentType === undefined || !jsonTypePattern.test(raw.contentType)) {
     throw new AppError('unsupported_media_type', 'Content-Type must be application/json, in UTF-8');
   }

@@ -4,9 +4,9 @@ import type { UserId } from './kyc.sql.ts';
 
 /** The SQL of checks by machines: their queue, and their results. */
 
-export const checkKinds = ['document', 'face', 'provider'] as const;
+const checkKinds = ['document', 'face', 'provider'] as const;
 export type CheckKind = (typeof checkKinds)[number];
-export const checkStates = ['waiting', 'done', 'failed', 'skipped'] as const;
+const checkStates = ['waiting', 'done', 'failed', 'skipped'] as const;
 export type CheckState = (typeof checkStates)[number];
 
 const claimColumns = {

@@ -3,8 +3,9 @@ import { after, before, test } from 'node:test';
 import { specimen, writeZone } from '../../testing/documents/zone.ts';
 import { createKycTest, images } from '../../testing/setups/kyc.ts';
 import { type CheckWorker, readNextDocument } from './checks.ts';
+import { WorkerError } from './confined-worker.ts';
 import { submitImages } from './kyc.ts';
-import { ReaderError, readDocument } from './reading/reader.ts';
+import { readDocument } from './reading/reader.ts';
 import { parseZone } from './reading/zone.ts';
 
 let kyc: Awaited<ReturnType<typeof createKycTest>>;
@@ -50,7 +51,7 @@ function worker(read: typeof readDocument): CheckWorker {
 test('a reader that fails is tried again five times, then a person decides without it', async () => {
   const submitted = await submit();
   const failing = worker(async () => {
-    throw new ReaderError('killed');
+    throw new WorkerError('killed');
   });
   for (let tries = 0; tries < 5; tries += 1) {
     assert.equal((await submitted.row())?.state, 'waiting');
@@ -95,6 +96,6 @@ test('the documents of an erased user are not read', async () => {
 });
 
 test('a process that stops leaves the document to the next one', async () => {
-  await assert.rejects(readDocument([Buffer.from('no picture')]), ReaderError);
-  await assert.rejects(readDocument([Buffer.alloc(0)], AbortSignal.timeout(1)), ReaderError);
+  await assert.rejects(readDocument([Buffer.from('no picture')]), WorkerError);
+  await assert.rejects(readDocument([Buffer.alloc(0)], AbortSignal.timeout(1)), WorkerError);
 });

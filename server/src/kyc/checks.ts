@@ -16,13 +16,14 @@ import {
   listCheckRows,
   repeatReading,
 } from './checks.sql.ts';
+import { WorkerError } from './confined-worker.ts';
 import { selectImages } from './decisions.sql.ts';
 import { type Services } from './decisions.ts';
 import { describeFaces, type FaceFinding } from './faces/face-finding.ts';
 import { findNewestSession, type UserId } from './kyc.sql.ts';
 import { imageContext, userNotFound } from './kyc.ts';
 import { compareDocument, type ReadDocument, type Recipient } from './reading/compare.ts';
-import { type DocumentReading, ReaderError, readDocument } from './reading/reader.ts';
+import { type DocumentReading, readDocument } from './reading/reader.ts';
 import { parseZone } from './reading/zone.ts';
 
 /**
@@ -67,12 +68,7 @@ export function readNextDocument(worker: CheckWorker, stopping: AbortSignal): Pr
     };
     return JSON.stringify(stored);
   };
-  const isExpected = (error: unknown): boolean => error instanceof ReaderError;
-  return runNextCheck(
-    worker,
-    { kind: 'document', find, isExpected, after: afterReading },
-    stopping,
-  );
+  return runNextCheck(worker, { kind: 'document', find, after: afterReading }, stopping);
 }
 
 export type CheckedPictures = {
@@ -85,15 +81,13 @@ type CheckWork = {
   readonly kind: CheckKind;
   /** Its result is sealed as it is. */
   readonly find: (pictures: CheckedPictures) => Promise<string>;
-  /** A failure that is tried again and not reported. */
-  readonly isExpected: (error: unknown) => boolean;
   readonly after?: CheckWorker['afterReading'];
 };
 
 /** Claims the next check of a kind and stores what is found. Returns whether there may be more. */
 export async function runNextCheck(
   { db, keys, onError }: Pick<CheckWorker, 'db' | 'keys' | 'onError'>,
-  { kind, find, isExpected, after }: CheckWork,
+  { kind, find, after }: CheckWork,
   stopping: AbortSignal,
 ): Promise<boolean> {
   if (stopping.aborted) return false;
@@ -119,7 +113,7 @@ export async function runNextCheck(
     });
   } catch (error) {
     if (stopping.aborted) return false;
-    if (!isExpected(error)) onError(error);
+    if (!(error instanceof WorkerError)) onError(error);
     if (check.tries_left > 0) await delayCheck(db.system, id, { ms: chooseRetryMs(check.tries) });
     else await finishCheck(db.system, id, { state: 'failed' });
   }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createKycTest, images } from '../../testing/setups/kyc.ts';
 import { readAgain } from './checks.ts';
+import { WorkerError } from './confined-worker.ts';
 import { compareNextFaces, type FaceWorker } from './face-checks.ts';
-import { ComparerError } from './faces/comparer.ts';
 import { submitImages } from './kyc.ts';
 
 let kyc: Awaited<ReturnType<typeof createKycTest>>;
@@ -60,7 +60,7 @@ test('while the comparison is switched off, an upload ends as not compared', asy
 test('a comparison that fails is tried five times, and reported to the reviewer', async () => {
   const { row, user } = await submit();
   const failing = open(true, async () => {
-    throw new ComparerError('killed');
+    throw new WorkerError('killed');
   });
   for (let tries = 0; tries < 5; tries += 1) {
     assert.equal((await row())?.state, 'waiting');

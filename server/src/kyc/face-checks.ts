@@ -1,5 +1,5 @@
 import { type CheckWorker, runNextCheck } from './checks.ts';
-import { ComparerError, compareFaces } from './faces/comparer.ts';
+import { compareFaces } from './faces/comparer.ts';
 import { writeComparison } from './faces/face-finding.ts';
 
 /** Compares the face of an upload with the portrait on its document. The result decides nothing. */
@@ -23,7 +23,6 @@ export function compareNextFaces(worker: FaceWorker, stopping: AbortSignal): Pro
         if (selfie === undefined) return writeComparison({ reason: 'selfie_no_face' });
         return writeComparison(await compare({ selfie, document }, stopping));
       },
-      isExpected: (error) => error instanceof ComparerError,
     },
     stopping,
   );

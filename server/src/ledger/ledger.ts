@@ -1,5 +1,6 @@
 import { newId } from '../core/ids.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { beginWideReading } from '../db/postgres/snapshot.ts';
 import { exec } from '../db/rows.ts';
 import {
   type LedgerFindings,
@@ -52,14 +53,9 @@ export type LedgerProof = LedgerFindings & { isSound: boolean };
  */
 export function verifyLedger(db: Database): Promise<LedgerProof> {
   return db.systemTransaction(async (session) => {
-    for (const text of [
-      'set transaction isolation level repeatable read, read only',
-      'set local statement_timeout = 0',
-      'set local enable_seqscan = on',
-      'set local max_parallel_workers_per_gather to default',
-    ]) {
-      await exec(session, { name: '', text });
-    }
+    await beginWideReading(session);
+    const text = 'set local max_parallel_workers_per_gather to default';
+    await exec(session, { name: '', text });
     const { currencies, ...wrong } = await selectFindings(session);
     const isSound =
       Object.values(wrong).every((rows) => rows.length === 0) &&

@@ -48,6 +48,16 @@ const byDay = defineQuery({
   columns: { day: column.text, status: column.text, count: column.integer },
 });
 
+export const performanceColumns = {
+  key: column.text,
+  committed: column.integer,
+  completed: column.integer,
+  canceled: column.integer,
+  median_seconds: nullable(column.float),
+  fee_bps: nullable(column.float),
+  margin_bps: nullable(column.float),
+} as const;
+
 /** By corridor or by rail. The margin is what the mid rate would have delivered beyond the quote. */
 const definePerformance = (name: string, key: string) =>
   defineQuery({
@@ -77,15 +87,7 @@ const definePerformance = (name: string, key: string) =>
         m.seconds::float8 as median_seconds, c.fee_bps, c.margin_bps
       from counted c left join medians m on m.key = c.key
       order by c.committed desc, c.key`,
-    columns: {
-      key: column.text,
-      committed: column.integer,
-      completed: column.integer,
-      canceled: column.integer,
-      median_seconds: nullable(column.float),
-      fee_bps: nullable(column.float),
-      margin_bps: nullable(column.float),
-    },
+    columns: performanceColumns,
   });
 
 const corridors = definePerformance(

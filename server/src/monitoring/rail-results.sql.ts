@@ -1,6 +1,7 @@
 import { currencyScales } from '../core/currency.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
+import { performanceColumns } from './overview.sql.ts';
 
 /**
  * How rails did in exactly the last hours, by the time of the quote. The whole hours are counted
@@ -61,13 +62,7 @@ export const railResultsQuery = defineQuery({
     from sums s left join medians m on m.rail = s.rail
     order by s.rail`,
   columns: {
-    key: column.text,
-    committed: column.integer,
-    completed: column.integer,
-    canceled: column.integer,
-    median_seconds: nullable(column.float),
-    fee_bps: nullable(column.float),
-    margin_bps: nullable(column.float),
+    ...performanceColumns,
     /** Of those completed. */
     on_time: column.integer,
     /** Whose provider quoted a fee and reported a charge in the same currency. */

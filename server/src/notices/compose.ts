@@ -1,4 +1,5 @@
 import type { EnvironmentName } from '../core/access.ts';
+import { escapeMarkup } from '../core/markup.ts';
 import type { Culture } from './culture.ts';
 import { fill, type Paragraph, type Placeholders, type Template } from './template.ts';
 
@@ -99,10 +100,5 @@ function composeParagraph(paragraph: Paragraph, values: Placeholders, accent: st
 }
 
 function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
+  return escapeMarkup(text).replaceAll("'", '&#39;');
 }

@@ -4,7 +4,7 @@ import { payoutStatuses } from '../payouts/payout-states.ts';
 
 /** The SQL of the outbox of notices. */
 
-export const channelNames = ['email', 'sms'] as const;
+const channelNames = ['email', 'sms'] as const;
 export type ChannelName = (typeof channelNames)[number];
 
 const noticeStates = ['waiting', 'sent', 'failed', 'expired', 'skipped'] as const;

@@ -4,6 +4,7 @@ import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import type { RecoveryReport } from '../dispatch/recovery.ts';
 import { objectAnswer } from '../http/schema.ts';
+import type { Status } from '../monitoring/status.ts';
 import { count, defineOperation, list, nothing, text, toList } from './operation.ts';
 
 /** What is stopped and frozen, and the screen of how the service is doing. */
@@ -276,24 +277,7 @@ const statusOperation = () =>
     shape: shapeStatus,
   });
 
-type StatusAnswer = {
-  now: Date;
-  batchesCommitting: number;
-  rails: {
-    rail: string;
-    beingSent: number;
-    handedOver: number;
-    waiting: number;
-    oldestSeconds: number;
-  }[];
-  byStatus: unknown;
-  exceptions: { oldest_seconds: number }[];
-  stuck: { matching: number };
-  freezes: { user_id: string | null }[];
-  lists: { list: string; checkedAtMs: number }[];
-};
-
-function shapeStatus(status: StatusAnswer) {
+function shapeStatus(status: Status) {
   return {
     ...status,
     batches_committing: status.batchesCommitting,

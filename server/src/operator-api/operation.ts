@@ -7,6 +7,7 @@ import { getHelp } from '../cli/options.ts';
 import { ConfigError, RefusedCommand } from '../config.ts';
 import type { Principal } from '../core/access.ts';
 import { AppError, type Fault } from '../core/errors.ts';
+import { writeJson } from '../core/json-text.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { type Act, act, type Circumstances, isWaiting } from '../operators/act.ts';
 import { operatorRoles } from '../operators/roles.ts';
@@ -251,11 +252,7 @@ const toPlainField = (_whole: string, flag: string): string => flag.replaceAll('
 
 /** Times as ISO 8601 in UTC, and whole numbers beyond 53 bits as text. */
 export function toPlain(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (_key, member: unknown) =>
-      typeof member === 'bigint' ? member.toString() : member,
-    ),
-  );
+  return JSON.parse(writeJson(value));
 }
 
 function toChange(answer: unknown, shape: ((answer: unknown) => unknown) | undefined) {

@@ -1,4 +1,4 @@
-import { type AuditEntry, appendAudit } from '../audit/audit.ts';
+import { type AuditEntry, appendAudit, describeActor } from '../audit/audit.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
@@ -169,14 +169,7 @@ function openLog<Context extends ActContext, Values>(
     }: Pick<AuditEntry, 'requestId' | 'before' | 'after'> & { approval?: string | undefined } = {},
   ): Promise<string> =>
     appendAudit(db.system, {
-      actor: {
-        kind: 'operator',
-        id: operator.id,
-        name: operator.name,
-        role: operator.role,
-        credential: operator.credential,
-        address,
-      },
+      actor: describeActor(operator, address),
       action: command.name,
       // By which the entries of both persons belong together.
       object: { ...object, ...(approval !== undefined && { approval }) },

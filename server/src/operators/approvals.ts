@@ -34,7 +34,7 @@ export type Approval = {
 };
 
 /** Keys in order, so that the same parameters are the same text. */
-export function formatParameters(parameters: Readonly<Record<string, unknown>>): string {
+function formatParameters(parameters: Readonly<Record<string, unknown>>): string {
   const entries = Object.entries(parameters).filter(([, value]) => value !== undefined);
   return JSON.stringify(Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }

@@ -4,11 +4,10 @@ import { column, defineQuery, exec, maybeOne, nullable, one, type RowOf } from '
 const byOperator = defineQuery({
   name: 'find_operator_login',
   text: `
-    select password_hash, totp_secret, totp_step, mac from operator_logins where operator_id = $1`,
+    select password_hash, totp_secret, mac from operator_logins where operator_id = $1`,
   columns: {
     password_hash: column.text,
     totp_secret: nullable(column.bytes),
-    totp_step: column.bigint,
     mac: column.bytes,
   },
 });

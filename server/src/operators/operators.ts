@@ -133,6 +133,10 @@ export function isGenuineOperator(
   return keys.isMac(describeOperator(row), row.mac);
 }
 
+function toGenuine(row: OperatorRow): GenuineOperator {
+  return { id: row.id, name: row.name, role: row.role, fingerprint: fingerprintOperator(row) };
+}
+
 /** The operator of a name or an id, unless it is revoked or its row is not genuine. */
 export async function findGenuineOperator(
   { session, keys }: OperatorServices,
@@ -144,7 +148,7 @@ export async function findGenuineOperator(
   if (row === undefined || row.revoked_at !== null || !isGenuineOperator(keys, row)) {
     return undefined;
   }
-  return { id: row.id, name: row.name, role: row.role, fingerprint: fingerprintOperator(row) };
+  return toGenuine(row);
 }
 
 /** The operator whose key it is; undefined for any other text. */
@@ -159,7 +163,7 @@ export async function authenticateKey(
   if (!timingSafeEqual(row.secret_hash, key.hash) || !isGenuineOperator(keys, row)) {
     return undefined;
   }
-  return { id: row.id, name: row.name, role: row.role, fingerprint: fingerprintOperator(row) };
+  return toGenuine(row);
 }
 
 /**

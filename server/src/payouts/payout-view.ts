@@ -257,7 +257,7 @@ export function describeReceipt(
 }
 
 /** Attribute values under the labels of their corridor, in its order. */
-export function labelAttrs(
+function labelAttrs(
   corridor: Corridor,
   attrs: AttributeValues,
 ): { label: string; value: string }[] {

@@ -70,7 +70,6 @@ export const payoutColumns = {
   delivery_type: column.text,
   country: column.text,
   attr_set_id: nullable(column.uuid),
-  attr_version: nullable(column.integer),
   metadata: column.text,
   pickup_code: column.text,
   created_at: column.instant,

@@ -55,7 +55,6 @@ const selectQuoteContexts = defineQuery({
 const createdColumns = {
   id: column.uuid,
   attr_set_id: nullable(column.uuid),
-  attr_version: nullable(column.integer),
   created_at: column.instant,
   expires_at: column.instant,
   sealed: payoutColumns.sealed,
@@ -70,7 +69,7 @@ const newPayouts = `
 const create = defineQuery({
   name: 'create_payouts',
   text: `
-    select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key, is_refused
+    select id, attr_set_id, created_at, expires_at, sealed, data_key, is_refused
     from create_payouts(${newPayouts}, $34)`,
   columns: createdColumns,
 });
@@ -78,7 +77,7 @@ const create = defineQuery({
 const createOwn = defineQuery({
   name: 'create_own_payouts',
   text: `
-    select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key, is_refused
+    select id, attr_set_id, created_at, expires_at, sealed, data_key, is_refused
     from create_own_payouts(${newPayouts})`,
   columns: createdColumns,
 });

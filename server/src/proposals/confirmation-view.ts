@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { escapeText } from '../http/reference/html.ts';
+import { escapeMarkup } from '../core/markup.ts';
 import { deliveryTypeNames, type ReceiptData } from '../receipts/document.ts';
 import { cleanText, formatTime, groupDigits, padToScale } from '../receipts/texts.ts';
 
@@ -101,7 +101,7 @@ export function renderPage({ notice, confirmation, formToken }: Page): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escapeText(title)}</title>
+<title>${escapeMarkup(title)}</title>
 <link rel="icon" href="data:,">
 <style>${style}</style>
 </head>
@@ -117,10 +117,10 @@ ${confirmation === undefined ? '' : renderConfirmation(confirmation, formToken)}
 }
 
 /** Isolated, because a name in Arabic would turn the order of what stands beside it. */
-const isolate = (text: string): string => `<bdi>${escapeText(cleanText(text))}</bdi>`;
+const isolate = (text: string): string => `<bdi>${escapeMarkup(cleanText(text))}</bdi>`;
 
 const money = (amount: string, currency: string): string =>
-  escapeText(`${groupDigits(padToScale(amount, currency))} ${currency}`);
+  escapeMarkup(`${groupDigits(padToScale(amount, currency))} ${currency}`);
 
 function renderSender({ senderName, environment }: ReceiptData): string {
   const kind = environment === 'live' ? '<span class="live">Live</span>' : '<span>Staging</span>';
@@ -128,7 +128,7 @@ function renderSender({ senderName, environment }: ReceiptData): string {
 }
 
 function renderNotice({ tone, title, text }: Notice): string {
-  return `<section class="notice ${tone}" role="status"><strong>${escapeText(title)}</strong><p>${escapeText(text)}</p></section>`;
+  return `<section class="notice ${tone}" role="status"><strong>${escapeMarkup(title)}</strong><p>${escapeMarkup(text)}</p></section>`;
 }
 
 type Row = readonly [label: string, html: string, kind?: 'total'];
@@ -136,7 +136,7 @@ type Row = readonly [label: string, html: string, kind?: 'total'];
 function renderRows(title: string, rows: readonly Row[]): string {
   const lines = rows.map(
     ([label, html, kind = '']) =>
-      `<div class="${kind}"><dt>${escapeText(label)}</dt><dd>${html}</dd></div>`,
+      `<div class="${kind}"><dt>${escapeMarkup(label)}</dt><dd>${html}</dd></div>`,
   );
   return `<h2>${title}</h2>\n<dl>\n${lines.join('\n')}\n</dl>`;
 }
@@ -150,17 +150,17 @@ function renderConfirmation(
   const expiry = formatTime(payout.expiresOn);
   const left = minutesLeft < 1 ? 'in less than a minute' : `in ${minutesLeft} min`;
   const recipient: Row[] = [
-    ['Country', escapeText(payout.countryName)],
-    ['Delivery', escapeText(deliveryTypeNames[payout.deliveryType] ?? '')],
+    ['Country', escapeMarkup(payout.countryName)],
+    ['Delivery', escapeMarkup(deliveryTypeNames[payout.deliveryType] ?? '')],
     ['Paid through', isolate(payout.payerName)],
     ...payout.destination.map(({ label, value }) => [label, isolate(value)] as const),
-    ...(payout.network === '' ? [] : [['Network', escapeText(payout.network)] as const]),
+    ...(payout.network === '' ? [] : [['Network', escapeMarkup(payout.network)] as const]),
   ];
   const costs: Row[] = [
     ['Amount', money(payout.sourceAmount, source)],
     ['Fee', money(payout.fee, source)],
     ['Total debited', money(payout.totalDebited, source), 'total'],
-    ['Rate', escapeText(`1 ${source} = ${groupDigits(payout.exchangeRate)} ${destination}`)],
+    ['Rate', escapeMarkup(`1 ${source} = ${groupDigits(payout.exchangeRate)} ${destination}`)],
     [
       'From balance',
       balance === undefined ? source : `${money(balance, source)} <small>available</small>`,
@@ -168,20 +168,20 @@ function renderConfirmation(
   ];
   return `<section class="card">
 <h1>${formToken === undefined ? 'Payout' : 'Confirm this payout?'}</h1>
-<p class="amount">${escapeText(amount)} <small>${escapeText(destination)}</small></p>
+<p class="amount">${escapeMarkup(amount)} <small>${escapeMarkup(destination)}</small></p>
 <p class="to">to ${isolate(payout.recipientName)}</p>
 ${renderRows('Recipient', recipient)}
 ${renderRows('Cost', costs)}
-${reason === '' ? '' : `<h2>Reason</h2>\n<blockquote><bdi>${escapeText(reason)}</bdi></blockquote>\n<p class="hint">Written by the software that proposed this payout.</p>`}
+${reason === '' ? '' : `<h2>Reason</h2>\n<blockquote><bdi>${escapeMarkup(reason)}</bdi></blockquote>\n<p class="hint">Written by the software that proposed this payout.</p>`}
 ${formToken === undefined ? '' : renderForm(formToken, `Open until ${expiry} (${left}). Confirming pays it; that cannot be undone.`)}
 </section>`;
 }
 
 function renderForm(formToken: string, hint: string): string {
   return `<form method="post">
-<input type="hidden" name="form_token" value="${escapeText(formToken)}">
+<input type="hidden" name="form_token" value="${escapeMarkup(formToken)}">
 <button class="primary" name="decision" value="CONFIRMED">Confirm and pay</button>
 <button name="decision" value="DECLINED">Decline</button>
 </form>
-<p class="hint">${escapeText(hint)}</p>`;
+<p class="hint">${escapeMarkup(hint)}</p>`;
 }

@@ -166,7 +166,7 @@ function finishFont(bytes: Buffer, family: string): LoadedFont {
  * Gives a font a unique family name (OpenType, "name" table). The typesetter also searches system and
  * built-in fonts, and uses one font per family: with unique names it uses only ours, and all slices.
  */
-export function renameFamily(font: Buffer, family: string): Buffer {
+function renameFamily(font: Buffer, family: string): Buffer {
   const tableCount = font.readUInt16BE(4);
   const names = nameTable(family);
   const result = Buffer.concat([font, Buffer.alloc((4 - (font.byteLength % 4)) % 4), names]);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
+import { escapeMarkup } from '../core/markup.ts';
 import type { Language } from './languages.ts';
 
 /** One file of the pages as an answer. */
@@ -24,7 +25,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export const safeHeaders = {
+const safeHeaders = {
   'content-security-policy': contentSecurityPolicy,
   // The address is the secret, so it must not be sent as a referrer.
   'referrer-policy': 'no-referrer',
@@ -89,8 +90,8 @@ export function createPageWriter(): (page: {
     const values: Readonly<Record<string, string>> = {
       lang: language.code,
       dir: language.dir,
-      title: escapeHtml(title),
-      noscript: escapeHtml(language.texts['needsScript'] ?? ''),
+      title: escapeMarkup(title),
+      noscript: escapeMarkup(language.texts['needsScript'] ?? ''),
       data: JSON.stringify(data).replaceAll('<', '\\u003c'),
     };
     // In one pass, so that a value that looks like a place stays what it is.
@@ -98,12 +99,4 @@ export function createPageWriter(): (page: {
       return values[String(inner ?? name)] ?? '';
     });
   };
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

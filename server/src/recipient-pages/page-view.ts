@@ -80,7 +80,7 @@ const payoutAnswer = z.object({
   has_receipt: z.boolean().describe('Whether it is committed, so that there is a receipt'),
 });
 
-export const pageKinds = [...linkPurposes, 'gone'] as const;
+const pageKinds = [...linkPurposes, 'gone'] as const;
 
 export const pageAnswer = z
   .object({

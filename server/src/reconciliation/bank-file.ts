@@ -189,7 +189,7 @@ function readMoney(
 }
 
 /** `amount` is negative for a debit, or positive beside `credit_debit_indicator`. */
-export const csvColumns = {
+const csvColumns = {
   required: ['booking_date', 'amount', 'currency'],
   optional: [
     'credit_debit_indicator',

@@ -78,7 +78,7 @@ async function refuseBrokenRule<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Copies new settlements and matches what is open. How many matches were made. */
-export async function matchRail({ db, keys }: Place, rail: string): Promise<number> {
+async function matchRail({ db, keys }: Place, rail: string): Promise<number> {
   await collectSettlements(db.system);
   const [entries, items] = await Promise.all([
     listOpenEntries(db.system, { rail }),

@@ -1,5 +1,6 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, exec, many, nullable, type RowOf } from '../db/rows.ts';
+import { beginWideReading } from '../db/postgres/snapshot.ts';
+import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
 
 /** The sums of a month. All queries read the same snapshot, and every journal. */
 
@@ -97,13 +98,7 @@ export async function selectMonth(
   session: Session,
   { from, to, accountId }: ReportPeriod,
 ): Promise<{ lines: ReportLineRow[]; movements: MovementRow[] }> {
-  for (const text of [
-    'set transaction isolation level repeatable read, read only',
-    'set local statement_timeout = 0',
-    'set local enable_seqscan = on',
-  ]) {
-    await exec(session, { name: '', text });
-  }
+  await beginWideReading(session);
   const values = [from, to, accountId ?? null];
   return {
     lines: await many(session, lines, values),

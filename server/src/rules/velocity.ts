@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readJsonFile } from '../config-values.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, nullable, one } from '../db/rows.ts';
 import { readUsdMinor } from '../destinations/pricing.ts';
@@ -46,18 +46,7 @@ export type VelocityLimit = z.output<typeof limit>;
 
 /** @throws Error with every fault of the operator's file. */
 export function readVelocityLimits(path: string): readonly VelocityLimit[] {
-  let written: unknown;
-  try {
-    written = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (cause) {
-    throw new Error(`${path} must be a JSON file`, { cause });
-  }
-  const parsed = fileSchema.safeParse(written);
-  if (parsed.success) return parsed.data.limits;
-  const faults = parsed.error.issues.map(
-    ({ path: at, message }) => `${at.map(String).join('.')}: ${message}`,
-  );
-  throw new Error(`${path}: ${faults.join('; ')}`);
+  return readJsonFile(path, fileSchema).limits;
 }
 
 const countQuery = defineQuery({

@@ -97,7 +97,7 @@ const consonantMissing = 1;
 const latinConsonantMissing = 1;
 
 /** The Latin word as `compareAbjad` reads it. */
-export function unifyDigraphs(latin: string): string {
+function unifyDigraphs(latin: string): string {
   let unified = latin;
   for (const [pattern, letter] of digraphs) unified = unified.replaceAll(pattern, letter);
   return unified;

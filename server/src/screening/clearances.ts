@@ -49,7 +49,7 @@ export type Clearance = UserKey & {
 };
 
 /** A clearance is reviewed once a year at least. */
-export const clearanceDaysMax = 366;
+const clearanceDaysMax = 366;
 
 /**
  * Clears the entries for later payouts too, until the given time. A payout that is held already still

@@ -1,10 +1,13 @@
 import iso3166 from 'i18n-iso-countries/index.js';
 import {
   type DateOfBirth,
+  findEntryFault,
+  findNamelessFault,
   formatDay,
   type ListEntry,
   type ListedName,
   type ParsedList,
+  readInstant,
   roughYears,
   spanMonth,
   spanYears,
@@ -20,28 +23,21 @@ import { attributeOf, childrenOf, readXmlEntries, type XmlElement } from './xml-
 export async function parseEu(text: string): Promise<ParsedList> {
   let publishedAt: string | undefined;
   const entries: ListEntry[] = [];
-  try {
-    await readXmlEntries(text, {
-      entryName: 'sanctionEntity',
-      onRoot: (root) => {
-        if (root.name === 'export') publishedAt = readInstant(attributeOf(root, 'generationDate'));
-      },
-      onEntry: (element) => entries.push(readEntry(element)),
-    });
-  } catch (error) {
-    return fail(String(error instanceof Error ? error.message : error).slice(0, 200));
-  }
+  const fault = await readXmlEntries(text, {
+    entryNames: ['sanctionEntity'],
+    onRoot: (root) => {
+      if (root.name === 'export') publishedAt = readInstant(attributeOf(root, 'generationDate'));
+    },
+    onEntry: (element) => entries.push(readEntry(element)),
+  });
+  if (fault !== undefined) return fail(fault);
   if (publishedAt === undefined) return fail('the root element must be export with generationDate');
-  const seen = new Set<string>();
-  for (const { entryId, names } of entries) {
-    if (!/^\d{1,12}$/.test(entryId)) return fail('an entry has no logicalId');
-    if (seen.has(entryId)) return fail(`duplicate entry ${entryId}`);
-    if (names.length === 0) return fail(`entry ${entryId} has no name`);
-    seen.add(entryId);
-  }
-  if (entries.length === 0) return fail('the list has no entries');
+  const entryFault = findEntryFault(entries, entryIds) ?? findNamelessFault(entries);
+  if (entryFault !== undefined) return fail(entryFault);
   return { ok: true, entries, publishedAt, skipped: 0, cutOff: 0, warnings: [] };
 }
+
+const entryIds = { pattern: /^\d{1,12}$/, fault: 'an entry has no logicalId' };
 
 function readEntry(element: XmlElement): ListEntry {
   const subject = childrenOf(element, 'subjectType')[0];
@@ -108,11 +104,6 @@ function findCountry(alpha2: string): string {
 
 function unique(values: readonly string[]): string[] {
   return [...new Set(values.filter((value) => value !== ''))];
-}
-
-function readInstant(text: string): string | undefined {
-  const timeMs = Date.parse(text);
-  return Number.isNaN(timeMs) ? undefined : new Date(timeMs).toISOString();
 }
 
 function fail(fault: string): ParsedList {

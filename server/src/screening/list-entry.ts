@@ -66,6 +66,31 @@ export function formatDay(year: number, month: number, day: number): string {
   return `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`;
 }
 
+/** What is wrong with the entries of a list; undefined: nothing. */
+export function findEntryFault(
+  entries: readonly ListEntry[],
+  id: { readonly pattern: RegExp; readonly fault: string },
+): string | undefined {
+  const seen = new Set<string>();
+  for (const { entryId } of entries) {
+    if (!id.pattern.test(entryId)) return id.fault;
+    if (seen.has(entryId)) return `duplicate entry ${entryId}`;
+    seen.add(entryId);
+  }
+  return entries.length === 0 ? 'the list has no entries' : undefined;
+}
+
+export function findNamelessFault(entries: readonly ListEntry[]): string | undefined {
+  const nameless = entries.find(({ names }) => names.length === 0);
+  return nameless && `entry ${nameless.entryId} has no name`;
+}
+
+/** The instant in RFC 3339, or undefined where the text is none. */
+export function readInstant(text: string): string | undefined {
+  const timeMs = Date.parse(text);
+  return Number.isNaN(timeMs) ? undefined : new Date(timeMs).toISOString();
+}
+
 function pad(value: number, digits: number): string {
   return String(value).padStart(digits, '0');
 }

@@ -4,7 +4,7 @@ import type { Hit } from './hit.ts';
 /** The countries of a payment, compared with those that the operator blocks. */
 
 /** Stands for a list in hits of a country that the operator blocks; the entry is the country. */
-export const blockedCountriesList = 'blocked_countries';
+const blockedCountriesList = 'blocked_countries';
 
 /** How each country is known, and its ISO 3166-1 alpha-3 code. */
 export type Place = { readonly known: string; readonly country: string };

@@ -1,10 +1,13 @@
 import {
   type DateOfBirth,
   findCountryByName,
+  findEntryFault,
+  findNamelessFault,
   formatDay,
   type ListEntry,
   type ListedName,
   type ParsedList,
+  readInstant,
   spanMonth,
   spanYears,
 } from './list-entry.ts';
@@ -20,36 +23,29 @@ export async function parseUk(text: string): Promise<ParsedList> {
   let publishedAt: string | undefined;
   let skipped = 0;
   const entries: ListEntry[] = [];
-  try {
-    await readXmlEntries(text, {
-      entryName: 'Designation',
-      onRoot: ({ name }) => {
-        isList = name === 'Designations';
-      },
-      onEntry: (element) => {
-        const entry = readEntry(element);
-        if (entry === undefined) skipped += 1;
-        else entries.push(entry);
-      },
-      onOther: ({ name, text: date }) => {
-        if (name === 'DateGenerated') publishedAt = readGenerated(date.trim());
-      },
-    });
-  } catch (error) {
-    return fail(String(error instanceof Error ? error.message : error).slice(0, 200));
-  }
+  const fault = await readXmlEntries(text, {
+    entryNames: ['Designation'],
+    onRoot: ({ name }) => {
+      isList = name === 'Designations';
+    },
+    onEntry: (element) => {
+      const entry = readEntry(element);
+      if (entry === undefined) skipped += 1;
+      else entries.push(entry);
+    },
+    onOther: ({ name, text: date }) => {
+      if (name === 'DateGenerated') publishedAt = readGenerated(date.trim());
+    },
+  });
+  if (fault !== undefined) return fail(fault);
   if (!isList) return fail('the root element must be Designations');
   if (publishedAt === undefined) return fail('DateGenerated must be a date');
-  const seen = new Set<string>();
-  for (const { entryId, names } of entries) {
-    if (!/^[A-Z0-9]{3,20}$/.test(entryId)) return fail('an entry has no UniqueID');
-    if (seen.has(entryId)) return fail(`duplicate entry ${entryId}`);
-    if (names.length === 0) return fail(`entry ${entryId} has no name`);
-    seen.add(entryId);
-  }
-  if (entries.length === 0) return fail('the list has no entries');
+  const entryFault = findEntryFault(entries, entryIds) ?? findNamelessFault(entries);
+  if (entryFault !== undefined) return fail(entryFault);
   return { ok: true, entries, publishedAt, skipped, cutOff: 0, warnings: [] };
 }
+
+const entryIds = { pattern: /^[A-Z0-9]{3,20}$/, fault: 'an entry has no UniqueID' };
 
 function readEntry(element: XmlElement): ListEntry | undefined {
   const type = textsOf(element, 'IndividualEntityShip')[0]?.toLowerCase();
@@ -115,8 +111,7 @@ function readBirth(text: string): DateOfBirth | undefined {
 /** "22/01/2026" or RFC 3339. */
 function readGenerated(text: string): string | undefined {
   const [, day, month, year] = /^(\d{2})\/(\d{2})\/(\d{4})/.exec(text) ?? [];
-  const timeMs = Date.parse(year === undefined ? text : `${year}-${month}-${day}`);
-  return Number.isNaN(timeMs) ? undefined : new Date(timeMs).toISOString();
+  return readInstant(year === undefined ? text : `${year}-${month}-${day}`);
 }
 
 function fail(fault: string): ParsedList {

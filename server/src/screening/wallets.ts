@@ -1,6 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { bech32, createBase58check } from '@scure/base';
+import { attempt } from '../core/attempt.ts';
 
 /**
  * Wallet addresses in a canonical form. The currency is not part of it: an address on an EVM chain is
@@ -41,15 +42,8 @@ function normalizeWitness(text: string): string | undefined {
 }
 
 function normalizeBase58(text: string): string | undefined {
-  let bytes: Uint8Array;
-  try {
-    bytes = base58check.decode(text);
-  } catch (cause) {
-    // The decoder throws on text that is not such an address.
-    if (cause instanceof Error) return undefined;
-    throw cause;
-  }
-  if (bytes.length !== 21) return undefined;
+  const bytes = attempt(() => base58check.decode(text));
+  if (bytes?.length !== 21) return undefined;
   const hash = bytesToHex(bytes.subarray(1));
   const version = bytes[0] ?? -1;
   if (keyVersions.has(version)) return `key:${hash}`;

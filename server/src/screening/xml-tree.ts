@@ -17,20 +17,33 @@ export type XmlElement = {
 const depthMax = 12;
 const textLengthMax = 100_000;
 /** Takes about a millisecond; the parser copies each portion. */
-export const xmlSliceLength = 16_384;
+const sliceLength = 16_384;
 
 export type XmlEntries = {
-  /** The name of the element that an entry is. */
-  readonly entryName: string;
+  /** The names of the elements that are entries. */
+  readonly entryNames: readonly string[];
   readonly onRoot: (root: XmlElement) => void;
   readonly onEntry: (entry: XmlElement) => void;
   /** An element directly under the root that is no entry. */
   readonly onOther?: (element: XmlElement) => void;
 };
 
-/** @throws Error where the document is incomplete, nested too deeply or declares a type. */
-export async function readXmlEntries(text: string, handlers: XmlEntries): Promise<void> {
-  const { entryName, onRoot, onEntry, onOther } = handlers;
+/** Returns why it is not read: incomplete, nested too deeply, or with a declaration of its type. */
+export async function readXmlEntries(
+  text: string,
+  handlers: XmlEntries,
+): Promise<string | undefined> {
+  const parser = openParser(handlers);
+  try {
+    for await (const portion of textInSlices(text, sliceLength)) parser.write(portion);
+    parser.close();
+    return undefined;
+  } catch (error) {
+    return String(error instanceof Error ? error.message : error).slice(0, 200);
+  }
+}
+
+function openParser({ entryNames, onRoot, onEntry, onOther }: XmlEntries): SaxesParser {
   const parser = new SaxesParser();
   const open: XmlElement[] = [];
   parser.on('doctype', () => {
@@ -59,12 +72,11 @@ export async function readXmlEntries(text: string, handlers: XmlEntries): Promis
   parser.on('closetag', () => {
     const element = open.pop();
     if (element === undefined) return;
-    if (element.name === entryName) onEntry(element);
+    if (entryNames.includes(element.name)) onEntry(element);
     else if (open.length > 1) open.at(-1)?.children.push(element);
     else onOther?.(element);
   });
-  for await (const portion of textInSlices(text, xmlSliceLength)) parser.write(portion);
-  parser.close();
+  return parser;
 }
 
 function localName(name: string): string {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { readBounded } from '../core/bounded-body.ts';
+import { openJsonProvider, type ProviderAddress } from '../core/json-provider.ts';
 import type { Ivms101 } from './ivms101.ts';
 
 /**
@@ -30,13 +30,10 @@ export type TravelRuleProvider = {
   /**
    * Passes the message on, or says how far it is. `reference`: the provider's name of it.
    *
-   * @throws TravelRuleProviderError without a usable answer.
+   * @throws ProviderError without a usable answer.
    */
   passOn(message: TravelMessage): Promise<{ state: MessageState; reference: string }>;
 };
-
-/** The message names no person. */
-export class TravelRuleProviderError extends Error {}
 
 const answerSchema = z.object({
   status: z.enum(messageStates),
@@ -46,44 +43,13 @@ const answerSchema = z.object({
 const answerBytesMax = 16 * 1024;
 const callMsMax = 10_000;
 
-export function createTravelRuleProvider(options: {
-  url: string;
-  /** The bearer token. */
-  token: string;
-  fetch: typeof fetch;
-}): TravelRuleProvider {
-  const name = new URL(options.url).hostname;
+export function createTravelRuleProvider(address: ProviderAddress): TravelRuleProvider {
+  const { name, ask } = openJsonProvider(address, { answerBytesMax, callMsMax });
   return {
     name,
     passOn: async (message) => {
       const body = JSON.stringify(writeMessage(message));
-      let text: string;
-      try {
-        const response = await options.fetch(options.url, {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${options.token}`,
-            accept: 'application/json',
-            'content-type': 'application/json',
-            'idempotency-key': formKey(message.id, body),
-          },
-          body,
-          redirect: 'error',
-          signal: AbortSignal.timeout(callMsMax),
-        });
-        const raw = await readBounded(response, answerBytesMax);
-        if (raw === undefined) throw new TravelRuleProviderError('the answer is too long');
-        if (!response.ok) throw new TravelRuleProviderError(`${name} answered ${response.status}`);
-        text = raw.toString();
-      } catch (cause) {
-        if (cause instanceof TravelRuleProviderError) throw cause;
-        throw new TravelRuleProviderError(`${name} gave no answer`, { cause });
-      }
-      const read = parseAnswer(text);
-      // The fault would quote the answer, which may be about a person.
-      if (read === undefined) {
-        throw new TravelRuleProviderError(`${name} gave an answer of another form`);
-      }
+      const read = await ask(answerSchema, { post: { body, key: formKey(message.id, body) } });
       return { state: read.status, reference: read.reference };
     },
   };
@@ -96,12 +62,4 @@ function formKey(id: string, body: string): string {
 
 function writeMessage({ deliveryType, ...message }: TravelMessage) {
   return { ...message, delivery_type: deliveryType };
-}
-
-function parseAnswer(text: string): z.output<typeof answerSchema> | undefined {
-  try {
-    return answerSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
 }

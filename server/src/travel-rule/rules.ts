@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readJsonFile } from '../config-values.ts';
 import { findCountry } from '../core/country.ts';
 import { readUsdMinor } from '../destinations/pricing.ts';
 import type { Beneficiary, RecipientFault, Sender } from '../rails/contract/contract.ts';
@@ -55,18 +55,7 @@ export type TravelRule = z.output<typeof rule>;
 
 /** @throws Error with every fault of the operator's file. */
 export function readTravelRules(path: string): readonly TravelRule[] {
-  let written: unknown;
-  try {
-    written = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (cause) {
-    throw new Error(`${path} must be a JSON file`, { cause });
-  }
-  const parsed = fileSchema.safeParse(written);
-  if (parsed.success) return parsed.data.rules;
-  const faults = parsed.error.issues.map(({ path: at, message }) =>
-    at.length === 0 ? message : `${at.map(String).join('.')}: ${message}`,
-  );
-  throw new Error(`${path}: ${faults.join('; ')}`);
+  return readJsonFile(path, fileSchema).rules;
 }
 
 export type Transfer = {

@@ -151,7 +151,7 @@ async function isAccepted(
   return accepted.toString() === text;
 }
 
-export function messageContext({
+function messageContext({
   accountId,
   payoutId,
 }: Pick<SendingPayout, 'accountId' | 'payoutId'>): string {

@@ -8,6 +8,7 @@ import type {
   RailCalls,
   RailObservation,
 } from '../../src/rails/contract/contract.ts';
+import { emptyBeneficiary } from '../../src/rails/kit/recipient.ts';
 import { fromEastern } from '../../src/rails/nacha/banking-days.ts';
 import { type NachaConfig, nachaConfigSchema } from '../../src/rails/nacha/config.ts';
 import { railModule } from '../../src/rails/nacha/rail.ts';
@@ -102,22 +103,6 @@ export async function openBench(
   };
 }
 
-const emptyParty = {
-  firstName: '',
-  middleName: '',
-  lastName: '',
-  businessName: '',
-  address1: '',
-  address2: '',
-  city: '',
-  stateProvince: '',
-  postalCode: '',
-  countryCode: '',
-  email: '',
-  mobileNumber: '',
-  dateOfBirth: '',
-};
-
 /** A payment of 12.34 to a checking account of a person. */
 export function makeInstruction(
   reference: string,
@@ -135,7 +120,7 @@ export function makeInstruction(
       BankAccountNumber: '1234567890',
       BankAccountType: 'CHECKING',
     },
-    beneficiary: { ...emptyParty, firstName: 'Zoë', lastName: 'Fournier' },
+    beneficiary: { ...emptyBeneficiary, firstName: 'Zoë', lastName: 'Fournier' },
     originator: { accountId: 'account-1', name: 'A Client' },
     pickupCode: '',
     committedAtMs: fridayMorningMs,
@@ -156,7 +141,7 @@ export function makeForeignEntry(
       SWIFT: 'CITDCATTXXX',
     },
     beneficiary: {
-      ...emptyParty,
+      ...emptyBeneficiary,
       firstName: 'Bek',
       lastName: 'Solutions',
       address1: '2121 Front Street',

@@ -4,7 +4,7 @@ import {
   createRouter,
   type ErrorComponentProps,
   Link,
-  lazyRouteComponent,
+  lazyRouteComponent as lazy,
 } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { readPayoutSearch } from './pages/payout-search.ts';
@@ -18,165 +18,141 @@ import { Empty, PageHead } from './ui/parts.tsx';
 /** Every page is loaded when it is first opened, so that the first screen stays small. */
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
+function page<const Path extends string>(path: Path, component: ReturnType<typeof lazy>) {
+  return createRoute({ getParentRoute: () => root, path, component });
+}
+
 const routes = [
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.overview.path,
-    component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
-  }),
+  page(
+    heads.overview.path,
+    lazy(() => import('./pages/overview.tsx'), 'Overview'),
+  ),
   createRoute({
     getParentRoute: () => root,
     path: heads.payouts.path,
     validateSearch: readPayoutSearch,
-    component: lazyRouteComponent(() => import('./pages/payouts.tsx'), 'Payouts'),
+    component: lazy(() => import('./pages/payouts.tsx'), 'Payouts'),
   }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.payout.path,
-    component: lazyRouteComponent(() => import('./pages/payout.tsx'), 'PayoutPage'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads['new-payout'].path,
-    component: lazyRouteComponent(() => import('./pages/new-payout.tsx'), 'NewPayout'),
-  }),
+  page(
+    heads.payout.path,
+    lazy(() => import('./pages/payout.tsx'), 'PayoutPage'),
+  ),
+  page(
+    heads['new-payout'].path,
+    lazy(() => import('./pages/new-payout.tsx'), 'NewPayout'),
+  ),
   createRoute({
     getParentRoute: () => root,
     path: heads.recipients.path,
     validateSearch: readRecipientSearch,
-    component: lazyRouteComponent(() => import('./pages/recipients.tsx'), 'Recipients'),
+    component: lazy(() => import('./pages/recipients.tsx'), 'Recipients'),
   }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.recipient.path,
-    component: lazyRouteComponent(() => import('./pages/recipient.tsx'), 'Recipient'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.batches.path,
-    component: lazyRouteComponent(() => import('./pages/batches.tsx'), 'Batches'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.batch.path,
-    component: lazyRouteComponent(() => import('./pages/batch.tsx'), 'BatchPage'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.webhooks.path,
-    component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'Webhooks'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.exceptions.path,
-    component: lazyRouteComponent(() => import('./pages/exceptions.tsx'), 'Exceptions'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.approvals.path,
-    component: lazyRouteComponent(() => import('./pages/approvals.tsx'), 'Approvals'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.rules.path,
-    component: lazyRouteComponent(() => import('./pages/rules.tsx'), 'Rules'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.backtest.path,
-    component: lazyRouteComponent(() => import('./pages/backtest.tsx'), 'Backtesting'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.rails.path,
-    component: lazyRouteComponent(() => import('./pages/rails.tsx'), 'Rails'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.inbound.path,
-    component: lazyRouteComponent(() => import('./pages/inbound.tsx'), 'Inbound'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.identities.path,
-    component: lazyRouteComponent(() => import('./pages/identities.tsx'), 'Identities'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.identity.path,
-    component: lazyRouteComponent(() => import('./pages/identity.tsx'), 'IdentityPage'),
-  }),
+  page(
+    heads.recipient.path,
+    lazy(() => import('./pages/recipient.tsx'), 'Recipient'),
+  ),
+  page(
+    heads.batches.path,
+    lazy(() => import('./pages/batches.tsx'), 'Batches'),
+  ),
+  page(
+    heads.batch.path,
+    lazy(() => import('./pages/batch.tsx'), 'BatchPage'),
+  ),
+  page(
+    heads.webhooks.path,
+    lazy(() => import('./pages/webhooks.tsx'), 'Webhooks'),
+  ),
+  page(
+    heads.exceptions.path,
+    lazy(() => import('./pages/exceptions.tsx'), 'Exceptions'),
+  ),
+  page(
+    heads.approvals.path,
+    lazy(() => import('./pages/approvals.tsx'), 'Approvals'),
+  ),
+  page(
+    heads.rules.path,
+    lazy(() => import('./pages/rules.tsx'), 'Rules'),
+  ),
+  page(
+    heads.backtest.path,
+    lazy(() => import('./pages/backtest.tsx'), 'Backtesting'),
+  ),
+  page(
+    heads.rails.path,
+    lazy(() => import('./pages/rails.tsx'), 'Rails'),
+  ),
+  page(
+    heads.inbound.path,
+    lazy(() => import('./pages/inbound.tsx'), 'Inbound'),
+  ),
+  page(
+    heads.identities.path,
+    lazy(() => import('./pages/identities.tsx'), 'Identities'),
+  ),
+  page(
+    heads.identity.path,
+    lazy(() => import('./pages/identity.tsx'), 'IdentityPage'),
+  ),
   createRoute({
     getParentRoute: () => root,
     path: heads.screening.path,
     validateSearch: readScreeningSearch,
-    component: lazyRouteComponent(() => import('./pages/screening.tsx'), 'Screening'),
+    component: lazy(() => import('./pages/screening.tsx'), 'Screening'),
   }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.statements.path,
-    component: lazyRouteComponent(() => import('./pages/statements.tsx'), 'Statements'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.reconciliation.path,
-    component: lazyRouteComponent(() => import('./pages/reconciliation.tsx'), 'Reconciliation'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.limits.path,
-    component: lazyRouteComponent(() => import('./pages/limits.tsx'), 'Limits'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.prices.path,
-    component: lazyRouteComponent(() => import('./pages/prices.tsx'), 'Prices'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.freezes.path,
-    component: lazyRouteComponent(() => import('./pages/freezes.tsx'), 'Freezes'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.holds.path,
-    component: lazyRouteComponent(() => import('./pages/holds.tsx'), 'Holds'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.policies.path,
-    component: lazyRouteComponent(() => import('./pages/policies.tsx'), 'Policies'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.recovery.path,
-    component: lazyRouteComponent(() => import('./pages/recovery.tsx'), 'Recoveries'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.operators.path,
-    component: lazyRouteComponent(() => import('./pages/operators.tsx'), 'Operators'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads['api-keys'].path,
-    component: lazyRouteComponent(() => import('./pages/api-keys.tsx'), 'ApiKeys'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.audit.path,
-    component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'Audit'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.security.path,
-    component: lazyRouteComponent(() => import('./pages/security.tsx'), 'Security'),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: heads.sandbox.path,
-    component: lazyRouteComponent(() => import('./pages/sandbox.tsx'), 'Sandbox'),
-  }),
+  page(
+    heads.statements.path,
+    lazy(() => import('./pages/statements.tsx'), 'Statements'),
+  ),
+  page(
+    heads.reconciliation.path,
+    lazy(() => import('./pages/reconciliation.tsx'), 'Reconciliation'),
+  ),
+  page(
+    heads.limits.path,
+    lazy(() => import('./pages/limits.tsx'), 'Limits'),
+  ),
+  page(
+    heads.prices.path,
+    lazy(() => import('./pages/prices.tsx'), 'Prices'),
+  ),
+  page(
+    heads.freezes.path,
+    lazy(() => import('./pages/freezes.tsx'), 'Freezes'),
+  ),
+  page(
+    heads.holds.path,
+    lazy(() => import('./pages/holds.tsx'), 'Holds'),
+  ),
+  page(
+    heads.policies.path,
+    lazy(() => import('./pages/policies.tsx'), 'Policies'),
+  ),
+  page(
+    heads.recovery.path,
+    lazy(() => import('./pages/recovery.tsx'), 'Recoveries'),
+  ),
+  page(
+    heads.operators.path,
+    lazy(() => import('./pages/operators.tsx'), 'Operators'),
+  ),
+  page(
+    heads['api-keys'].path,
+    lazy(() => import('./pages/api-keys.tsx'), 'ApiKeys'),
+  ),
+  page(
+    heads.audit.path,
+    lazy(() => import('./pages/audit.tsx'), 'Audit'),
+  ),
+  page(
+    heads.security.path,
+    lazy(() => import('./pages/security.tsx'), 'Security'),
+  ),
+  page(
+    heads.sandbox.path,
+    lazy(() => import('./pages/sandbox.tsx'), 'Sandbox'),
+  ),
 ];
 
 function NotFound(): ReactNode {

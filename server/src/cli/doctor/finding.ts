@@ -13,7 +13,7 @@ export function reportFindings(findings: readonly Finding[]): Screen {
 }
 
 /** One line for each finding, and the number of problems. */
-export function describeFindings(findings: readonly Finding[]): string {
+function describeFindings(findings: readonly Finding[]): string {
   const problems = findings.filter(({ isFine }) => !isFine).length;
   return [
     ...findings.map(({ isFine, text }) => `${isFine ? 'ok     ' : 'PROBLEM'} ${text}`),

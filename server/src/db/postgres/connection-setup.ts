@@ -14,7 +14,7 @@ import {
 /** The set-up of a new connection: its settings, and what the server reports about itself. */
 
 /** A server that accepts no writes: a standby, or a primary that was stepped down. */
-export class ReadOnlyServer extends Error {
+class ReadOnlyServer extends Error {
   readonly code = '25006';
   constructor() {
     super('the database server accepts no writes: it is a standby, or set to read only');

@@ -22,7 +22,7 @@ export type SearchOptions = {
 };
 
 /** Connections without an answer for so long are examined. */
-export const silentMsMax = 2_000;
+const silentMsMax = 2_000;
 const searchEveryMs = 500;
 /** The limit for the new connection, and for its answer. */
 const probeMsMax = 2_000;

@@ -50,7 +50,7 @@ const grantPattern =
   /^grant (?<privileges>[a-z, ]+?)(?: \((?<column>[a-z_]+)\))? on (?<function>function )?(?<object>[a-z_]+) to outlay_tenant;$/;
 
 /** The grants of this release, one for each privilege. */
-export async function readTenantGrants(): Promise<Grant[]> {
+async function readTenantGrants(): Promise<Grant[]> {
   const statements = (await readSchema()).match(/^grant [^;]* to outlay_tenant;$/gm) ?? [];
   return statements
     .filter((statement) => statement !== usageStatement)

@@ -1,5 +1,6 @@
 import { versions } from '../../core/access.ts';
-import { brandHeader, escapeText, style } from './html.ts';
+import { escapeMarkup } from '../../core/markup.ts';
+import { renderPage } from './html.ts';
 
 /** What `GET /` answers: what this is, and where everything else is. */
 
@@ -41,25 +42,15 @@ export function describeService(baseUrl: string, environment: string) {
 export function renderFrontPage(service: FrontPage): string {
   const { name, description, environment, health, reference, openapi, first_call: call } = service;
   const link = (url: string, text: string): string =>
-    `<li><a href="${escapeText(url)}">${text}</a></li>`;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${name}</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-</head>
-<body>
-${brandHeader}
-<main>
-<p class="kind">${environment === 'live' ? 'Live' : 'Staging: a sandbox that pays no one'}</p>
+    `<li><a href="${escapeMarkup(url)}">${text}</a></li>`;
+  return renderPage(
+    name,
+    `<p class="kind">${environment === 'live' ? 'Live' : 'Staging: a sandbox that pays no one'}</p>
 <h1>${name}</h1>
 <p class="text">${description}.</p>
 <h2>First call</h2>
 <p>The balances of your account, with an API key of this environment:</p>
-<pre tabindex="0" aria-label="First call">${escapeText(call)}</pre>
+<pre tabindex="0" aria-label="First call">${escapeMarkup(call)}</pre>
 <h2>Reference</h2>
 <ul>
 ${link(reference, 'Every operation, with examples')}
@@ -71,9 +62,6 @@ ${link(health, 'Health')}
 <h2>Guides</h2>
 <ul>
 ${service.guides.map(({ title, url }) => link(url, title)).join('\n')}
-</ul>
-</main>
-</body>
-</html>
-`;
+</ul>`,
+  );
 }

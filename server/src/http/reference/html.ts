@@ -1,9 +1,5 @@
 /** What the pages of the reference share. */
 
-export function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-}
-
 /** The colors of the console (web/console/src/styles/tokens.css), light and dark. */
 export const brandColors = `
   --page: light-dark(#f6f7f9, #0b0e13); --surface: light-dark(#ffffff, #12161d);
@@ -47,5 +43,23 @@ export const brandBar = `<nav aria-label="Outlay">
 <a href="/docs">Reference</a>
 </nav>`;
 
-/** The beginning of every page. */
-export const brandHeader = `<header class="bar">${brandBar}</header>`;
+/** @param main HTML. @param moreStyle after that of every page */
+export function renderPage(title: string, main: string, moreStyle = ''): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<style>${style}${moreStyle}</style>
+</head>
+<body>
+<header class="bar">${brandBar}</header>
+<main>
+${main}
+</main>
+</body>
+</html>
+`;
+}

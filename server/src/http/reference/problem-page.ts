@@ -5,9 +5,10 @@ import {
   type FaultCode,
   faultCatalog,
 } from '../../core/errors.ts';
+import { escapeMarkup } from '../../core/markup.ts';
 import { describeProblem } from '../problem.ts';
 import { faultTexts } from './fault-texts.ts';
-import { brandHeader, escapeText, style } from './html.ts';
+import { renderPage } from './html.ts';
 import { obstacleTexts } from './obstacle-texts.ts';
 import { type CodeText, problemTexts } from './problem-texts.ts';
 import { reasonTexts } from './reason-texts.ts';
@@ -83,7 +84,7 @@ function show(code: FaultCode, example: CodeText['example']): unknown {
 export function renderProblemPage(code: string): string | undefined {
   const found = all.filter((entry) => entry.code === code);
   if (found.length === 0) return undefined;
-  return renderPage(
+  return renderCodes(
     code,
     `${found.map(renderEntry).join('\n')}
 <p><a href="/docs">API reference</a></p>`,
@@ -95,28 +96,18 @@ export function renderCodeList(unknown?: string): string {
   const said =
     unknown === undefined
       ? 'What each code of an answer means, and what to do.'
-      : `<code>${escapeText(unknown)}</code> is no code of this version. These are all:`;
-  return renderPage(
+      : `<code>${escapeMarkup(unknown)}</code> is no code of this version. These are all:`;
+  return renderCodes(
     '',
     `<h1>${unknown === undefined ? 'Codes' : 'No such code'}</h1>
 <p class="text">${said}</p>`,
   );
 }
 
-function renderPage(code: string, beginning: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${code === '' ? 'Codes' : code}: Outlay</title>
-<link rel="icon" href="data:,">
-<style>${style}${codeStyle}</style>
-</head>
-<body>
-${brandHeader}
-<main>
-${beginning}
+function renderCodes(code: string, beginning: string): string {
+  return renderPage(
+    `${code === '' ? 'Codes' : code}: Outlay`,
+    `${beginning}
 <h2>Problems</h2>
 <p>The <code>code</code> of an answer that is not 200.</p>
 ${list(problems, code)}
@@ -133,11 +124,9 @@ ${list(reasons, code)}
 <h2>Routing</h2>
 <p>In the explanation of a payout's routing: <code>excluded_by</code> of a payer, and <code>kind</code> of
 an exception.</p>
-${list([...exclusions, ...exceptions], code)}
-</main>
-</body>
-</html>
-`;
+${list([...exclusions, ...exceptions], code)}`,
+    codeStyle,
+  );
 }
 
 function renderEntry({ code, kind, title, cause, remedy, example }: Entry): string {
@@ -146,7 +135,7 @@ function renderEntry({ code, kind, title, cause, remedy, example }: Entry): stri
 <h1>${mark(heading)}</h1>
 <p><code>${code}</code></p>
 ${cause === title ? '' : `<p class="text"><b>Cause.</b> ${mark(cause)}</p>\n`}<p class="text"><b>Remedy.</b> ${mark(remedy)}</p>
-<pre tabindex="0" aria-label="Example">${escapeText(JSON.stringify(example, null, 2))}</pre>`;
+<pre tabindex="0" aria-label="Example">${escapeMarkup(JSON.stringify(example, null, 2))}</pre>`;
 }
 
 function list(entries: readonly Entry[], current: string): string {

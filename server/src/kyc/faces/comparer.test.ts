@@ -8,7 +8,8 @@ import {
   takeFace,
 } from '../../../testing/documents/faces.ts';
 import { drawPage } from '../../../testing/documents/page.ts';
-import { ComparerError, compareFaces } from './comparer.ts';
+import { WorkerError } from '../confined-worker.ts';
+import { compareFaces } from './comparer.ts';
 import { describeFaces } from './face-finding.ts';
 
 /** A comparison takes seconds: the short form has one for each result. */
@@ -60,8 +61,8 @@ test('without a second picture, the reason is given and there is no score', asyn
 
 test('a picture that cannot be read, and a stop, are failures that are tried again', async () => {
   const broken = { selfie: Buffer.from('no picture'), document: [withoutFace] };
-  await assert.rejects(compareFaces(broken), ComparerError);
-  await assert.rejects(compareFaces(broken, AbortSignal.timeout(1)), ComparerError);
+  await assert.rejects(compareFaces(broken), WorkerError);
+  await assert.rejects(compareFaces(broken, AbortSignal.timeout(1)), WorkerError);
 });
 
 if (isLong) {

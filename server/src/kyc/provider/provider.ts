@@ -45,6 +45,3 @@ export type IdentityProvider = {
   /** Undefined while the case is open. @throws ProviderError */
   findOpinion(reference: string, signal: AbortSignal): Promise<Opinion | undefined>;
 };
-
-/** The provider gave no usable answer. The message names no person. */
-export class ProviderError extends Error {}

@@ -58,11 +58,14 @@ export function encodePicture(picture: Picture): Promise<Buffer> {
     .toBuffer();
 }
 
+/** How much darker than its surroundings ink is. */
+const inkShare = 0.16;
+
 /**
  * Black and white by the mean around each pixel (Bradley and Roth, 2007), so that a shadow over half of
- * the page hides nothing. `share`: how much darker than its surroundings ink is.
+ * the page hides nothing.
  */
-export function binarize(picture: Picture, share = 0.16): Picture {
+export function binarize(picture: Picture): Picture {
   const { data, width, height } = picture;
   const sums = sumAreas(picture);
   const half = Math.max(8, Math.round(width / 64));
@@ -75,7 +78,7 @@ export function binarize(picture: Picture, share = 0.16): Picture {
       const sum = at(bottom, right) - at(top, right) - at(bottom, left) + at(top, left);
       const mean = sum / ((bottom - top) * (right - left));
       const value = data[y * width + x] ?? 0;
-      if (value < mean * (1 - share)) result[y * width + x] = 0;
+      if (value < mean * (1 - inkShare)) result[y * width + x] = 0;
     }
   }
   return { data: result, width, height };

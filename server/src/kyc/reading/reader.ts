@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { forkConfined } from '../decoder-confinement.ts';
+import { withWorker } from '../confined-worker.ts';
 import { isReaderInstalled, ocrFolder } from './ocr-packages.ts';
 import { countChecks, isProven, parseZone, type Zone } from './zone.ts';
 
@@ -18,61 +17,45 @@ export type DocumentReading =
 /** One document, start of the process included; the process is killed then. */
 const timeMaxMs = 60_000;
 
-const answerSchema = z.union([
-  z.object({
-    lines: z.array(z.string().max(44)).max(3),
-    agreeing: z.int().min(0).max(100),
-    tried: z.int().min(0).max(100),
-  }),
-  z.object({ isFailed: z.literal(true) }),
-]);
-
-/** The process ended, hung or failed: the document may be read again later. */
-export class ReaderError extends Error {}
+const answerSchema = z.object({
+  lines: z.array(z.string().max(44)).max(3),
+  agreeing: z.int().min(0).max(100),
+  tried: z.int().min(0).max(100),
+});
 
 /**
  * Reads pictures one after another until one has a zone that is proven.
  *
- * @throws ReaderError
+ * @throws WorkerError
  */
 export async function readDocument(
   pictures: readonly Uint8Array[],
   stopping?: AbortSignal,
 ): Promise<DocumentReading> {
   if (!isReaderInstalled()) return { result: 'not_installed' };
-  const limit = AbortSignal.timeout(timeMaxMs);
-  const signal = stopping === undefined ? limit : AbortSignal.any([limit, stopping]);
-  const child = await forkConfined(join(import.meta.dirname, 'reader-worker.ts'), {
+  const worker = {
+    module: join(import.meta.dirname, 'reader-worker.ts'),
+    name: 'the reader',
+    answer: answerSchema,
+    timeMaxMs,
     readable: [ocrFolder],
-  });
-  const ended = once(child, 'exit').catch(() => undefined);
-  try {
-    const readings: { zone: Zone; agreeing: number }[] = [];
-    for (const bytes of pictures) {
-      const answered = once(child, 'message', { signal });
-      child.send({ bytes });
-      const [message] = (await Promise.race([answered, failAt(ended)])) as unknown[];
-      const answer = answerSchema.parse(message);
-      if ('isFailed' in answer) throw new ReaderError('the reader failed');
-      // What the process found is judged here: it has read what a stranger sent.
-      const zone = parseZone(answer.lines);
-      if (zone !== undefined) readings.push({ zone, agreeing: answer.agreeing });
-      if (zone !== undefined && isProven(zone)) break;
-    }
-    return judge(readings);
-  } catch (cause) {
-    throw cause instanceof ReaderError
-      ? cause
-      : new ReaderError('the reader did not answer', { cause });
-  } finally {
-    child.kill('SIGKILL');
-    await ended;
-  }
-}
-
-async function failAt(ended: Promise<unknown>): Promise<never> {
-  await ended;
-  throw new ReaderError('the reader ended without an answer');
+  };
+  const readings = await withWorker(
+    worker,
+    async (ask) => {
+      const found: { zone: Zone; agreeing: number }[] = [];
+      for (const bytes of pictures) {
+        const answer = await ask({ bytes });
+        // What the process found is judged here: it has read what a stranger sent.
+        const zone = parseZone(answer.lines);
+        if (zone !== undefined) found.push({ zone, agreeing: answer.agreeing });
+        if (zone !== undefined && isProven(zone)) break;
+      }
+      return found;
+    },
+    stopping,
+  );
+  return judge(readings);
 }
 
 function judge(readings: readonly { zone: Zone; agreeing: number }[]): DocumentReading {

@@ -1,5 +1,6 @@
-import { readRetryAfterMs } from '../../core/retry-after.ts';
-import { isBeforeConnection, parseJson, readText } from '../kit/answers.ts';
+import type { RailHost } from '../contract/contract.ts';
+import { parseJson, toText } from '../kit/answers.ts';
+import { exchangeHttp } from '../kit/http-exchange.ts';
 
 /** One request to Adyen and its answer. */
 
@@ -38,11 +39,9 @@ export type ApiResult =
 
 export type ApiClient = (request: ApiRequest) => Promise<ApiResult>;
 
-export type ApiClientOptions = {
+export type ApiClientOptions = Pick<RailHost, 'fetch' | 'realNowMs'> & {
   readonly apiKey: string;
-  readonly fetch: typeof fetch;
   readonly timeoutMs: number;
-  readonly realNowMs: () => number;
 };
 
 /** A page of a hundred transfers with their events is the longest; a report may be longer. */
@@ -50,35 +49,34 @@ const answerBytesMax = 16 * 1024 * 1024;
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
   return async ({ method, url, body = '', idempotencyKey, signal }) => {
-    try {
-      const response = await options.fetch(url, {
+    const result = await exchangeHttp(
+      {
         method,
+        url,
         headers: {
           accept: 'application/json, text/csv',
           'x-api-key': options.apiKey,
           ...(body !== '' && { 'content-type': 'application/json' }),
           ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         },
-        // A redirect would carry the key to another host.
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]),
-        ...(body !== '' && { body }),
-      });
-      const text = await readText(response, answerBytesMax);
-      const { headers, status } = response;
-      return {
-        kind: 'answered',
-        status,
-        json: parseJson(text),
-        text,
-        storedKey: headers.get('idempotency-key') ?? '',
-        isTransient: headers.get('transient-error')?.toLowerCase() === 'true',
-        retryAfterMs: readRetryAfterMs(headers.get('retry-after'), options.realNowMs()),
-        dateMs: readDate(headers.get('date')),
-      };
-    } catch (error) {
-      return { kind: isBeforeConnection(error) ? 'not_sent' : 'unclear' };
-    }
+        body,
+        signal,
+      },
+      { ...options, answerBytesMax },
+    );
+    if (result.kind !== 'answered') return { kind: result.kind };
+    const { status, headers, retryAfterMs } = result;
+    const text = toText(result.body);
+    return {
+      kind: 'answered',
+      status,
+      json: parseJson(text),
+      text,
+      storedKey: headers.get('idempotency-key') ?? '',
+      isTransient: headers.get('transient-error')?.toLowerCase() === 'true',
+      retryAfterMs,
+      dateMs: readDate(headers.get('date')),
+    };
   };
 }
 

@@ -1,6 +1,7 @@
 import type { CallContext, Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { parseJson } from '../kit/answers.ts';
+import type { RailCall } from '../kit/guarded-calls.ts';
 import type { AdyenApi } from './adyen-api.ts';
 import { type AdyenConfig, type PayerOptions, readPayerOptions } from './config.ts';
 import { type CounterpartyResult, describeCounterparty } from './counterparty.ts';
@@ -53,11 +54,7 @@ export function describeRecipient(
   return options && describeCounterparty(instruction, options);
 }
 
-export async function send(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const send: RailCall<Setup> = async (setup, instruction, context) => {
   const { config, host, payments } = setup;
   const options = findOptions(host, instruction.payerKey);
   const recipient = options && describeCounterparty(instruction, options);
@@ -83,7 +80,7 @@ export async function send(
   );
   if (again.isChanged) return await placeOrder(setup, instruction, context);
   return await query(setup, instruction, context);
-}
+};
 
 const blankValue = {
   target: '',
@@ -104,11 +101,7 @@ function describeMoney({ amountMinor, currency }: Instruction) {
 }
 
 /** No order can be written. The payment is refused for ever, unless an order has left before. */
-async function refuseDraft(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const refuseDraft: RailCall<Setup> = async (setup, instruction, context) => {
   const { payments, host } = setup;
   const known = await payments.answer(instruction);
   if (known !== undefined) return await query(setup, instruction, context);
@@ -121,18 +114,14 @@ async function refuseDraft(
   } as const;
   const { answer } = await payments.enter(instruction, { state: 'refused', value });
   return answer.outcome === 'rejected' ? answer : { outcome: 'unknown', reason: 'not_readable' };
-}
+};
 
-export async function query(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const query: RailCall<Setup> = async (setup, instruction, context) => {
   const looked = await lookUp(setup, instruction, context);
   if (looked !== 'not_listed') return looked;
   if (context.isStopped === true) return { outcome: 'unknown', reason: 'no_answer' };
   return await repeatOrder(setup, instruction, context);
-}
+};
 
 /** The state of a payment; `not_listed`: an order may have left, and Adyen lists no transfer. */
 async function lookUp(
@@ -200,11 +189,7 @@ function readOk(result: ApiResult): Transfer | undefined {
 }
 
 /** The order is repeated under its key, so that only one of them counts. */
-async function repeatOrder(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const repeatOrder: RailCall<Setup> = async (setup, instruction, context) => {
   const nowMs = setup.host.realNowMs();
   const { reference } = instruction;
   const { record, isChanged } = await setup.payments.update(reference, (current) => {
@@ -221,13 +206,9 @@ async function repeatOrder(
     });
   }
   return { outcome: 'unknown', reason: 'no_answer' };
-}
+};
 
-async function placeOrder(
-  setup: Setup,
-  instruction: Instruction,
-  { signal }: CallContext,
-): Promise<RailAnswer> {
+const placeOrder: RailCall<Setup> = async (setup, instruction, { signal }) => {
   const { api, host, payments, config } = setup;
   const { reference } = instruction;
   const record = await payments.find(reference);
@@ -244,7 +225,7 @@ async function placeOrder(
   const transfer = readOk(result);
   if (transfer !== undefined) return await settle(setup, instruction, transfer);
   return await readRefusedOrder(setup, { instruction, record, result });
-}
+};
 
 function readOrder(body: string): Order | undefined {
   const order = orderSchema.safeParse(parseJson(body));
@@ -361,11 +342,7 @@ async function settle(
 }
 
 /** A payment that was never ordered is refused for ever; one that waits for approval is withdrawn. */
-export async function cancel(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const cancel: RailCall<Setup> = async (setup, instruction, context) => {
   const { payments, api, config } = setup;
   const blank = { ...blankValue, ...describeMoney(instruction) };
   const tombstone = { state: 'cancelled', value: blank } as const;
@@ -386,7 +363,7 @@ export async function cancel(
   // Its status says whether it was canceled. An order is not repeated to cancel it.
   const looked = await lookUp(setup, instruction, context);
   return looked === 'not_listed' ? { outcome: 'unknown', reason: 'no_answer' } : looked;
-}
+};
 
 function isWaitingForApproval({ status, reason }: Transfer): boolean {
   return (

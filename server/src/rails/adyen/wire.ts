@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nameMember } from '../kit/answers.ts';
 
 /**
  * The answers and webhooks of Adyen that the rail reads, by the descriptions TransferService-v4,
@@ -147,6 +148,5 @@ export const webhookSchema = z.object({ ...webhookHead, type: z.string().max(100
 
 /** Names the member without its value, which could be personal. */
 export function describeFault(error: z.ZodError): string {
-  const [issue] = error.issues;
-  return `${issue?.path.map(String).join('.') || 'the body'} does not have the form that Adyen describes`;
+  return `${nameMember(error) || 'the body'} does not have the form that Adyen describes`;
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseDecimal, toChainUnits, toMinorUnitsUp } from './amounts.ts';
+import { toChainUnits } from '../kit/amounts.ts';
+import { parseDecimal, toMinorUnitsUp } from './amounts.ts';
 import { chooseOffer, raiseOffer } from './fees.ts';
 
 const gwei = 10n ** 9n;

@@ -2,7 +2,8 @@ import { type Address, isAddress, isAddressEqual, zeroAddress } from 'viem';
 import { findCurrency } from '../../core/currency.ts';
 import type { Instruction } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { coinDecimals, toChainUnits } from './amounts.ts';
+import { toChainUnits } from '../kit/amounts.ts';
+import { coinDecimals } from './amounts.ts';
 import { type EvmConfig, getCoin } from './config.ts';
 import { addressAttribute, type Payment } from './payment.ts';
 

@@ -1,6 +1,6 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { RailHost } from '../contract/contract.ts';
-import { RpcError } from '../kit/json-rpc.ts';
+import { logRpcFailure } from '../kit/json-rpc.ts';
 import { type Chain, createChain, type Head } from './chain.ts';
 import type { EvmConfig, FeeLimits } from './config.ts';
 import type { Nonces } from './nonce-records.ts';
@@ -68,8 +68,7 @@ export async function connectChain(
         expected: config.chainId,
       });
     } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-      host.log('warn', error.message, { kind: error.kind });
+      logRpcFailure(host, error);
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { RpcError } from '../kit/json-rpc.ts';
+import { logRpcFailure } from '../kit/json-rpc.ts';
 import { assignWaiting } from './assign.ts';
 import type { Chain } from './chain.ts';
 import { broadcastUnmined, replaceStuck } from './mempool.ts';
@@ -27,19 +27,14 @@ export async function runPass(parts: EvmParts, signal: AbortSignal): Promise<num
     if (hasMore) return host.nowMs();
     return (await hasOpenPayments(parts)) ? againMs : undefined;
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
     // The next pass continues.
-    host.log('warn', error.message, { kind: error.kind });
+    logRpcFailure(host, error);
     return againMs;
   }
 }
 
-async function hasOpenPayments({ payments }: EvmParts): Promise<boolean> {
-  for (const state of ['waiting', 'signed', 'mined', 'paid'] as const) {
-    const [record] = await payments.page({ state, count: 1 });
-    if (record !== undefined) return true;
-  }
-  return false;
+function hasOpenPayments({ payments }: EvmParts): Promise<boolean> {
+  return payments.hasAny(['waiting', 'signed', 'mined', 'paid']);
 }
 
 export async function readChain(parts: EvmParts, chain: Chain): Promise<Pass> {

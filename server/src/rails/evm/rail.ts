@@ -7,6 +7,7 @@ import type {
   RailHost,
   RailModule,
 } from '../contract/contract.ts';
+import type { RailCall } from '../kit/guarded-calls.ts';
 import { listSetupProblems } from './check.ts';
 import { configSchema, type EvmConfig, getNetwork, readFeeLimits } from './config.ts';
 import { openAccount } from './key.ts';
@@ -62,11 +63,7 @@ function listNetworks(config: EvmConfig): Readonly<Record<string, string>> {
   );
 }
 
-async function send(
-  parts: EvmParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const send: RailCall<EvmParts> = async (parts, instruction, context) => {
   const { payments, nonces, host } = parts;
   const known = await payments.answer(instruction);
   if (known !== undefined) return known;
@@ -83,29 +80,21 @@ async function send(
   const { answer } = await payments.enter(instruction, { state: 'waiting', value });
   host.wake();
   return answer;
-}
+};
 
-async function query(
-  parts: EvmParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const query: RailCall<EvmParts> = async (parts, instruction, context) => {
   const known = await parts.payments.answer(instruction);
   if (known !== undefined) return known;
   const state = await readRecordState(parts, context);
   // Without a record nothing was signed, if the records are complete.
   return state === 'current' ? { outcome: 'retry', reason: 'other' } : answerUnknown(state);
-}
+};
 
 function answerUnknown(state: Exclude<RecordState, 'current'>): RailAnswer {
   return state === 'behind' ? recordsBehind : { outcome: 'unknown', reason: 'unreachable' };
 }
 
-async function cancel(
-  parts: EvmParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const cancel: RailCall<EvmParts> = async (parts, instruction, context) => {
   const { payments } = parts;
   const known = await payments.find(instruction.reference);
   if (known === undefined || known.state === 'waiting') {
@@ -121,7 +110,7 @@ async function cancel(
     withdraw: ({ state, value }) =>
       state === 'waiting' ? { state: 'rejected', value: { ...value, reason } } : undefined,
   });
-}
+};
 
 /** Whether a transaction without a record, linked to no payment yet, pays exactly this. */
 async function isPaidByUnknownTransaction(

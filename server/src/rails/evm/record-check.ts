@@ -1,5 +1,5 @@
 import type { CallContext, RailHost } from '../contract/contract.ts';
-import { RpcError } from '../kit/json-rpc.ts';
+import { logRpcFailure } from '../kit/json-rpc.ts';
 import { findKnownCount, type NonceRecord, type Nonces } from './nonce-records.ts';
 import { connectChain, type EvmParts } from './parts.ts';
 
@@ -72,8 +72,7 @@ export async function readRecordState(
     if (record === 'behind') return 'behind';
     return record.nonce.next < findKnownCount(record) ? 'behind' : 'current';
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
-    parts.host.log('warn', error.message, { kind: error.kind });
+    logRpcFailure(parts.host, error);
     return 'unread';
   }
 }

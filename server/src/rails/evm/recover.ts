@@ -1,7 +1,8 @@
 import { formatEther } from 'viem';
 import { findCurrency } from '../../core/currency.ts';
 import type { CallContext, RecoveredPayment } from '../contract/contract.ts';
-import { coinDecimals, toCurrencyUnits } from './amounts.ts';
+import { toCurrencyUnits } from '../kit/amounts.ts';
+import { coinDecimals } from './amounts.ts';
 import type { SentTransaction } from './chain.ts';
 import { getCoin } from './config.ts';
 import { isFinal } from './nonces.ts';

@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import { findCurrency, getCurrency } from '../../core/currency.ts';
-import { readDecimal } from '../../core/money.ts';
+import { findCurrency } from '../../core/currency.ts';
 import type { ExclusiveResource } from '../contract/contract.ts';
+import { readMinor } from '../kit/amounts.ts';
 
 /** The configuration of one hub. */
 
@@ -103,14 +103,6 @@ function readFee(code: string, text: string): bigint {
   if (minor === undefined)
     throw new Error(`config: feeMax.fixed.${code} must not have more decimals than ${code}`);
   return minor;
-}
-
-/** Minor units of a decimal text; undefined where it is invalid, negative or has too many decimals. */
-export function readMinor(text: string, currency: string): bigint | undefined {
-  const decimal = readDecimal(text);
-  const { scale } = getCurrency(currency);
-  if (decimal === undefined || decimal.digits < 0n || decimal.scale > scale) return undefined;
-  return decimal.digits * 10n ** BigInt(scale - decimal.scale);
 }
 
 function readKey(name: string, pem: string, read: (pem: string) => KeyObject): KeyObject {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { instruct } from '../../../testing/setups/fspiop.ts';
-import { configSchema, readMinor, readSettings } from './config.ts';
+import { readMinor } from '../kit/amounts.ts';
+import { configSchema, readSettings } from './config.ts';
 import {
   applyParty,
   applyQuote,

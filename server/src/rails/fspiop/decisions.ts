@@ -1,5 +1,6 @@
 import type { Reason } from '../contract/reasons.ts';
-import { readMinor, type Settings } from './config.ts';
+import { readMinor } from '../kit/amounts.ts';
+import type { Settings } from './config.ts';
 import { classifyTransferError, getReason, isTransient } from './error-codes.ts';
 import { isFulfilled, readTransaction } from './ilp.ts';
 import type { Money, Party, Quote, TransferUpdate } from './messages.ts';

@@ -44,7 +44,7 @@ export function getReason(code: string): Reason {
 }
 
 /** The hub does not know the transfer. */
-export const unknownTransferCode = '3208';
+const unknownTransferCode = '3208';
 /** The identifier was used with other content, which says nothing about the first request. */
 const modifiedRequestCode = '3106';
 

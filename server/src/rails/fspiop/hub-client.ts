@@ -1,5 +1,6 @@
 import type { CallContext, RailHost } from '../contract/contract.ts';
-import { parseJson, readText } from '../kit/answers.ts';
+import { parseJson, toText } from '../kit/answers.ts';
+import { exchangeHttp } from '../kit/http-exchange.ts';
 import type { Settings } from './config.ts';
 import { errorSchema } from './messages.ts';
 import type { SignedRequest } from './payment.ts';
@@ -21,25 +22,20 @@ const answerBytesMax = 65_536;
 
 export function createHubClient(settings: Settings, host: RailHost): HubClient {
   return async ({ method, uri, headers, body }, context) => {
-    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(settings.callMs)]);
-    try {
-      const response = await host.fetch(`${settings.hubUrl}${uri}`, {
+    const result = await exchangeHttp(
+      {
         method,
+        url: `${settings.hubUrl}${uri}`,
         headers: { ...settings.headers, ...headers },
-        ...(method === 'POST' && { body }),
-        redirect: 'manual',
-        signal,
-      });
-      const text = await readText(response, answerBytesMax);
-      return readAnswer(response.status, text);
-    } catch (error) {
-      const name = error instanceof Error ? error.name : 'unknown';
-      host.log('warn', 'the hub cannot be reached or did not answer', {
-        error: name,
-        call: method,
-      });
-      return { kind: 'unclear' };
-    }
+        body: method === 'POST' ? body : '',
+        signal: context.signal,
+      },
+      { ...host, timeoutMs: settings.callMs, answerBytesMax },
+    );
+    if (result.kind === 'answered') return readAnswer(result.status, toText(result.body));
+    const { error } = result;
+    host.log('warn', 'the hub cannot be reached or did not answer', { error, call: method });
+    return { kind: 'unclear' };
   };
 }
 

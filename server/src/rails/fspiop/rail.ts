@@ -7,6 +7,7 @@ import type {
   RailHost,
   RailModule,
 } from '../contract/contract.ts';
+import type { RailCall } from '../kit/guarded-calls.ts';
 import { createCallbackReader } from './callbacks.ts';
 import {
   configSchema,
@@ -106,11 +107,7 @@ async function check({ settings, host }: RailParts, { signal }: CallContext): Pr
   }
 }
 
-async function send(
-  parts: RailParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const send: RailCall<RailParts> = async (parts, instruction, context) => {
   const { records } = parts;
   const stored = await records.find(instruction.reference);
   const isDue =
@@ -128,7 +125,7 @@ async function send(
     }
   }
   return (await records.answer(instruction)) ?? { outcome: 'unknown', reason: 'no_answer' };
-}
+};
 
 async function begin(parts: RailParts, payment: Payment, context: CallContext): Promise<void> {
   const { settings, host, records } = parts;

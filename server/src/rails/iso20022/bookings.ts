@@ -50,7 +50,7 @@ export type EntryMatch =
   | { readonly outcome: 'unclear' };
 
 /** Whether the report is about a known booking. `hasRoom`: the amount leaves room for another one. */
-export function matchReport(
+function matchReport(
   known: readonly Booking[],
   report: BookingReport,
   hasRoom: boolean,

@@ -162,7 +162,7 @@ const verificationOfPayeeSchema = z.strictObject({
 export type VerificationOfPayee = z.infer<typeof verificationOfPayeeSchema>;
 
 /** The version with which a bank is a door to a scheme. */
-export const schemeVersion = 'pacs.008.001.09';
+const schemeVersion = 'pacs.008.001.09';
 
 export const configSchema = z
   .strictObject({

@@ -9,7 +9,7 @@ import {
 } from './message-parts.ts';
 import type { PaymentFile } from './pain001.ts';
 import type { Transfer } from './transfer.ts';
-import { element, optionalText, textElement } from './xml.ts';
+import { element, optionalText, textElement, writeDocument } from './xml.ts';
 
 /**
  * Credit transfers between banks, pacs.008.001.09, in the shapes of FedNow and RTP: a bank that is a
@@ -48,10 +48,7 @@ export function writeSchemeMessage(file: PaymentFile, scheme: Scheme): string {
     ]),
   ]);
   const body = element('FIToFICstmrCdtTrf', [header, writeTransfer(transfer, { file, scheme })]);
-  const document = element('Document', [body], {
-    xmlns: 'urn:iso:std:iso:20022:tech:xsd:pacs.008.001.09',
-  });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${document}\n`;
+  return writeDocument('pacs.008.001.09', body);
 }
 
 function writeTransfer(

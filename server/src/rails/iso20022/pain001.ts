@@ -9,7 +9,7 @@ import {
   writeDetails,
 } from './message-parts.ts';
 import { isSepaService, type Transfer } from './transfer.ts';
-import { element, optionalText, textElement } from './xml.ts';
+import { element, optionalText, textElement, writeDocument } from './xml.ts';
 
 /**
  * Customer credit transfer initiation, pain.001.001.09 and .10: the elements that both versions have,
@@ -86,10 +86,7 @@ export function writePaymentFile(file: PaymentFile, config: Config): string {
   ]);
   const groups = file.groups.map((group) => writeGroup(group, { file, config }));
   const body = element('CstmrCdtTrfInitn', [header, ...groups]);
-  const document = element('Document', [body], {
-    xmlns: `urn:iso:std:iso:20022:tech:xsd:${version}`,
-  });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${document}\n`;
+  return writeDocument(version, body);
 }
 
 function writeGroup(

@@ -7,6 +7,7 @@ import {
   type PaymentBook as KitBook,
   openPaymentBook as openKitBook,
 } from '../kit/payment-book.ts';
+import { emptyBeneficiary } from '../kit/recipient.ts';
 import { type NextRecord, openRecords, reasonSchema, type TypedRecord } from '../kit/records.ts';
 import { normalizeAccount, orderSchema, type PaymentOrder } from './orders.ts';
 import type { WrittenPayment } from './written-file.ts';
@@ -180,18 +181,7 @@ function describeOrder({ reference, currency, amount, account }: WrittenPayment)
     currency,
     amountMinor: getAmountMinor(amount, getCurrency(currency)),
     attributes: { BankAccountNumber: account },
-    beneficiary: {
-      firstName: '',
-      middleName: '',
-      lastName: '',
-      businessName: '',
-      address1: '',
-      address2: '',
-      city: '',
-      stateProvince: '',
-      postalCode: '',
-      countryCode: '',
-    },
+    beneficiary: emptyBeneficiary,
     originator: { accountId: '', name: '' },
   };
 }

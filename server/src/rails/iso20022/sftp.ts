@@ -132,7 +132,7 @@ async function logIn(
 }
 
 /** As `ssh-keygen -lf` prints it. */
-export function formatFingerprint(key: Uint8Array): string {
+function formatFingerprint(key: Uint8Array): string {
   const hash = createHash('sha256').update(key).digest('base64');
   return `SHA256:${hash.replace(/=+$/, '')}`;
 }

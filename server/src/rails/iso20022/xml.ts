@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../core/markup.ts';
 import { readXml } from '../../core/xml.ts';
 import { decodeXml } from './text-encoding.ts';
 
@@ -19,7 +20,7 @@ export function textElement(
   text: string,
   attributes: Readonly<Record<string, string>> = {},
 ): string {
-  return `<${name}${formatAttributes(attributes)}>${escapeText(text)}</${name}>`;
+  return `<${name}${formatAttributes(attributes)}>${escapeMarkup(text)}</${name}>`;
 }
 
 /** Undefined where the text is empty: most elements are optional and none may be empty. */
@@ -27,19 +28,17 @@ export function optionalText(name: string, text: string): string | undefined {
   return text === '' ? undefined : textElement(name, text);
 }
 
-function formatAttributes(attributes: Readonly<Record<string, string>>): string {
-  const parts = Object.entries(attributes).map(
-    ([name, value]) => ` ${name}="${escapeText(value)}"`,
-  );
-  return parts.join('');
+/** A whole message of the catalog, such as `pain.001.001.09`. */
+export function writeDocument(message: string, body: string): string {
+  const xmlns = `urn:iso:std:iso:20022:tech:xsd:${message}`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('Document', [body], { xmlns })}\n`;
 }
 
-function escapeText(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+function formatAttributes(attributes: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(attributes).map(
+    ([name, value]) => ` ${name}="${escapeMarkup(value)}"`,
+  );
+  return parts.join('');
 }
 
 /** Elements that may occur more than once in the messages that are read. */

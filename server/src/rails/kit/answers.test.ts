@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isBeforeConnection, parseJson, readText } from './answers.ts';
+import { JsonNumber } from '../../core/exact-json.ts';
+import { isBeforeConnection, parseExact, parseJson, toText } from './answers.ts';
 
 test('only failures to connect to every address are certain to have sent nothing', () => {
   const fault = (code: string, syscall?: string) =>
@@ -27,12 +28,8 @@ test('only failures to connect to every address are certain to have sent nothing
   assert.ok(!isBeforeConnection('ECONNREFUSED'));
 });
 
-test('a body without end is given up, and is no JSON then', async () => {
-  const endless = new ReadableStream({
-    pull: (controller) => controller.enqueue(new TextEncoder().encode('[1,')),
-  });
-  const text = await readText(new Response(endless), 10);
-  assert.equal(text, '');
-  assert.equal(parseJson(text), undefined);
-  assert.equal(await readText(new Response(null), 10), '');
+test('a body that was too long, or is not UTF-8, is no JSON', () => {
+  assert.equal(parseJson(toText(undefined)), undefined);
+  assert.equal(parseExact(Buffer.from([0x22, 0xff, 0x22])), undefined);
+  assert.deepEqual(parseExact(Buffer.from('[1.10]')), [new JsonNumber('1.10')]);
 });

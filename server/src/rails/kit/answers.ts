@@ -1,10 +1,10 @@
-import { readBounded } from '../../core/bounded-body.ts';
+import type { z } from 'zod';
+import { type ExactJson, JsonFault, parseExactBytes } from '../../core/exact-json.ts';
 
 /** Reading answers of counterparties over HTTP, and failures to get one. */
 
-/** The body as text; empty where it is longer than `bytesMax` bytes, so that it does not parse. */
-export async function readText(response: Response, bytesMax: number): Promise<string> {
-  const body = await readBounded(response, bytesMax);
+/** Empty where the body was longer than allowed (undefined), so that it does not parse. */
+export function toText(body: Buffer | undefined): string {
   return body?.toString('utf8') ?? '';
 }
 
@@ -16,6 +16,21 @@ export function parseJson(text: string): unknown {
     if (cause instanceof SyntaxError) return undefined;
     throw cause;
   }
+}
+
+/** Numbers keep every digit. Undefined where the bytes are not exact JSON. */
+export function parseExact(bytes: Uint8Array): ExactJson | undefined {
+  try {
+    return parseExactBytes(Buffer.from(bytes));
+  } catch (error) {
+    if (error instanceof JsonFault) return undefined;
+    throw error;
+  }
+}
+
+/** The member that breaks a schema, without its value, which could be personal; "" for the whole. */
+export function nameMember(error: z.ZodError): string {
+  return error.issues[0]?.path.map(String).join('.') ?? '';
 }
 
 /**

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { parseJson, readText } from './answers.ts';
+import { readBounded } from '../../core/bounded-body.ts';
+import type { RailHost } from '../contract/contract.ts';
+import { parseJson, toText } from './answers.ts';
 
 /**
  * JSON-RPC 2.0 over HTTP; every answer has a time limit, a size limit and a schema. Errors name the
@@ -24,6 +26,16 @@ export class RpcError extends Error {
     this.code = about.code ?? 0;
     this.refusal = about.refusal ?? '';
   }
+}
+
+/** Logs a failure of an endpoint. @throws any other error */
+export function logRpcFailure(
+  host: Pick<RailHost, 'log'>,
+  error: unknown,
+  about: Readonly<Record<string, string>> = {},
+): void {
+  if (!(error instanceof RpcError)) throw error;
+  host.log('warn', error.message, { ...about, kind: error.kind });
 }
 
 export type RpcOptions = {
@@ -101,7 +113,7 @@ async function post(options: RpcOptions, body: string, where: string): Promise<s
       signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
     });
     // The status is ignored, since some nodes send one of their own with an error.
-    return await readText(response, answerBytesMax);
+    return toText(await readBounded(response, answerBytesMax));
   } catch (cause) {
     throw new RpcError(`${where} gave no answer`, { kind: 'unreachable', cause });
   }

@@ -5,6 +5,7 @@ import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
 import type { Instruction } from '../contract/contract.ts';
 import { openCounters } from './counters.ts';
 import { openPaymentBook } from './payment-book.ts';
+import { emptyBeneficiary } from './recipient.ts';
 import { minorUnits, openRecords } from './records.ts';
 
 const value = z.object({ amountMinor: minorUnits, note: z.string() });
@@ -42,21 +43,7 @@ function instruct(reference: string, amountMinor = 500n): Instruction {
     deliveryType: 'BANK_DEPOSIT',
     currency: 'EUR',
     attributes: {},
-    beneficiary: {
-      firstName: '',
-      middleName: '',
-      lastName: '',
-      businessName: '',
-      address1: '',
-      address2: '',
-      city: '',
-      stateProvince: '',
-      postalCode: '',
-      countryCode: 'DEU',
-      email: '',
-      mobileNumber: '',
-      dateOfBirth: '',
-    },
+    beneficiary: { ...emptyBeneficiary, countryCode: 'DEU' },
     originator: { accountId: 'a', name: 'A' },
     pickupCode: '',
     committedAtMs: 0,

@@ -23,7 +23,7 @@ import {
  */
 export type PaymentBook<State extends string, Value> = Pick<
   Records<State, Value>,
-  'list' | 'page'
+  'list' | 'page' | 'hasAny'
 > & {
   find(reference: string): Promise<TypedRecord<State, Value> | undefined>;
   update(reference: string, decide: DecideNext<State, Value>): Promise<UpdatedRecord<State, Value>>;
@@ -114,6 +114,7 @@ export function openPaymentBook<const State extends string, Schema extends z.Zod
   return {
     list: records.list,
     page: records.page,
+    hasAny: records.hasAny,
     find,
     findByKey: records.find,
     updateByKey: updateKey,

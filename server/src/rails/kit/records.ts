@@ -22,6 +22,8 @@ export type Records<State extends string, Value> = {
     readonly after?: string;
     readonly count: number;
   }): Promise<readonly TypedRecord<State, Value>[]>;
+  /** Whether a record is in one of the states. */
+  hasAny(ofStates: readonly State[]): Promise<boolean>;
   /** For a `RailStore.write` that has more in it; `next` undefined removes the record. */
   change(seen: SeenRecord, next: NextRecord<State, Value> | undefined): RecordChange;
   /** False, and nothing written, where the record is no longer as it was seen. */
@@ -124,6 +126,12 @@ export function openRecords<const State extends string, Schema extends z.ZodType
       }
     },
     page,
+    hasAny: async (ofStates) => {
+      for (const state of ofStates) {
+        if ((await page({ state, count: 1 })).length > 0) return true;
+      }
+      return false;
+    },
     change,
     write,
     update: createUpdate({ find, write }),

@@ -200,7 +200,7 @@ function formatFileControl({ batches, control }: AchFile): string {
 }
 
 /** The records of a file, one after the other, filled up to whole blocks. */
-export function formatLines(file: AchFile): string[] {
+function formatLines(file: AchFile): string[] {
   const lines = [
     writeRecord(fileHeaderLayout, file.header),
     ...file.batches.flatMap(formatBatch),

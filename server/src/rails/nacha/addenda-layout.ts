@@ -144,11 +144,11 @@ export function findAddendaLayout(typeCode: string, code: string): Layout<string
   return isContested(code) ? contestedLayout : returnLayout;
 }
 
-export function isDishonored(code: string): boolean {
+function isDishonored(code: string): boolean {
   return /^R6[1-9]$|^R70$/.test(code);
 }
 
-export function isContested(code: string): boolean {
+function isContested(code: string): boolean {
   return /^R7[1-7]$/.test(code);
 }
 

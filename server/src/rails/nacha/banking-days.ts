@@ -38,7 +38,7 @@ export function nextBankingDay(day: string): string {
  * The same-day windows of the ACH operators: until when they take files, and when these settle, New
  * York's time (Federal Reserve Banks and The Clearing House, in force since March 19, 2021).
  */
-export const operatorWindows = [
+const operatorWindows = [
   { deadline: '10:30', settlesAt: '13:00' },
   { deadline: '14:45', settlesAt: '17:00' },
   { deadline: '16:45', settlesAt: '18:00' },

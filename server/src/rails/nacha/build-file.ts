@@ -168,7 +168,7 @@ function describeCompany({ config, effectiveOn }: FilePlan) {
 }
 
 /** The reference as a segment of ANSI X12, which the rules require in a payment addenda. */
-export function formatRemittance(reference: string): string {
+function formatRemittance(reference: string): string {
   return `RMR*IV*${reference}\\`;
 }
 

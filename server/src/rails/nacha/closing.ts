@@ -118,7 +118,7 @@ function findTarget(
 }
 
 /** Nacha's rule: no IAT on the same day, and no entry over the limit. */
-export function isSameDayEntry(draft: Draft, { sameDayLimit }: NachaConfig): boolean {
+function isSameDayEntry(draft: Draft, { sameDayLimit }: NachaConfig): boolean {
   return (
     draft.speed === 'same_day' &&
     draft.entryClass !== 'IAT' &&

@@ -167,7 +167,7 @@ async function collect(context: Context, file: FileRecord): Promise<void> {
 }
 
 /** A file that reaches the bank after its time settles on the next banking day. */
-export function findSettlementDay(
+function findSettlementDay(
   { effectiveOn, sameDay, deadlineMs }: FileValue,
   collectedAtMs: number,
 ): string {

@@ -119,7 +119,7 @@ function readTransactionCode(
   return undefined;
 }
 
-export function isDomesticAccount(account: string): boolean {
+function isDomesticAccount(account: string): boolean {
   return /^[0-9A-Za-z-]{1,17}$/.test(account) && /[1-9A-Za-z]/.test(account);
 }
 

@@ -93,7 +93,7 @@ const rows: Readonly<Record<string, Row>> = {
   R85: ['it should have been an IAT', 'payer_error', 'edit'],
 };
 
-export const returnCodes: ReadonlyMap<string, ReturnCode> = new Map(
+const returnCodes: ReadonlyMap<string, ReturnCode> = new Map(
   Object.entries(rows).map(([code, [text, reason, stage = 'posted']]) => [
     code,
     { text, reason, stage },

@@ -9,8 +9,8 @@ import type {
   RailAnswer,
   RailObservation,
 } from '../contract/contract.ts';
-import type { Reason } from '../contract/reasons.ts';
-import type { ExchangeResult } from './exchange.ts';
+import { nameMember } from '../kit/answers.ts';
+import { type ExchangeResult, notUnderstood } from './exchange.ts';
 import { isAmount } from './payment-order.ts';
 import {
   type Payment,
@@ -37,13 +37,7 @@ export type Reading =
       readonly createdS: number;
       readonly retryAfterMs: number;
     }
-  | { readonly kind: 'not_sent' }
-  | {
-      readonly kind: 'unclear';
-      readonly reason: Reason;
-      readonly detail: string;
-      readonly retryAfterMs?: number;
-    };
+  | Exclude<ExchangeResult, { readonly kind: 'answered' }>;
 
 /** As much of an instruction as its answers are compared with. */
 export type OrderedMoney = Pick<Instruction, 'reference' | 'amountMinor' | 'currency'>;
@@ -95,14 +89,9 @@ export function readRefusal({
   return { kind: 'refused', code: refusal.data.error, createdS, retryAfterMs };
 }
 
-export function notUnderstood(detail: string): Reading & { readonly kind: 'unclear' } {
-  return { kind: 'unclear', reason: 'not_understood', detail };
-}
-
 /** Names the field without its value, which could be personal. */
 export function describeFault(error: z.ZodError): string {
-  const [issue] = error.issues;
-  return `${issue?.path.map(String).join('.') || 'the body'} does not have the form of the protocol`;
+  return `${nameMember(error) || 'the body'} does not have the form of the protocol`;
 }
 
 /** Rules beyond the schema, such as the number of digits of a currency. */

@@ -1,14 +1,13 @@
 import { canonicalizeJson, type ExactJson } from '../../core/exact-json.ts';
 import {
   describeFault,
-  notUnderstood,
   type OrderedMoney,
   type Reading,
   readRefusal,
   readStatement,
 } from './answers.ts';
 import { batchItemSchema, batchResultSchema } from './batch-protocol.ts';
-import type { ExchangeResult } from './exchange.ts';
+import { type ExchangeResult, notUnderstood } from './exchange.ts';
 
 /** What the answer to a batch means for each of its orders. */
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ExclusiveResource } from '../contract/contract.ts';
+import { providerAddress } from '../kit/provider-address.ts';
 import { batchOrdersMax } from './batch-protocol.ts';
 import { capabilities } from './capability-protocol.ts';
 import { lightLevelSchema } from './light-authentication.ts';
@@ -7,15 +8,6 @@ import { isCheckable, neededCapability, requirementSchema } from './required-fie
 import { signingKeySchema, verifyingKeySchema } from './signatures.ts';
 
 /** The operator's configuration of a partner (README.md). */
-
-const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
-
-/** Orders hold personal data, so that plain HTTP is allowed within one machine only. */
-function isSafeAddress(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
-}
 
 /** How orders are put into batches, with the capability `batches`. */
 export const batchSettingsSchema = z.strictObject({
@@ -29,11 +21,7 @@ export const batchSettingsSchema = z.strictObject({
 });
 
 const fields = z.strictObject({
-  baseUrl: z
-    .string()
-    .max(1000)
-    .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
-    .transform((text) => text.replace(/\/+$/, '')),
+  baseUrl: providerAddress,
   /** Of the signed level, with `partnerKeys`. */
   signingKey: signingKeySchema.optional(),
   /** More than one while the partner changes its key. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readBounded } from '../../core/bounded-body.ts';
-import { type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
-import { readRetryAfterMs } from '../../core/retry-after.ts';
+import type { ExactJson } from '../../core/exact-json.ts';
+import type { RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { isBeforeConnection } from '../kit/answers.ts';
+import { parseExact } from '../kit/answers.ts';
+import { exchangeHttp, type HttpRequest } from '../kit/http-exchange.ts';
 import {
   digestBody,
   type SigningKey,
@@ -14,15 +14,12 @@ import {
 
 /** One signed request to the partner and its signed answer. */
 
-export type ExchangeOptions = {
+export type ExchangeOptions = Pick<RailHost, 'fetch' | 'realNowMs'> & {
   /** Without a final slash. */
   readonly baseUrl: string;
   readonly signingKey: SigningKey;
   readonly partnerKeys: VerifyingKeys;
-  readonly fetch: typeof fetch;
   readonly timeoutMs: number;
-  /** Real time: a partner's clock does not follow the virtual clock of staging. */
-  readonly realNowMs: () => number;
 };
 
 export type PartnerRequest = {
@@ -60,32 +57,42 @@ export type ExchangeResult =
 export type Exchange = (partnerRequest: PartnerRequest) => Promise<ExchangeResult>;
 
 /** A page of events is the longest. */
-export const answerBytesMax = 4 * 1024 * 1024;
+const answerBytesMax = 4 * 1024 * 1024;
 
 export function createExchange(options: ExchangeOptions): Exchange {
   return async (partnerRequest) => {
     const request = await signRequest(partnerRequest, options);
-    const signal = AbortSignal.any([partnerRequest.signal, AbortSignal.timeout(options.timeoutMs)]);
-    let response: Response;
-    let raw: Buffer | undefined;
-    try {
-      response = await options.fetch(request.url, {
-        method: request.method,
-        headers: request.headers,
-        redirect: 'manual',
-        signal,
-        ...(partnerRequest.body === '' ? {} : { body: partnerRequest.body }),
-      });
-      raw = await readBounded(response, answerBytesMax);
-    } catch (error) {
-      if (isBeforeConnection(error)) return { kind: 'not_sent' };
-      return { kind: 'unclear', reason: 'no_answer', detail: 'no complete answer came' };
-    }
-    if (raw === undefined) return notUnderstood('the answer is too long');
-    const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), options.realNowMs());
-    const answer = readAnswer({ response, raw, request }, options.partnerKeys);
+    const { body, signal } = partnerRequest;
+    const received = await receive({ ...request, body, signal }, options);
+    if (received.kind !== 'received') return received;
+    const { retryAfterMs } = received;
+    const answer = readAnswer(received, request, options.partnerKeys);
     return answer.kind === 'not_sent' ? answer : { ...answer, retryAfterMs };
   };
+}
+
+export type Received = {
+  readonly kind: 'received';
+  readonly status: number;
+  readonly headers: Headers;
+  readonly raw: Buffer;
+  readonly retryAfterMs: number;
+};
+
+/** Of both levels. */
+export async function receive(
+  request: HttpRequest,
+  options: Pick<ExchangeOptions, 'fetch' | 'realNowMs' | 'timeoutMs'>,
+): Promise<Received | Exclude<ExchangeResult, { kind: 'answered' }>> {
+  const result = await exchangeHttp(request, { ...options, answerBytesMax });
+  if (result.kind !== 'answered') {
+    return result.kind === 'not_sent'
+      ? { kind: 'not_sent' }
+      : { kind: 'unclear', reason: 'no_answer', detail: 'no complete answer came' };
+  }
+  const { status, headers, body, retryAfterMs } = result;
+  if (body === undefined) return notUnderstood('the answer is too long');
+  return { kind: 'received', status, headers, raw: body, retryAfterMs };
 }
 
 type SentRequest = { method: string; url: string; headers: Record<string, string>; nonce: string };
@@ -114,23 +121,19 @@ async function signRequest(
 }
 
 function readAnswer(
-  { response, raw, request }: { response: Response; raw: Buffer; request: SentRequest },
+  { status, headers, raw }: Received,
+  request: SentRequest,
   keys: VerifyingKeys,
 ): ExchangeResult {
-  const { status } = response;
-  const message = { status, headers: Object.fromEntries(response.headers) };
+  const message = { status, headers: Object.fromEntries(headers) };
   const verified = verifyMessage({ role: 'answer', message, request, body: raw }, keys);
   if (!verified.ok) return notUnderstood(`the answer has no valid signature: ${verified.detail}`);
   // The nonce keeps an answer to an earlier request from being replayed for this one.
   if (verified.nonce !== request.nonce)
     return notUnderstood('the answer belongs to another request');
-  try {
-    const { createdS } = verified;
-    const json = parseExactBytes(raw);
-    return { kind: 'answered', status, json, raw, createdS, retryAfterMs: 0 };
-  } catch {
-    return notUnderstood('the answer is not JSON');
-  }
+  const json = parseExact(raw);
+  if (json === undefined) return notUnderstood('the answer is not JSON');
+  return { kind: 'answered', status, json, raw, createdS: verified.createdS, retryAfterMs: 0 };
 }
 
 export function notUnderstood(detail: string): ExchangeResult & { readonly kind: 'unclear' } {

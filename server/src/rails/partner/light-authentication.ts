@@ -11,18 +11,17 @@ import { keyId, readSecret, sharedSecret } from './signatures.ts';
 export const lightKeySchema = z.strictObject({ id: keyId, key: sharedSecret });
 export type LightKey = z.output<typeof lightKeySchema>;
 
-const pemText = (kind: string) =>
-  z
-    .string()
-    .max(20_000)
-    .refine((text) => text.includes(`-----BEGIN ${kind}`), { error: `must be PEM: ${kind}` });
+const certificate = z
+  .string()
+  .max(20_000)
+  .refine((text) => text.includes('-----BEGIN CERTIFICATE'), { error: 'must be PEM: CERTIFICATE' });
 
 export const lightLevelSchema = z.strictObject({
   authentication: z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('hmac'), key: lightKeySchema }),
     z.strictObject({
       kind: z.literal('tls'),
-      certificate: pemText('CERTIFICATE'),
+      certificate,
       privateKey: z
         .string()
         .max(20_000)
@@ -30,7 +29,7 @@ export const lightLevelSchema = z.strictObject({
           error: 'must be the PEM of a private key',
         }),
       /** Of the partner's server, where no public authority has issued its certificate. */
-      authority: pemText('CERTIFICATE').optional(),
+      authority: certificate.optional(),
     }),
   ]),
   /** Of the partner's callbacks; without it none is accepted, and the list of events is read. */

@@ -1,5 +1,6 @@
 import type { CallContext, Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import type { RailCall } from '../kit/guarded-calls.ts';
 import type { Queried } from './announcements.ts';
 import {
   describePayment,
@@ -41,11 +42,7 @@ export type Setup = {
   readonly realNowMs: () => number;
 };
 
-export async function send(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const send: RailCall<Setup> = async (setup, instruction, context) => {
   if (await isIncomplete(setup, instruction)) {
     return { outcome: 'retry', reason: 'travel_rule_incomplete' };
   }
@@ -61,7 +58,7 @@ export async function send(
     case 'sent':
       return await readSent(setup, { instruction, ...sent }, context);
   }
-}
+};
 
 async function leave(
   { batches, sending }: Setup,
@@ -213,13 +210,9 @@ async function settleAnswer(
   return (await queryPayment(setup, { money: instruction, stated: payment }, context)).answer;
 }
 
-export async function query(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const query: RailCall<Setup> = async (setup, instruction, context) => {
   return (await queryPayment(setup, { money: instruction }, context)).answer;
-}
+};
 
 export type PaymentQuery = {
   readonly money: OrderedMoney;
@@ -290,11 +283,7 @@ function isNeverToArrive(
 }
 
 /** The partner stores a tombstone for an unknown reference, and never pays it later. */
-export async function cancel(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const cancel: RailCall<Setup> = async (setup, instruction, context) => {
   const { reference, currency, amountMinor } = instruction;
   const amount = formatFixedAmount(amountMinor, currency);
   const result = await askInTurn(setup, context, {
@@ -306,7 +295,7 @@ export async function cancel(
   if (reading.kind === 'payment')
     return await settleAnswer(setup, { instruction, reading }, context);
   return readNoPayment(setup, instruction, reading);
-}
+};
 
 /** As `ask`, among the requests of payments, whose number is limited with batches. */
 function askInTurn(setup: Setup, context: CallContext, request: Parameters<typeof ask>[2]) {

@@ -1,6 +1,7 @@
-import { readRetryAfterMs } from '../../core/retry-after.ts';
 import type { RailHost } from '../contract/contract.ts';
-import { isBeforeConnection, parseJson, readText } from '../kit/answers.ts';
+import { parseJson, toText } from '../kit/answers.ts';
+import { exchangeHttp } from '../kit/http-exchange.ts';
+import { type CachedToken, createTokenCache } from '../kit/token-cache.ts';
 import type { PaypalConfig } from './config.ts';
 import { type ApiError, errorSchema, tokenSchema } from './messages.ts';
 
@@ -40,12 +41,10 @@ const answerBytesMax = 4_000_000;
 /** A token is not used for the last part of its life. */
 const tokenReserveMs = 60_000;
 
-type Token = { readonly value: string; readonly scope: string; readonly untilMs: number };
+type Token = CachedToken & { readonly scope: string };
 
 export function createApi(config: PaypalConfig, host: RailHost): Api {
   const exchange = createExchange(config, host);
-  let current: Token | undefined;
-  let fetching: Promise<Token | NoToken> | undefined;
   const fetchToken = async (): Promise<Token | NoToken> => {
     const result = await exchange({
       method: 'POST',
@@ -68,16 +67,7 @@ export function createApi(config: PaypalConfig, host: RailHost): Api {
     const untilMs = host.realNowMs() + token.expires_in * 1000 - tokenReserveMs;
     return { value: token.access_token, scope: token.scope, untilMs };
   };
-  /** One request for all calls that wait for it. */
-  const getToken = async (): Promise<Token | NoToken> => {
-    if (current !== undefined && host.realNowMs() < current.untilMs) return current;
-    fetching ??= fetchToken().finally(() => {
-      fetching = undefined;
-    });
-    const token = await fetching;
-    if (typeof token === 'object') current = token;
-    return token;
-  };
+  const tokens = createTokenCache<Token, NoToken>(fetchToken, host.realNowMs);
   const callWith = (token: Token, request: ApiRequest, signal: AbortSignal) =>
     exchange({
       ...request,
@@ -86,17 +76,17 @@ export function createApi(config: PaypalConfig, host: RailHost): Api {
     });
   return {
     call: async (request, signal) => {
-      const token = await getToken();
+      const token = await tokens.get();
       if (typeof token === 'string') return { kind: 'not_sent', why: token };
       const result = await callWith(token, request, signal);
       if (result.kind !== 'answered' || result.status !== 401) return result;
       // The token was revoked. A request that was refused for it was not carried out.
-      if (current === token) current = undefined;
-      const next = await getToken();
+      tokens.forget(token.value);
+      const next = await tokens.get();
       return typeof next === 'string' ? result : await callWith(next, request, signal);
     },
     listScopes: async () => {
-      const token = await getToken();
+      const token = await tokens.get();
       return typeof token === 'string' ? token : token.scope.split(' ');
     },
   };
@@ -109,29 +99,24 @@ type Exchange = ApiRequest & {
 
 function createExchange({ baseUrl, timeoutSeconds }: PaypalConfig, host: RailHost) {
   return async ({ method, path, body, headers, signal }: Exchange): Promise<ApiResult> => {
-    const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
-    try {
-      const response = await host.fetch(baseUrl + path, {
+    const result = await exchangeHttp(
+      {
         method,
+        url: baseUrl + path,
         headers: { accept: 'application/json', ...headers },
-        ...(body === undefined ? {} : { body }),
-        redirect: 'manual',
-        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-      });
-      const raw = await readText(response, answerBytesMax);
-      const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), host.realNowMs());
-      return {
-        kind: 'answered',
-        status: response.status,
-        json: parseJson(raw),
-        raw,
-        retryAfterMs,
-      };
-    } catch (error) {
-      return isBeforeConnection(error)
+        body,
+        signal,
+      },
+      { ...host, timeoutMs: timeoutSeconds * 1000, answerBytesMax },
+    );
+    if (result.kind !== 'answered') {
+      return result.kind === 'not_sent'
         ? { kind: 'not_sent', why: 'unreachable' }
         : { kind: 'unclear' };
     }
+    const { status, retryAfterMs } = result;
+    const raw = toText(result.body);
+    return { kind: 'answered', status, json: parseJson(raw), raw, retryAfterMs };
   };
 }
 

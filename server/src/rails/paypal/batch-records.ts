@@ -10,7 +10,7 @@ import { keyMs, type PaymentRecord } from './payments.ts';
  * `refused`: PayPal has certainly booked nothing of it, and its payments have left it. `expired`: PayPal
  * may have forgotten its key, so that it is no longer sent.
  */
-export const batchStates = ['ready', 'named', 'refused', 'expired'] as const;
+const batchStates = ['ready', 'named', 'refused', 'expired'] as const;
 export type BatchState = (typeof batchStates)[number];
 
 const batchSchema = z.object({

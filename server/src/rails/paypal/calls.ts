@@ -1,4 +1,5 @@
 import type { CallContext, Instruction, RailAnswer } from '../contract/contract.ts';
+import type { RailCall } from '../kit/guarded-calls.ts';
 import { type ApiResult, describeResult, readError } from './api.ts';
 import { releaseBatch } from './batch-building.ts';
 import { describeFailure, readBatch } from './batches.ts';
@@ -21,11 +22,7 @@ import { findReported } from './reports.ts';
 
 /** `send`, `query` and `cancel`. */
 
-export async function send(
-  parts: RailParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const send: RailCall<RailParts> = async (parts, instruction, context) => {
   const { payments, host } = parts;
   const first = describeFirst(parts, instruction);
   const { isNew, answer } = await payments.enter(instruction, first);
@@ -35,7 +32,7 @@ export async function send(
   // It waits for a batch, which the next pass builds and sends.
   host.wake();
   return { ...answer, checkAtMs: findCheckTime(parts) };
-}
+};
 
 function describeFirst(
   parts: RailParts,
@@ -64,11 +61,7 @@ function findReceiver(
  * Orders the payment, or orders it again with the same `sender_batch_id`: PayPal books it once and
  * names the batch that it has.
  */
-async function order(
-  parts: RailParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const order: RailCall<RailParts> = async (parts, instruction, context) => {
   const { host, api, payments } = parts;
   const { reference } = instruction;
   const body = await writeOrder(parts, instruction);
@@ -90,7 +83,7 @@ async function order(
   if (batchId === undefined) return readFailedOrder(parts, { record: attempt.record, result });
   await setBatch(payments, reference, batchId);
   return ask(parts, { instruction, batchId }, context);
-}
+};
 
 /** The order as its first one was: to the recipient in the record. */
 async function writeOrder(parts: RailParts, instruction: Instruction): Promise<string | undefined> {
@@ -137,11 +130,7 @@ async function readFailedOrder(parts: RailParts, failed: FailedOrder): Promise<R
   return { ...about, outcome: isOver ? 'retry' : 'unknown' };
 }
 
-export async function query(
-  parts: RailParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const query: RailCall<RailParts> = async (parts, instruction, context) => {
   const { payments } = parts;
   const { reference } = instruction;
   const known = await payments.answer(instruction);
@@ -157,7 +146,7 @@ export async function query(
   if (context.isStopped === true) return { outcome: 'unknown', reason: 'no_answer' };
   // The order may still be on its way: it is repeated with its key, so that one of them counts.
   return order(parts, instruction, context);
-}
+};
 
 const minuteMs = 60_000;
 
@@ -229,11 +218,7 @@ async function ask(parts: RailParts, asking: Asking, context: CallContext): Prom
 }
 
 /** PayPal can take back only what its recipient has not claimed. */
-export async function cancel(
-  parts: RailParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const cancel: RailCall<RailParts> = async (parts, instruction, context) => {
   const { host, api, payments } = parts;
   const { reference } = instruction;
   const receiver = findReceiver(parts, instruction);
@@ -264,4 +249,4 @@ export async function cancel(
   }
   const next = await query(parts, instruction, context);
   return next.outcome === 'returned' ? { ...next, reason: 'recalled' } : next;
-}
+};

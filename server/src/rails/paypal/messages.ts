@@ -56,7 +56,7 @@ const batchHeaderSchema = z.object({
 
 export const createdSchema = z.object({ batch_header: batchHeaderSchema });
 
-export const itemStatuses = [
+const itemStatuses = [
   'SUCCESS',
   'FAILED',
   'PENDING',

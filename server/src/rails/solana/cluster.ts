@@ -1,7 +1,7 @@
 import type { Address, Base64EncodedWireTransaction } from '@solana/kit';
 import { z } from 'zod';
 import type { RailHost } from '../contract/contract.ts';
-import { createRpc, type Rpc, RpcError } from '../kit/json-rpc.ts';
+import { createRpc, logRpcFailure, type Rpc, RpcError } from '../kit/json-rpc.ts';
 import { isRightCluster, type SolanaConfig } from './config.ts';
 
 /** Typed JSON-RPC calls; every answer is validated. One `Cluster` talks to one endpoint. */
@@ -177,8 +177,7 @@ export async function connectCluster(
       if (isRightCluster(parts.config, await cluster.getGenesisHash())) return cluster;
       parts.host.log('error', `${cluster.endpoint} serves another cluster`);
     } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-      parts.host.log('warn', error.message, { kind: error.kind });
+      logRpcFailure(parts.host, error);
     }
   }
   throw new RpcError('no endpoint answers for the cluster', { kind: 'unreachable' });

@@ -2,6 +2,7 @@ import type { Address } from '@solana/kit';
 import { getCurrency } from '../../core/currency.ts';
 import type { Instruction } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { toChainUnits } from '../kit/amounts.ts';
 import type { SolanaConfig, Token } from './config.ts';
 import { addressAttribute } from './payment.ts';
 import { isWallet } from './transfer.ts';
@@ -28,7 +29,10 @@ export function readInstruction(
 ): OrderReading {
   const token = config.tokens.find((one) => one.currency === currency);
   if (token === undefined) return { kind: 'refused', reason: 'currency_refused' };
-  const units = toUnits(amountMinor, getCurrency(currency).scale, token.decimals);
+  const units = toChainUnits(amountMinor, {
+    currency: getCurrency(currency).scale,
+    chain: token.decimals,
+  });
   if (units === undefined || units <= 0n || units >= 2n ** 64n) {
     return { kind: 'refused', reason: 'amount_refused' };
   }
@@ -36,12 +40,4 @@ export function readInstruction(
   const isOwn = recipient === sender || config.tokens.some(({ mint }) => mint === recipient);
   if (isOwn || !isWallet(recipient)) return { kind: 'refused', reason: 'invalid_details' };
   return { kind: 'order', order: { token, recipient, units } };
-}
-
-/** @returns undefined where the amount is finer than the unit of the token. */
-function toUnits(amountMinor: bigint, scale: number, decimals: number): bigint | undefined {
-  const difference = decimals - scale;
-  if (difference >= 0) return amountMinor * 10n ** BigInt(difference);
-  const step = 10n ** BigInt(-difference);
-  return amountMinor % step === 0n ? amountMinor / step : undefined;
 }

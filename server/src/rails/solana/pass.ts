@@ -1,5 +1,5 @@
 import type { CallContext } from '../contract/contract.ts';
-import { RpcError } from '../kit/json-rpc.ts';
+import { logRpcFailure } from '../kit/json-rpc.ts';
 import { connectCluster } from './cluster.ts';
 import type { SolanaParts } from './parts.ts';
 import { compareRecords } from './scan.ts';
@@ -25,18 +25,13 @@ export async function runPass(
     await trackSigned(parts, cluster, signal);
     await signWaiting(parts, cluster);
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
     // The next pass continues.
-    host.log('warn', error.message, { kind: error.kind });
+    logRpcFailure(host, error);
     return againMs;
   }
   return (await hasOpenPayments(parts)) ? againMs : undefined;
 }
 
-async function hasOpenPayments({ payments }: SolanaParts): Promise<boolean> {
-  for (const state of ['waiting', 'signed'] as const) {
-    const [record] = await payments.page({ state, count: 1 });
-    if (record !== undefined) return true;
-  }
-  return false;
+function hasOpenPayments({ payments }: SolanaParts): Promise<boolean> {
+  return payments.hasAny(['waiting', 'signed']);
 }

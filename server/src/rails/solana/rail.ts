@@ -1,4 +1,5 @@
 import { getCurrency } from '../../core/currency.ts';
+import { formatScaled } from '../../core/money.ts';
 import type {
   CallContext,
   ExclusiveResource,
@@ -10,9 +11,10 @@ import type {
   RailModule,
   RecoveredPayment,
 } from '../contract/contract.ts';
+import { toCurrencyUnits } from '../kit/amounts.ts';
 import { openCounters } from '../kit/counters.ts';
-import { RpcError } from '../kit/json-rpc.ts';
-import { formatUnits } from './amounts.ts';
+import type { RailCall } from '../kit/guarded-calls.ts';
+import { logRpcFailure } from '../kit/json-rpc.ts';
 import { listSetupProblems } from './check.ts';
 import { connectCluster } from './cluster.ts';
 import { configSchema, nameNetwork, type SolanaConfig } from './config.ts';
@@ -88,8 +90,7 @@ async function findMissing(
   try {
     await compareRecords(parts, await connectCluster(parts, signal));
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
-    parts.host.log('warn', error.message, { kind: error.kind });
+    logRpcFailure(parts.host, error);
     return 'unreachable';
   }
   const [open] = await parts.unknown.page({ state: 'open', count: 1 });
@@ -110,23 +111,15 @@ async function isUnclear(
     : { outcome: 'unknown', reason: 'review', code: 'transaction_found' };
 }
 
-async function query(
-  parts: SolanaParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const query: RailCall<SolanaParts> = async (parts, instruction, context) => {
   const known = await parts.payments.answer(instruction);
   if (known !== undefined) return known;
   // Without a record nothing was signed, if the records are complete.
   const unclear = await isUnclear(parts, instruction, context);
   return unclear ?? { outcome: 'retry', reason: 'other' };
-}
+};
 
-async function cancel(
-  parts: SolanaParts,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+const cancel: RailCall<SolanaParts> = async (parts, instruction, context) => {
   const { payments } = parts;
   const known = await payments.find(instruction.reference);
   if (known === undefined || known.state === 'waiting') {
@@ -139,7 +132,7 @@ async function cancel(
     withdraw: ({ state, value }) =>
       state === 'waiting' ? { state: 'rejected', value: { ...value, reason } } : undefined,
   });
-}
+};
 
 function makePayment(instruction: Instruction, reading: OrderReading | undefined): Payment {
   const order = reading?.kind === 'order' ? reading.order : undefined;
@@ -163,12 +156,12 @@ async function readFunds(parts: SolanaParts, { signal }: CallContext): Promise<R
   const cluster = await connectCluster(parts, signal);
   const lamports = await cluster.getBalance(parts.payer.address);
   const funds: RailFunds[] = [
-    { currency: 'SOL', amount: formatUnits(BigInt(lamports), coinDecimals) },
+    { currency: 'SOL', amount: formatScaled(BigInt(lamports), coinDecimals) },
   ];
   for (const token of parts.config.tokens) {
     const units = await readBalance(parts, cluster, token);
     if (units === undefined) continue;
-    funds.push({ currency: token.currency, amount: formatUnits(units, token.decimals) });
+    funds.push({ currency: token.currency, amount: formatScaled(units, token.decimals) });
   }
   return funds;
 }
@@ -209,11 +202,8 @@ function readMoney({ tokens }: SolanaConfig, wire: string) {
   const transfer = readTransfer(wire);
   const token = tokens.find(({ mint }) => mint === transfer?.mint);
   if (transfer === undefined || token === undefined) return undefined;
-  const { scale } = getCurrency(token.currency);
-  const difference = token.decimals - scale;
-  const step = 10n ** BigInt(Math.abs(difference));
-  const amountMinor = difference >= 0 ? transfer.units / step : transfer.units * step;
-  return { currency: token.currency, amountMinor };
+  const scales = { currency: getCurrency(token.currency).scale, chain: token.decimals };
+  return { currency: token.currency, amountMinor: toCurrencyUnits(transfer.units, scales) };
 }
 
 export const railModule: RailModule<SolanaConfig> = {

@@ -1,5 +1,5 @@
 import type { RailObservation } from '../contract/contract.ts';
-import { RpcError } from '../kit/json-rpc.ts';
+import { logRpcFailure } from '../kit/json-rpc.ts';
 import { type Cluster, listClusters, type SignatureStatus } from './cluster.ts';
 import { isRightCluster } from './config.ts';
 import type { SolanaParts } from './parts.ts';
@@ -77,8 +77,7 @@ export async function send(
   try {
     await cluster.broadcast(wire);
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
-    host.log('warn', error.message, { reference, kind: error.kind });
+    logRpcFailure(host, error, { reference });
   }
 }
 
@@ -91,8 +90,7 @@ async function isProvenLost(
   try {
     return await isLost(parts, attempt, signal);
   } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
-    parts.host.log('warn', error.message, { kind: error.kind });
+    logRpcFailure(parts.host, error);
     return false;
   }
 }

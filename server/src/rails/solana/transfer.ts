@@ -43,9 +43,9 @@ export type Transfer = {
 export type Lifetime = { readonly blockhash: string; readonly lastValidBlockHeight: number };
 
 /** Limits of one transaction: what it does needs about 40,000 units of computing. */
-export const computeUnits = 120_000;
+const computeUnits = 120_000;
 /** Lamports for the one signature. */
-export const signatureFee = 5000;
+const signatureFee = 5000;
 const microLamports = 1_000_000;
 
 const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111' as Address;

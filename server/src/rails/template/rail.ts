@@ -12,6 +12,8 @@ import type {
   RailModule,
 } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { parseJson, toText } from '../kit/answers.ts';
+import { exchangeHttp } from '../kit/http-exchange.ts';
 import { openPaymentBook } from '../kit/payment-book.ts';
 import { minorUnits } from '../kit/records.ts';
 
@@ -118,27 +120,25 @@ function describe({ amountMinor, currency, attributes }: Instruction) {
   return { amountMinor, currency, account: attributes[accountType] ?? '' };
 }
 
+const answerBytesMax = 100_000;
+
 type BankAnswer = z.output<typeof answerSchema> | undefined;
 
 function createBankClient({ url, secret, timeoutSeconds }: Config, host: RailHost) {
   /** Undefined where there is no definite answer: a time-out, a reset, another form, no signature. */
   const call = async (path: string, signal: AbortSignal, body?: string): Promise<BankAnswer> => {
-    try {
-      const response = await host.fetch(url + path, {
-        ...(body === undefined ? {} : { method: 'POST', body }),
-        headers: { 'x-signature': sign(body ?? path, secret) },
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]),
-      });
-      const text = await response.text();
-      const isProven = isSigned(text, response.headers.get('x-signature') ?? '', secret);
-      return isProven ? answerSchema.parse(JSON.parse(text)) : undefined;
-    } catch (error) {
-      // Not its message, which may hold anything.
-      const name = error instanceof Error ? error.name : typeof error;
-      host.log('warn', 'the bank gave no definite answer', { error: name });
+    const headers = { 'x-signature': sign(body ?? path, secret) };
+    const result = await exchangeHttp(
+      { method: body === undefined ? 'GET' : 'POST', url: url + path, headers, body, signal },
+      { ...host, timeoutMs: timeoutSeconds * 1000, answerBytesMax },
+    );
+    if (result.kind !== 'answered') {
+      host.log('warn', 'the bank gave no definite answer', { error: result.error });
       return undefined;
     }
+    const text = toText(result.body);
+    const isProven = isSigned(text, result.headers.get('x-signature') ?? '', secret);
+    return isProven ? answerSchema.safeParse(parseJson(text)).data : undefined;
   };
   return {
     find: ({ reference }: Instruction, signal: AbortSignal) =>
@@ -179,20 +179,12 @@ function readCallback(
   if (!isSigned(body, headers['x-signature'] ?? '', secret)) {
     return { kind: 'refused', detail: 'x-signature must be the HMAC of the body' };
   }
-  const event = eventSchema.safeParse(readJson(body));
+  const event = eventSchema.safeParse(parseJson(Buffer.from(body).toString()));
   if (!event.success) return { kind: 'malformed', detail: 'the body must be an event' };
   const { id, payment } = event.data;
   const { reference } = payment;
   const observations = [{ id, reference, atMs: nowMs, ...describeState(payment) }];
   return { kind: 'accepted', message: { id, channel: 'callback', raw: body, observations } };
-}
-
-function readJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString());
-  } catch {
-    return undefined;
-  }
 }
 
 function sign(text: string | Uint8Array, secret: string): string {

@@ -1,5 +1,6 @@
 import { hex } from '@scure/base';
 import { Address, OutScript } from '@scure/btc-signer';
+import { attempt } from '../../core/attempt.ts';
 import { getNetwork, type Network } from './networks.ts';
 
 /** Addresses and their scripts. Scripts are hexadecimal text. */
@@ -46,16 +47,11 @@ function decodeAddress(
   network: Network,
   text: string,
 ): { kind: ScriptKind; script: string } | undefined {
-  try {
+  return attempt(() => {
     const decoded = Address(network).decode(text);
     const { type } = decoded;
-    if (!isKind(type)) return undefined;
-    return { kind: type, script: hex.encode(OutScript.encode(decoded)) };
-  } catch (cause) {
-    // The decoder throws on an invalid address.
-    if (cause instanceof Error) return undefined;
-    throw cause;
-  }
+    return isKind(type) ? { kind: type, script: hex.encode(OutScript.encode(decoded)) } : undefined;
+  });
 }
 
 function isKind(type: string): type is ScriptKind {
@@ -69,12 +65,7 @@ export function findScriptKind(script: string): ScriptKind | undefined {
 }
 
 function decodeScript(script: string) {
-  try {
-    return OutScript.decode(hex.decode(script));
-  } catch (cause) {
-    if (cause instanceof Error) return undefined;
-    throw cause;
-  }
+  return attempt(() => OutScript.decode(hex.decode(script)));
 }
 
 /** The address of a script in the network's own form; undefined where it has none. */

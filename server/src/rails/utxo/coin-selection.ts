@@ -64,7 +64,7 @@ export function findInputWeight(kind: ScriptKind): number | undefined {
   return inputWeights[kind];
 }
 
-export function getInputWeight(kind: ScriptKind): number {
+function getInputWeight(kind: ScriptKind): number {
   const weight = inputWeights[kind];
   if (weight === undefined) throw new Error(`coins of kind ${kind} cannot be spent`);
   return weight;

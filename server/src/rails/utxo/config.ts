@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { readDecimal } from '../../core/money.ts';
+import { readScaled } from '../../core/money.ts';
 import { parseRate } from './fees.ts';
 import { chainNames, findNetwork, networkNames } from './networks.ts';
+import { coinScale } from './node-rpc.ts';
 
 /** The `config` of a utxo rail; see README.md. */
 
@@ -23,10 +24,8 @@ const coins = z
   .string()
   .max(30)
   .transform((text, context) => {
-    const decimal = readDecimal(text);
-    if (decimal !== undefined && decimal.digits > 0n && decimal.scale <= 8) {
-      return decimal.digits * 10n ** BigInt(8 - decimal.scale);
-    }
+    const minor = readScaled(text, coinScale);
+    if (minor !== undefined && minor > 0n) return minor;
     context.addIssue({
       code: 'custom',
       message: 'must be a positive amount with at most eight decimals',

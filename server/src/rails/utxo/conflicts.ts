@@ -1,3 +1,4 @@
+import { attempt } from '../../core/attempt.ts';
 import type { RecordChange } from '../contract/contract.ts';
 import type { PassContext } from './compose.ts';
 import type { Node } from './node.ts';
@@ -58,12 +59,7 @@ export async function findConflictingSpender(
 
 /** Undefined for unsupported forms, such as Litecoin's extension blocks. */
 function readConflicting(rawHex: string): ReadTransaction | undefined {
-  try {
-    return readTransaction(rawHex);
-  } catch (cause) {
-    if (cause instanceof Error) return undefined;
-    throw cause;
-  }
+  return attempt(() => readTransaction(rawHex));
 }
 
 function includesAll(outputs: readonly Output[], payments: readonly Output[]): boolean {

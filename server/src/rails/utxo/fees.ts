@@ -1,4 +1,4 @@
-import { readDecimal } from '../../core/money.ts';
+import { readScaled } from '../../core/money.ts';
 
 /** Fees. Rates are whole minor units per 1,000 vbytes; four weight units are a vbyte (BIP 141). */
 
@@ -7,9 +7,8 @@ const rateScale = 3;
 
 /** From decimal text in minor units per vbyte; undefined when it is invalid. */
 export function parseRate(text: string): bigint | undefined {
-  const decimal = readDecimal(text);
-  if (decimal === undefined || decimal.digits <= 0n || decimal.scale > rateScale) return undefined;
-  return decimal.digits * 10n ** BigInt(rateScale - decimal.scale);
+  const rate = readScaled(text, rateScale);
+  return rate === 0n ? undefined : rate;
 }
 
 /** Rounded up, so that the rate is reached. */

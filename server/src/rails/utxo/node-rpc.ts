@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readBounded } from '../../core/bounded-body.ts';
 import { JsonNumber, parseExactBytes } from '../../core/exact-json.ts';
 import { readDecimal } from '../../core/money.ts';
 
@@ -69,14 +70,17 @@ export const jsonInteger = z
   .transform((number) => Number(number.text))
   .pipe(z.int());
 
-/** Coins with up to eight decimals, as minor units. */
+/** Decimals of the coins. */
+export const coinScale = 8;
+
+/** Coins with up to eight decimals, as minor units; what leaves a wallet is negative. */
 export const jsonCoins = z.instanceof(JsonNumber).transform((number, context) => {
   const decimal = readDecimal(number.text);
-  if (decimal === undefined || decimal.scale > 8) {
+  if (decimal === undefined || decimal.scale > coinScale) {
     context.addIssue({ code: 'custom', message: 'must be an amount with at most eight decimals' });
     return z.NEVER;
   }
-  return decimal.digits * 10n ** BigInt(8 - decimal.scale);
+  return decimal.digits * 10n ** BigInt(coinScale - decimal.scale);
 });
 
 const envelope = z.object({
@@ -117,19 +121,16 @@ async function exchange(
   method: string,
   { url, init }: Request,
 ): Promise<Buffer> {
-  let status: number;
-  let bytes: Buffer;
+  let response: Response;
+  let bytes: Buffer | undefined;
   try {
-    const response = await options.fetch(url, init);
-    status = response.status;
-    if (Number(response.headers.get('content-length') ?? 0) > answerBytesMax) {
-      await response.body?.cancel();
-      throw new Error('the answer is too long');
-    }
-    bytes = Buffer.from(await response.arrayBuffer());
+    response = await options.fetch(url, init);
+    bytes = await readBounded(response, answerBytesMax);
   } catch (cause) {
     throw new NodeUnavailable(method, 'no answer', cause);
   }
+  if (bytes === undefined) throw new NodeUnavailable(method, 'the answer is too long');
+  const { status } = response;
   // Refusals have status 400, 404 or 500 and a JSON body; for a wrong password it is empty.
   if (status === 401 || status === 403)
     throw new NodeUnavailable(method, 'the node refuses the credentials');

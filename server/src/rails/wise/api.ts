@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { type ExactJson, JsonFault, parseExactJson } from '../../core/exact-json.ts';
-import { readRetryAfterMs } from '../../core/retry-after.ts';
+import type { ExactJson } from '../../core/exact-json.ts';
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { readText } from '../kit/answers.ts';
+import { nameMember, parseExact } from '../kit/answers.ts';
+import { exchangeHttp } from '../kit/http-exchange.ts';
 import { approve, type Challenge, readChallenge } from './approval.ts';
 import type { WiseConfig } from './config.ts';
 import { refusalSchema } from './protocol.ts';
@@ -65,7 +65,7 @@ const answerBytesMax = 4 * 1024 * 1024;
 export function createApi(config: WiseConfig, host: RailHost): Api {
   const tokens = createTokens(config, host);
   const exchange = async (request: ApiRequest, { signal }: CallContext) => {
-    const token = await tokens.get(signal);
+    const token = await tokens.get();
     if (token === undefined) return { status: 401, json: undefined, retryAfterMs: 0 };
     const through = { config, host, token, signal };
     const answer = await callOnce(request, through);
@@ -89,7 +89,7 @@ export function createApi(config: WiseConfig, host: RailHost): Api {
       if (parsed.success) return { kind: 'answered', value: parsed.data };
       host.log('warn', 'an answer of Wise does not have the described form', {
         path: nameOperation(request),
-        field: parsed.error.issues[0]?.path.map(String).join('.') ?? '',
+        field: nameMember(parsed.error),
       });
       return { kind: 'unclear', reason: 'not_understood' };
     }
@@ -138,36 +138,27 @@ async function callOnce(
     signal,
   }: { config: WiseConfig; host: RailHost; token: string; signal: AbortSignal },
 ): Promise<RawAnswer | undefined> {
-  try {
-    const response = await host.fetch(config.baseUrl + path, {
+  const result = await exchangeHttp(
+    {
       method,
+      url: config.baseUrl + path,
       headers: {
         accept: 'application/json',
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(config.timeoutSeconds * 1000)]),
-    });
-    const text = await readText(response, answerBytesMax);
-    const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), host.realNowMs());
-    const challenge = readChallenge(response.status, response.headers);
-    return { status: response.status, json: parseBody(text), retryAfterMs, challenge };
-  } catch (error) {
-    // Not its message, which may hold anything.
-    const name = error instanceof Error ? error.name : typeof error;
-    host.log('warn', 'Wise did not answer', { path: nameOperation({ method, path }), error: name });
+      body: body === undefined ? '' : JSON.stringify(body),
+      signal,
+    },
+    { ...host, timeoutMs: config.timeoutSeconds * 1000, answerBytesMax },
+  );
+  if (result.kind !== 'answered') {
+    const { error } = result;
+    host.log('warn', 'Wise did not answer', { path: nameOperation({ method, path }), error });
     return undefined;
   }
-}
-
-function parseBody(text: string): ExactJson | undefined {
-  try {
-    return parseExactJson(text);
-  } catch (error) {
-    if (error instanceof JsonFault) return undefined;
-    throw error;
-  }
+  const { status, retryAfterMs } = result;
+  const challenge = readChallenge(status, result.headers);
+  return { status, json: result.body && parseExact(result.body), retryAfterMs, challenge };
 }

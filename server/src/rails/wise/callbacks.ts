@@ -1,11 +1,11 @@
 import { createHash, type KeyObject, verify } from 'node:crypto';
-import { type ExactJson, JsonFault, parseExactBytes } from '../../core/exact-json.ts';
 import type {
   CallbackMessage,
   CallbackReading,
   InboundMessage,
   RailHost,
 } from '../contract/contract.ts';
+import { nameMember, parseExact } from '../kit/answers.ts';
 import { openTransfers, type Payments } from './payments.ts';
 import { eventSchema, stateChange, stateChangeSchema } from './protocol.ts';
 import { nameStatus, observe, readStanding } from './states.ts';
@@ -34,7 +34,7 @@ export async function readCallback(
     return { kind: 'refused', detail: "X-Signature-SHA256 must be Wise's signature of the body" };
   }
   const digest = createHash('sha256').update(body).digest('hex').slice(0, 32);
-  const json = readJson(body);
+  const json = parseExact(body);
   const event = eventSchema.safeParse(json);
   if (!event.success) return describeMisfit(body, { digest, detail: 'the body must be an event' });
   // A test notification, or an event that the rail has no use for.
@@ -52,8 +52,8 @@ async function readStateChange(
 ): Promise<CallbackReading> {
   const event = stateChangeSchema.safeParse(json);
   if (!event.success) {
-    const field = event.error.issues[0]?.path.map(String).join('.') ?? '';
-    return describeMisfit(body, { digest, detail: `${field} does not have the described form` });
+    const detail = `${nameMember(event.error)} does not have the described form`;
+    return describeMisfit(body, { digest, detail });
   }
   const { resource, current_state: status, occurred_at: atMs } = event.data.data;
   const ignored = { id: `event:${digest}`, raw: body, observations: [] };
@@ -101,13 +101,4 @@ function isSigned(body: Uint8Array, signature: string, keys: readonly KeyObject[
   if (!/^[A-Za-z0-9+/]{300,1400}={0,2}$/.test(signature)) return false;
   const bytes = Buffer.from(signature, 'base64');
   return keys.some((key) => verify('RSA-SHA256', body, key, bytes));
-}
-
-function readJson(body: Uint8Array): ExactJson | undefined {
-  try {
-    return parseExactBytes(Buffer.from(body));
-  } catch (error) {
-    if (error instanceof JsonFault) return undefined;
-    throw error;
-  }
 }

@@ -1,11 +1,11 @@
 import type { CallContext, Instruction, RailAnswer } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { readMinor } from '../kit/amounts.ts';
 import type { Payment, PaymentValue } from './payments.ts';
 import {
   completedPaymentsSchema,
   deliveryEstimateSchema,
   fundingSchema,
-  readMinor,
   type Transfer,
   transferSchema,
 } from './protocol.ts';

@@ -11,7 +11,7 @@ import { openRecords, type Records, type TypedRecord } from '../kit/records.ts';
  * - `cancelling`: it is canceled at Wise, and its payments end as their transfers do.
  * - `funded`, `cancelled`: no money leaves for it.
  */
-export const groupStates = ['open', 'funding', 'cancelling', 'funded', 'cancelled'] as const;
+const groupStates = ['open', 'funding', 'cancelling', 'funded', 'cancelled'] as const;
 export type GroupState = (typeof groupStates)[number];
 
 const groupSchema = z.object({

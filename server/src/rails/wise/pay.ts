@@ -1,4 +1,5 @@
 import type { CallContext, Instruction, RailAnswer } from '../contract/contract.ts';
+import type { RailCall } from '../kit/guarded-calls.ts';
 import { cancelAtWise, followTransfer, fundTransfer, readTransfer } from './funding.ts';
 import { adoptTransfer, createTransfer, describeTransfer, prepareOrder } from './order.ts';
 import { describeFirst, type Payment } from './payments.ts';
@@ -8,11 +9,7 @@ import { isTransferOf, readStanding } from './states.ts';
 
 /** `send`, `query` and `cancel`, from the payment's record. */
 
-export async function send(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const send: RailCall<Setup> = async (setup, instruction, context) => {
   const { payments } = setup;
   const first = { state: 'open', value: describeFirst(instruction) } as const;
   const { answer } = await payments.enter(instruction, first);
@@ -21,13 +18,9 @@ export async function send(
   if (record === undefined) return unknown('no_answer');
   if (record.state !== 'open') return followPayment(setup, { instruction, record }, context);
   return orderPayment(setup, { instruction, record }, context);
-}
+};
 
-export async function query(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const query: RailCall<Setup> = async (setup, instruction, context) => {
   const { payments } = setup;
   const known = await payments.answer(instruction);
   // Nothing leaves before the book has it.
@@ -38,13 +31,9 @@ export async function query(
   if (record.state !== 'open') return followPayment(setup, { instruction, record }, context);
   // No funding has left; a send that is still under way finds another revision and does not fund.
   return stopPayment(setup, record, { kind: 'later', reason: 'unreachable' });
-}
+};
 
-export async function cancel(
-  setup: Setup,
-  instruction: Instruction,
-  context: CallContext,
-): Promise<RailAnswer> {
+export const cancel: RailCall<Setup> = async (setup, instruction, context) => {
   const { payments } = setup;
   const tombstone = {
     state: 'cancelled',
@@ -76,7 +65,7 @@ export async function cancel(
       : { state: 'cancelled', value: { ...now.value, reason: 'cancelled' } },
   );
   return { outcome: 'rejected', reason: 'cancelled', providerReference: record.value.transferId };
-}
+};
 
 type Known = { readonly instruction: Instruction; readonly record: Payment };
 

@@ -61,7 +61,7 @@ export type Payment = TypedRecord<PaymentState, PaymentValue>;
 export type Payments = PaymentBook<PaymentState, PaymentValue>;
 
 /** Whose payment a transfer is, by the transfer's ID, and what the poll has reported of it. */
-export const transferStates = ['known', 'returned'] as const;
+const transferStates = ['known', 'returned'] as const;
 const transferSchema = z.object({ reference: z.string() });
 
 export function openTransfers(store: RailHost['store']) {
@@ -101,7 +101,7 @@ function answerRecord({ state, value }: Payment): RailAnswer {
   return { outcome: 'rejected', reason, ...(code === undefined ? {} : { code }) };
 }
 
-export function digestInstruction(instruction: Instruction): string {
+function digestInstruction(instruction: Instruction): string {
   const { payerKey, countryCode, deliveryType, attributes, beneficiary } = instruction;
   const sorted = Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const { firstName, middleName, lastName, businessName } = beneficiary;

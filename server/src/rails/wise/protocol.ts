@@ -225,14 +225,6 @@ export const stateChangeSchema = z.object({
   }),
 });
 
-/** Minor units of a decimal text that is not negative; undefined where it has too many digits. */
-export function readMinor(text: string, currency: string): bigint | undefined {
-  const decimal = readDecimal(text);
-  const { scale } = getCurrency(currency);
-  if (decimal === undefined || decimal.digits < 0n || decimal.scale > scale) return undefined;
-  return decimal.digits * 10n ** BigInt(scale - decimal.scale);
-}
-
 /** The amount as a JSON number with every digit. */
 export function writeAmount(minor: bigint, currency: string): JsonNumber {
   return new JsonNumber(formatAmount(minor, getCurrency(currency)));

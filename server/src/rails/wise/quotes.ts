@@ -2,15 +2,10 @@ import { readDecimal } from '../../core/money.ts';
 import type { CallContext, Instruction } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { readMinor } from '../kit/amounts.ts';
 import type { Api, ApiResult } from './api.ts';
 import type { WiseConfig } from './config.ts';
-import {
-  type PaymentOption,
-  quoteSchema,
-  readMinor,
-  type WiseQuote,
-  writeAmount,
-} from './protocol.ts';
+import { type PaymentOption, quoteSchema, type WiseQuote, writeAmount } from './protocol.ts';
 
 /** Quotes: what a payment of an exact amount costs from the balance. A quote orders nothing. */
 
@@ -52,7 +47,7 @@ export async function requestQuote(
 }
 
 /** The option that pays from the balance by the quote's way of paying out. */
-export function findOption(quote: WiseQuote): PaymentOption | undefined {
+function findOption(quote: WiseQuote): PaymentOption | undefined {
   const fromBalance = quote.paymentOptions.filter(({ payIn }) => payIn === 'BALANCE');
   return fromBalance.find(({ payOut }) => payOut === quote.payOut) ?? fromBalance[0];
 }

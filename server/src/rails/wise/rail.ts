@@ -8,6 +8,7 @@ import type {
 } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { guardCall } from '../kit/guarded-calls.ts';
+import { emptyBeneficiary } from '../kit/recipient.ts';
 import { chooseForm, listFormFaults } from './account-forms.ts';
 import { createApi } from './api.ts';
 import { workGroups } from './batches.ts';
@@ -22,7 +23,6 @@ import {
   accountKeys,
   assignableTypes,
   assignmentPrefix,
-  emptyBeneficiary,
   listNameFaults,
   listRecipientFaults,
   readField,

@@ -1,6 +1,7 @@
 import { findCountry } from '../../core/country.ts';
 import type { Beneficiary, RecipientFault } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
+import { emptyBeneficiary } from '../kit/recipient.ts';
 
 /** Our attributes and users in the keys of Wise's recipient accounts. */
 
@@ -113,23 +114,6 @@ export function isKnownKey(key: string, payer: PayerDeclaration): boolean {
   };
   return readField(key, nowhere) !== undefined;
 }
-
-/** A beneficiary of whom nothing is known. */
-export const emptyBeneficiary: Beneficiary = {
-  firstName: '',
-  middleName: '',
-  lastName: '',
-  businessName: '',
-  address1: '',
-  address2: '',
-  city: '',
-  stateProvince: '',
-  postalCode: '',
-  countryCode: '',
-  email: '',
-  mobileNumber: '',
-  dateOfBirth: '',
-};
 
 function readPerson(key: string, recipient: Recipient): FieldSource | undefined {
   const { beneficiary, attributes, countryCode } = recipient;

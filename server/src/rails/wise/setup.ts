@@ -73,7 +73,7 @@ export function readStop(
 }
 
 /** @throws Error where no such payer is configured, which the service excludes. */
-export function getPayer(host: RailHost, key: string): PayerDeclaration {
+function getPayer(host: RailHost, key: string): PayerDeclaration {
   const payer = host.payers.find((one) => one.key === key);
   assert(payer !== undefined, 'the payer of an instruction is configured');
   return payer;

@@ -1,5 +1,6 @@
 import type { Charge, RailObservation } from '../contract/contract.ts';
-import { readMinor, type Transfer } from './protocol.ts';
+import { readMinor } from '../kit/amounts.ts';
+import { type Transfer } from './protocol.ts';
 
 /** The statuses of transfers (guide "Tracking transfers") in our outcomes. */
 

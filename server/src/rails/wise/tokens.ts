@@ -1,13 +1,14 @@
-import { parseExactJson } from '../../core/exact-json.ts';
 import type { RailHost } from '../contract/contract.ts';
-import { readText } from '../kit/answers.ts';
+import { parseExact } from '../kit/answers.ts';
+import { exchangeHttp } from '../kit/http-exchange.ts';
+import { type CachedToken, createTokenCache } from '../kit/token-cache.ts';
 import type { WiseConfig } from './config.ts';
 import { tokenSchema } from './protocol.ts';
 
 /** The bearer token: a personal one from the configuration, or a user token renewed by OAuth. */
 export type Tokens = {
   /** Undefined where Wise gives no token now. */
-  get(signal: AbortSignal): Promise<string | undefined>;
+  get(): Promise<string | undefined>;
   /** The token was refused. */
   forget(token: string): void;
 };
@@ -21,26 +22,18 @@ export function createTokens(config: WiseConfig, host: RailHost): Tokens {
   if ('token' in credentials) {
     return { get: async () => credentials.token, forget: () => undefined };
   }
-  let current: { token: string; untilMs: number } | undefined;
-  let renewal: Promise<string | undefined> | undefined;
-  const renew = async (): Promise<string | undefined> => {
+  const cache = createTokenCache<CachedToken, 'no_token'>(async () => {
     const answer = await requestToken(config, host, credentials);
-    if (answer === undefined) return undefined;
+    if (answer === undefined) return 'no_token';
     const untilMs = host.realNowMs() + Math.max(answer.expires_in * 1000 - marginMs, 0);
-    current = { token: answer.access_token, untilMs };
-    return current.token;
-  };
+    return { value: answer.access_token, untilMs };
+  }, host.realNowMs);
   return {
     get: async () => {
-      if (current !== undefined && current.untilMs > host.realNowMs()) return current.token;
-      renewal ??= renew().finally(() => {
-        renewal = undefined;
-      });
-      return renewal;
+      const token = await cache.get();
+      return token === 'no_token' ? undefined : token.value;
     },
-    forget: (token) => {
-      if (current?.token === token) current = undefined;
-    },
+    forget: cache.forget,
   };
 }
 
@@ -51,9 +44,10 @@ async function requestToken(
   credentials: { clientId: string; clientSecret: string; refreshToken: string },
 ) {
   const { clientId, clientSecret, refreshToken } = credentials;
-  try {
-    const response = await host.fetch(`${baseUrl}/oauth/token`, {
+  const result = await exchangeHttp(
+    {
       method: 'POST',
+      url: `${baseUrl}/oauth/token`,
       headers: {
         accept: 'application/json',
         authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
@@ -63,15 +57,19 @@ async function requestToken(
         grant_type: 'refresh_token',
         refresh_token: refreshToken,
       }).toString(),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutSeconds * 1000),
-    });
-    const text = await readText(response, answerBytesMax);
-    if (response.ok) return tokenSchema.parse(parseExactJson(text));
-    host.log('error', 'Wise refused to renew the token', { status: response.status });
-  } catch (error) {
-    const name = error instanceof Error ? error.name : typeof error;
-    host.log('warn', 'the token could not be renewed', { error: name });
+    },
+    { ...host, timeoutMs: timeoutSeconds * 1000, answerBytesMax },
+  );
+  if (result.kind !== 'answered') {
+    host.log('warn', 'the token could not be renewed', { error: result.error });
+    return undefined;
   }
-  return undefined;
+  const { status, body } = result;
+  if (status < 200 || status > 299) {
+    host.log('error', 'Wise refused to renew the token', { status });
+    return undefined;
+  }
+  const token = tokenSchema.safeParse(body && parseExact(body));
+  if (!token.success) host.log('warn', 'the token could not be renewed', { error: 'ZodError' });
+  return token.data;
 }

@@ -1,8 +1,9 @@
 import type { CallContext, RailHost, RecoveredPayment } from '../contract/contract.ts';
+import { readMinor } from '../kit/amounts.ts';
 import type { Api } from './api.ts';
 import type { WiseConfig } from './config.ts';
 import { openTransfers, type PaymentState, type Payments } from './payments.ts';
-import { readMinor, type Transfer, transferListSchema, transferSchema } from './protocol.ts';
+import { type Transfer, transferListSchema, transferSchema } from './protocol.ts';
 import { nameStatus, observe, readStanding } from './states.ts';
 
 /** The list of transfers, for lost webhooks and after a restore. */

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getCurrency } from '../../../src/core/currency.ts';
 import { formatAmount } from '../../../src/core/money.ts';
-import { readMinor } from '../../../src/rails/fspiop/config.ts';
 import { formatBody } from '../../../src/rails/fspiop/messages.ts';
 import { readSignature } from '../../../src/rails/fspiop/signature.ts';
+import { readMinor } from '../../../src/rails/kit/amounts.ts';
 import { parseJson } from '../../../src/rails/kit/answers.ts';
 import {
   type BookedTransfer,

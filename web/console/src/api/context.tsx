@@ -62,7 +62,8 @@ export function useSession(): Omit<Context, 'api'> {
   return useSessionContext();
 }
 
-/** Roles without this permission see pages, and no button that the service would refuse. */
-export function useMayWrite(): boolean {
-  return useSessionContext().session.operator.permissions.includes('operate');
+/** The accounts that the operator may look at, as a list to choose from. */
+export function useAccountChoices(): { value: string; label: string }[] {
+  const { accounts } = useSessionContext().session;
+  return accounts.map(({ account: value, name: label }) => ({ value, label }));
 }

@@ -61,7 +61,10 @@ export function useAct<Answer = Acted>() {
   });
 }
 
-/** Whether the operator's role has the permission; the service asks again. */
+/**
+ * Whether the operator's role has the permission. Others see pages, and no button that the service would
+ * refuse.
+ */
 export function useMay(permission: 'operate' | 'decide' | 'comply' | 'administer'): boolean {
   return useSession().session.operator.permissions.includes(permission);
 }

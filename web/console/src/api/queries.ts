@@ -82,4 +82,10 @@ export function useCountryNames(): ReadonlyMap<string, string> {
   return new Map(data.map(({ country_code: code, country_name: name }) => [code, name]));
 }
 
+/** The countries that payouts can go to, as a list to choose from. */
+export function useCountryChoices(): { value: string; label: string }[] {
+  const { data = [] } = useQuery(countriesQuery(useApi()));
+  return data.map(({ country_code: value, country_name: label }) => ({ value, label }));
+}
+
 export type ServedCountry = Schemas['ServedCountry'];

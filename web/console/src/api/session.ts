@@ -1,21 +1,12 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { ConnectionError, createRefusal, ProblemError } from '../../../../sdk/src/errors.ts';
+import type { components } from './generated/operators.ts';
 
 /** The browser's session with the service: who signed in, for which accounts, until when. */
 
-export type Session = {
-  operator: { name: string; role: string; permissions: string[] };
-  csrf: string;
-  environment: 'staging' | 'live';
-  version: string;
-  accounts: { account: string; name: string }[];
-  /** Live without a second factor: only what sets one up is admitted. */
-  is_restricted: boolean;
-  has_password: boolean;
-  has_totp: boolean;
-  idle_ends_at: string;
-  ends_at: string;
-};
+type Schemas = components['schemas'];
+
+export type Session = Schemas['Session'];
 
 export type SignIn =
   | { operator: string; password: string; code?: string }
@@ -84,7 +75,7 @@ export async function signOut({ csrf }: Session): Promise<void> {
   await send('DELETE', { csrf });
 }
 
-export type TotpProposal = { secret: string; uri: string; proposal: string };
+export type TotpProposal = components['schemas']['SecondFactorProposal'];
 
 export async function proposeTotp({ csrf }: Session): Promise<TotpProposal> {
   return readAnswer(await send('POST', { csrf, path: 'totp' }));

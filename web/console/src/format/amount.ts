@@ -19,7 +19,7 @@ const minorDigits: Readonly<Record<string, number>> = {
   IDR: 2,
 };
 
-export function getMinorDigits(currency: string): number {
+function getMinorDigits(currency: string): number {
   const known = minorDigits[currency];
   if (known !== undefined) return known;
   if (!/^[A-Z]{3}$/.test(currency)) return 2;

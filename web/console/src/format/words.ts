@@ -16,6 +16,12 @@ export function nameDelivery(type: string): string {
   return deliveryTypes[type] ?? readable(type);
 }
 
+/** For a filter or an optional field. */
+export const deliveryChoices = [
+  { value: '', label: 'Any' },
+  ...Object.entries(deliveryTypes).map(([value, label]) => ({ value, label })),
+];
+
 const accountForms: Readonly<Record<string, string>> = {
   stored_card: 'Stored card',
   provider_account: 'Account at the provider',

@@ -5,8 +5,8 @@ import type { Budget, Credential, List } from '../api/operator-types.ts';
 import { heads } from '../shell/heads.ts';
 import { Act, type ActField, Secrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Amount, Copy, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { ActiveTag, Amount, Copy, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 
 /** Credentials of the chosen account: API keys and clients of OAuth. */
 export function ApiKeys(): ReactNode {
@@ -72,11 +72,7 @@ function State({ credential }: { credential: Credential }): ReactNode {
     );
   }
   if (expiresAt === null) {
-    return (
-      <Tag tone="success" icon="check">
-        Active
-      </Tag>
-    );
+    return <ActiveTag />;
   }
   return (
     <Tag tone={next === null ? 'neutral' : 'warning'} icon="clock">
@@ -111,13 +107,10 @@ function BudgetText({ budget }: { budget: Budget }): ReactNode {
   );
 }
 
-const actionsOf = (account: string): Column<Credential> => ({
-  head: 'Actions',
-  isHeadHidden: true,
-  kind: 'right',
-  cell: (credential) =>
+const actionsOf = (account: string): Column<Credential> =>
+  actionsColumn((credential) =>
     isOver(credential) ? null : <Actions account={account} credential={credential} />,
-});
+  );
 
 const secrets = {
   api_key: 'API key',

@@ -1,11 +1,11 @@
 import { Fragment, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { Dialog, DialogTrigger, Heading } from 'react-aria-components/Dialog';
-import { Modal, ModalOverlay } from 'react-aria-components/Modal';
+import { DialogTrigger, Heading } from 'react-aria-components/Dialog';
 import { useOperator } from '../api/operator.ts';
 import type { AuditEntry, List } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
+import { PageDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Empty, Facts, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
@@ -89,11 +89,7 @@ function What({ entry }: { entry: AuditEntry }): ReactNode {
           <Foreign>{JSON.stringify(entry.object)}</Foreign>
         </code>
       </Button>
-      <ModalOverlay className="scrim" isDismissable>
-        <Modal className="dialog">
-          <Dialog className="act">{({ close }) => <Entry entry={entry} close={close} />}</Dialog>
-        </Modal>
-      </ModalOverlay>
+      <PageDialog>{({ close }) => <Entry entry={entry} close={close} />}</PageDialog>
     </DialogTrigger>
   );
 }

@@ -1,9 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import type { Backtest } from '../api/backtest-types.ts';
-import { useSession } from '../api/context.tsx';
+import { useAccountChoices } from '../api/context.tsx';
 import { useAct, useOperator } from '../api/operator.ts';
-import type { List, Rail } from '../api/operator-types.ts';
+import type { Backtest, List, Rail } from '../api/operator-types.ts';
 import { heads } from '../shell/heads.ts';
 import { SelectField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
@@ -11,8 +10,7 @@ import { PageHead, Panel } from '../ui/parts.tsx';
 import { ChangesFields } from './backtest/changes.tsx';
 import { BacktestResult } from './backtest/result.tsx';
 import { listFaults, readDocument } from './documents/document.ts';
-
-const periods = [7, 30, 90, 366];
+import { PeriodField } from './documents/fields.tsx';
 
 type Answered = { outcome: Backtest };
 
@@ -21,7 +19,7 @@ type Asked = { text: string; days: string; account: string; part: number };
 
 /** Replays past payouts with other fees, limits or routing. It changes nothing. */
 export function Backtesting(): ReactNode {
-  const { session } = useSession();
+  const accounts = useAccountChoices();
   const { data: rails } = useOperator<List<Rail>>('rails');
   const [text, setText] = useState('{}');
   const [days, setDays] = useState('30');
@@ -50,20 +48,12 @@ export function Backtesting(): ReactNode {
               onText={setText}
             />
             <div className="row grow trial">
-              <SelectField
-                label="Payouts of the last"
-                value={days}
-                onText={setDays}
-                choices={periods.map((count) => ({ value: String(count), label: `${count} days` }))}
-              />
+              <PeriodField label="Payouts of the last" days={days} onDays={setDays} />
               <SelectField
                 label="Account"
                 value={account}
                 onText={setAccount}
-                choices={[
-                  { value: '', label: 'All accounts' },
-                  ...session.accounts.map((one) => ({ value: one.account, label: one.name })),
-                ]}
+                choices={[{ value: '', label: 'All accounts' }, ...accounts]}
               />
               <Button
                 className="button primary"

@@ -1,9 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Schemas } from '../api/client.ts';
-import { useApi, useMayWrite, useSession } from '../api/context.tsx';
+import { useApi, useSession } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { formatCount, formatCountOf, formatRate } from '../format/amount.ts';
 import { formatLength, readTime } from '../format/time.ts';
 import { describeStatus } from '../format/words.ts';
@@ -13,6 +14,7 @@ import { Icon } from '../ui/icon.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Foreign, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
+import { useNowMs } from '../ui/use-now.ts';
 import { BatchStatus } from './batches.tsx';
 import './batch.css';
 
@@ -72,7 +74,7 @@ export function BatchPage(): ReactNode {
 function Steps({ batch }: { batch: Batch }): ReactNode {
   const api = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   const { environment } = useSession().session;
   const path = { batch_token: batch.batch_token };
   const onSettled = () => queries.invalidateQueries({ queryKey: [api.account] });
@@ -135,11 +137,7 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
 /** Seconds that the quote still holds, by the length that the service's clock gives it. */
 function useQuoteTime(batch: Batch, quoted: Batch | undefined): [number, () => void] {
   const [startMs, setStartMs] = useState(() => Date.now());
-  const [nowMs, setNowMs] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, []);
+  const nowMs = useNowMs();
   const { quoted_on: from, expiration: to } = quoted ?? batch;
   const length = (readTime(to)?.getTime() ?? 0) - (readTime(from)?.getTime() ?? 0);
   return [Math.max(0, Math.floor((startMs + length - nowMs) / 1000)), () => setStartMs(Date.now())];

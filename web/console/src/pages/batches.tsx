@@ -5,7 +5,8 @@ import { Button } from 'react-aria-components/Button';
 import { DropZone } from 'react-aria-components/DropZone';
 import { FileTrigger } from 'react-aria-components/FileTrigger';
 import type { Schemas } from '../api/client.ts';
-import { useApi, useMayWrite } from '../api/context.tsx';
+import { useApi } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { formatCount } from '../format/amount.ts';
 import { decodeCsv, readCsv } from '../format/csv-reader.ts';
 import { readable, type Tone } from '../format/words.ts';
@@ -23,7 +24,7 @@ type Opened = Sheet & { name: string };
 
 /** From a file to a batch, and the batches there are. */
 export function Batches(): ReactNode {
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   const [opened, setOpened] = useState<Opened | undefined>();
   if (opened !== undefined) {
     return <PrepareBatch key={opened.name} opened={opened} onClose={() => setOpened(undefined)} />;

@@ -1,16 +1,15 @@
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { useApi, useSession } from '../api/context.tsx';
+import { useAccountChoices, useSession } from '../api/context.tsx';
 import { useMay, useOperator } from '../api/operator.ts';
-import type { Freeze, List, Rail } from '../api/operator-types.ts';
+import type { Freeze, List, Rail, Sending } from '../api/operator-types.ts';
 import {
-  countriesQuery,
   useAccountName,
+  useCountryChoices,
   useCountryNames,
   useRecipientNames,
 } from '../api/queries.ts';
 import { formatCount } from '../format/amount.ts';
-import { deliveryTypeNames, nameDelivery, readable } from '../format/words.ts';
+import { deliveryChoices, nameDelivery, readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
 import { RecipientLink } from '../ui/account-link.tsx';
 import { Act, type ActField } from '../ui/act.tsx';
@@ -19,14 +18,14 @@ import { Loaded } from '../ui/loaded.tsx';
 import { More } from '../ui/more.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
 
 /** The one switch that stops all sending, and freezes of a part. */
 export function Freezes(): ReactNode {
   const mayOperate = useMay('operate');
   const [isWithLifted, setWithLifted] = useState(false);
-  const { data: sending } = useOperator<{ freezes: Freeze[] }>('sending');
+  const { data: sending } = useOperator<Sending>('sending');
   const asked = useOperator<List<Freeze>>(isWithLifted ? 'freezes?all=true' : 'freezes');
   const isStopped = sending?.freezes.some(({ scope }) => scope === 'sending') === true;
   return (
@@ -35,11 +34,7 @@ export function Freezes(): ReactNode {
         {mayOperate && sending !== undefined ? <Switch isStopped={isStopped} /> : null}
       </PageHead>
       <Together>
-        {isStopped ? (
-          <Notice tone="danger" title="Sending is stopped" icon="pause">
-            <p>No payout is sent to any payer. Commits are accepted, and their payouts wait.</p>
-          </Notice>
-        ) : null}
+        {isStopped ? <SendingStopped /> : null}
         <Loaded query={asked}>{({ data }) => <InForce rows={data} />}</Loaded>
         <label className="row small">
           <input
@@ -52,6 +47,14 @@ export function Freezes(): ReactNode {
         {mayOperate ? <NewFreezes /> : null}
       </Together>
     </>
+  );
+}
+
+export function SendingStopped(): ReactNode {
+  return (
+    <Notice tone="danger" title="Sending is stopped" icon="pause">
+      <p>No payout is sent to any payer. Commits are accepted, and their payouts wait.</p>
+    </Notice>
   );
 }
 
@@ -105,12 +108,7 @@ function FreezeTable({ rows, mayLift }: { rows: readonly Freeze[]; mayLift: bool
     { head: 'By', kind: 'name', cell: (row) => <Foreign>{row.frozen_by}</Foreign> },
     { head: 'Since (UTC)', cell: (row) => <Time value={row.since} /> },
     { head: 'Waiting', kind: 'right', cell: (row) => formatCount(row.waiting) },
-    {
-      head: 'Actions',
-      isHeadHidden: true,
-      kind: 'right',
-      cell: (row) => <Lift freeze={row} mayLift={mayLift} />,
-    },
+    actionsColumn((row) => <Lift freeze={row} mayLift={mayLift} />),
   ];
   return <Table label="Table of freezes" columns={columns} rows={rows} keyOf={({ id }) => id} />;
 }
@@ -177,11 +175,11 @@ type NewFreeze = {
 
 /** What can be frozen, with what exists to choose from. */
 function useNewFreezes(): NewFreeze[] {
-  const { session, account } = useSession();
-  const { data: countries = [] } = useQuery(countriesQuery(useApi()));
+  const { account } = useSession();
+  const countries = useCountryChoices();
   const { data: rails } = useOperator<List<Rail>>('rails');
   const railChoices = (rails?.data ?? []).map(({ rail: value }) => ({ value, label: value }));
-  const accountChoices = session.accounts.map((one) => ({ value: one.account, label: one.name }));
+  const accountChoices = useAccountChoices();
   return [
     {
       scope: 'rail',
@@ -195,9 +193,7 @@ function useNewFreezes(): NewFreeze[] {
       scope: 'corridor',
       label: 'Freeze a corridor',
       effect: 'No payout is sent to this country, or in one delivery type or currency there.',
-      fields: corridorFields(
-        countries.map((one) => ({ value: one.country_code, label: one.country_name })),
-      ),
+      fields: corridorFields(countries),
     },
     {
       scope: 'account',
@@ -226,10 +222,7 @@ function corridorFields(countries: readonly Choice[]): ActField[] {
       name: 'delivery_type',
       label: 'Delivery',
       isOptional: true,
-      choices: [
-        { value: '', label: 'Any' },
-        ...deliveryTypeNames.map((value) => ({ value, label: nameDelivery(value) })),
-      ],
+      choices: deliveryChoices,
     },
     { name: 'currency', label: 'Currency', isOptional: true, hint: 'Such as MXN' },
   ];

@@ -8,7 +8,7 @@ import { Act } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { More } from '../ui/more.tsx';
 import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 
 /** Recipients whose data must be kept until a date, whoever asks for their erasure. */
 export function Holds(): ReactNode {
@@ -90,18 +90,14 @@ function End({ hold }: { hold: LegalHold }): ReactNode {
   );
 }
 
-const actions: Column<LegalHold> = {
-  head: 'Actions',
-  isHeadHidden: true,
-  kind: 'right',
-  cell: ({ hold, ended_at: endedAt }) =>
-    endedAt === null ? (
-      <Act
-        label="End"
-        title="End this hold before its date"
-        request={(reason) => ({ path: `holds/${hold}/release`, body: { reason } })}
-      >
-        <p>From then on the data of the recipient can be erased. It can need two operators.</p>
-      </Act>
-    ) : null,
-};
+const actions = actionsColumn<LegalHold>(({ hold, ended_at: endedAt }) =>
+  endedAt === null ? (
+    <Act
+      label="End"
+      title="End this hold before its date"
+      request={(reason) => ({ path: `holds/${hold}/release`, body: { reason } })}
+    >
+      <p>From then on the data of the recipient can be erased. It can need two operators.</p>
+    </Act>
+  ) : null,
+);

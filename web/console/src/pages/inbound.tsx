@@ -8,7 +8,7 @@ import { Act, type ActField, readText } from '../ui/act.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Amount, Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { countedMax, describeKind, inboundKinds } from './exceptions/kinds.ts';
 
 /** Files and messages of banks and partners that were refused, or that no payout matches. */
@@ -64,12 +64,7 @@ function Messages({ kind, rows, matching }: MessagesProps): ReactNode {
       cell: ({ amount, currency }) =>
         amount === null || currency === null ? '—' : <Amount value={amount} currency={currency} />,
     },
-    {
-      head: 'Actions',
-      isHeadHidden: true,
-      kind: 'right',
-      cell: (row) => (mayDecide ? <Close exception={row} /> : null),
-    },
+    actionsColumn((row) => (mayDecide ? <Close exception={row} /> : null)),
   ];
   return (
     <>

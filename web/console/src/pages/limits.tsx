@@ -9,7 +9,7 @@ import { heads } from '../shell/heads.ts';
 import { Act, type ActField } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Amount, Empty, Foreign, PageHead, Panel } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
 
 /** Limits of the chosen account. A payout over one is held for a person. */
@@ -64,17 +64,12 @@ const columns: readonly Column<AccountLimit>[] = [
   },
 ];
 
-const actions: Column<AccountLimit> = {
-  head: 'Actions',
-  isHeadHidden: true,
-  kind: 'right',
-  cell: (limit) => (
-    <div className="row end">
-      <SetLimit label="Change" limit={limit} />
-      <RemoveLimit name={limit.name} />
-    </div>
-  ),
-};
+const actions = actionsColumn<AccountLimit>((limit) => (
+  <div className="row end">
+    <SetLimit label="Change" limit={limit} />
+    <RemoveLimit name={limit.name} />
+  </div>
+));
 
 const perChoices = [
   { value: 'account', label: 'The account' },

@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { User } from '../api/client.ts';
-import { useApi, useMayWrite } from '../api/context.tsx';
+import { useApi } from '../api/context.tsx';
 import { nameUser } from '../api/names.ts';
+import { useMay } from '../api/operator.ts';
 import { balancesQuery } from '../api/queries.ts';
 import { heads } from '../shell/heads.ts';
 import { Notice } from '../ui/notice.tsx';
@@ -18,7 +19,7 @@ import './new-payout.css';
 /** From a recipient to a committed payout, step by step; each step can be gone back to. */
 export function NewPayout(): ReactNode {
   const api = useApi();
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   const { data: balances } = useQuery(balancesQuery(api));
   const [user, setUser] = useState<User | undefined>();
   const [choice, setChoice] = useState<Choice | undefined>();

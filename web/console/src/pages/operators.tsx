@@ -6,8 +6,8 @@ import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
 import { Act, Secrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { ActiveTag, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
 
 const roles = [
@@ -39,14 +39,7 @@ export function Operators(): ReactNode {
           )}
         </Loaded>
         <Panel title="Roles">
-          <dl className="facts">
-            {roles.map(({ value, may }) => (
-              <div key={value} className="pair">
-                <dt>{readable(value)}</dt>
-                <dd>{may}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts facts={roles.map(({ value, may }) => ({ title: readable(value), value: may }))} />
         </Panel>
       </Together>
     </>
@@ -71,9 +64,7 @@ function State({ operator }: { operator: Operator }): ReactNode {
     );
   }
   return isGenuine ? (
-    <Tag tone="success" icon="check">
-      Active
-    </Tag>
+    <ActiveTag />
   ) : (
     <Tag tone="danger" icon="alert">
       Changed past the service
@@ -81,12 +72,7 @@ function State({ operator }: { operator: Operator }): ReactNode {
   );
 }
 
-const actions: Column<Operator> = {
-  head: 'Actions',
-  isHeadHidden: true,
-  kind: 'right',
-  cell: (row) => <Actions operator={row} />,
-};
+const actions = actionsColumn<Operator>((row) => <Actions operator={row} />);
 
 function Actions({ operator }: { operator: Operator }): ReactNode {
   const { session } = useSession();

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { useMayWrite, useSession } from '../api/context.tsx';
+import { useSession } from '../api/context.tsx';
 import { useOperator } from '../api/operator.ts';
 import type { Group, OverviewFigures } from '../api/operator-types.ts';
 import { useCountryNames } from '../api/queries.ts';
@@ -9,7 +9,7 @@ import { formatCount, formatPercent } from '../format/amount.ts';
 import { formatLength } from '../format/time.ts';
 import { nameDelivery } from '../format/words.ts';
 import { heads, overviewDays } from '../shell/heads.ts';
-import { Icon } from '../ui/icon.tsx';
+import { NewPayoutLink } from '../ui/new-payout-link.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -25,19 +25,13 @@ const CorridorMap = lazy(async () => ({
 
 /** What there is, what happens, and what waits for a person. */
 export function Overview(): ReactNode {
-  const mayWrite = useMayWrite();
   const { account } = useSession();
   const query = new URLSearchParams({ days: String(overviewDays), account });
   const { data, error, refetch } = useOperator<OverviewFigures>(`overview?${query.toString()}`);
   return (
     <>
       <PageHead {...heads.overview}>
-        {mayWrite ? (
-          <Link to="/pay" className="button primary">
-            <Icon name="plus" />
-            New payout
-          </Link>
-        ) : null}
+        <NewPayoutLink />
       </PageHead>
       <div className="stack">
         {error === null ? null : <ProblemNotice error={error} retry={() => void refetch()} />}

@@ -2,7 +2,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Payout } from '../api/client.ts';
-import { useApi, useMayWrite } from '../api/context.tsx';
+import { useApi } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { download } from '../ui/download.ts';
 import { Icon } from '../ui/icon.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
@@ -11,7 +12,7 @@ import { ProblemNotice } from '../ui/notice.tsx';
 export function PayoutActions({ payout }: { payout: Payout }): ReactNode {
   const api = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   const { user_token, payout_token } = payout;
   const receipt = useMutation({
     mutationFn: async () => {

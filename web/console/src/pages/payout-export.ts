@@ -4,7 +4,7 @@ import { download } from '../ui/download.ts';
 import type { PayoutFilters } from './payout-search.ts';
 
 /** More than this many rows are a report; statements and batches' results have no such bound. */
-export const exportRowsMax = 10_000;
+const exportRowsMax = 10_000;
 
 const columns = [
   'payout_token',

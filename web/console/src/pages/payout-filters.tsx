@@ -1,14 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { useApi } from '../api/context.tsx';
-import { countriesQuery } from '../api/queries.ts';
-import {
-  deliveryTypeNames,
-  describeStatus,
-  nameDelivery,
-  payoutStatuses,
-} from '../format/words.ts';
+import { useCountryChoices } from '../api/queries.ts';
+import { deliveryChoices, describeStatus, payoutStatuses } from '../format/words.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { isSameSearch, type PayoutSearch } from './payout-search.ts';
 import { SavedViews } from './payout-views.tsx';
@@ -27,7 +20,7 @@ const views: readonly { label: string; search: PayoutSearch }[] = [
 export function PayoutFilterBar({ search }: { search: PayoutSearch }): ReactNode {
   const navigate = useNavigate();
   const { cursor: _page, ...withoutCursor } = search;
-  const { data: countries = [] } = useQuery(countriesQuery(useApi()));
+  const countries = useCountryChoices();
   const set = (change: PayoutSearch): void => {
     const { cursor: _cursor, ...kept } = { ...search, ...change };
     const present = Object.entries(kept).filter(([, value]) => value !== '');
@@ -63,19 +56,13 @@ export function PayoutFilterBar({ search }: { search: PayoutSearch }): ReactNode
           label="Country"
           value={search.country ?? ''}
           onText={(country) => set({ country })}
-          choices={[
-            { value: '', label: 'Any' },
-            ...countries.map((entry) => ({ value: entry.country_code, label: entry.country_name })),
-          ]}
+          choices={[{ value: '', label: 'Any' }, ...countries]}
         />
         <SelectField
           label="Delivery"
           value={search.delivery ?? ''}
           onText={(delivery) => set({ delivery })}
-          choices={[
-            { value: '', label: 'Any' },
-            ...deliveryTypeNames.map((value) => ({ value, label: nameDelivery(value) })),
-          ]}
+          choices={deliveryChoices}
         />
         <TextField
           label="From"

@@ -2,7 +2,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Payout, Schemas } from '../api/client.ts';
-import { useApi, useMayWrite } from '../api/context.tsx';
+import { useApi } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Panel } from '../ui/parts.tsx';
 
@@ -27,7 +28,7 @@ function listOutcomes({ status, delivery_type: delivery }: Payout): typeof outco
 
 /** Staging only: what the simulated payer does next. */
 export function OutcomePanel({ payout }: { payout: Payout }): ReactNode {
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   if (listOutcomes(payout).length === 0 || !mayWrite) return null;
   return (
     <Panel title="Sandbox: what the payer does next">

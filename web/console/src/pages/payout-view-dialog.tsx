@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { Dialog, Heading } from 'react-aria-components/Dialog';
-import { Modal, ModalOverlay } from 'react-aria-components/Modal';
+import { Heading } from 'react-aria-components/Dialog';
+import { PageDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 
 type Props = { save: (name: string) => void; onClose: () => void };
@@ -9,13 +9,9 @@ type Props = { save: (name: string) => void; onClose: () => void };
 /** Asks for the name of a view. */
 export function SaveViewDialog({ save, onClose }: Props): ReactNode {
   return (
-    <ModalOverlay className="scrim" isDismissable isOpen onOpenChange={onClose}>
-      <Modal className="dialog">
-        <Dialog className="act">
-          <NameView save={save} close={onClose} />
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <PageDialog isOpen onOpenChange={onClose}>
+      {() => <NameView save={save} close={onClose} />}
+    </PageDialog>
   );
 }
 

@@ -15,6 +15,7 @@ import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import {
   Amount,
   Copy,
+  Facts,
   Foreign,
   PageHead,
   Panel,
@@ -243,36 +244,30 @@ function Recipient({ payout, name }: { payout: Payout; name: string | undefined 
   const details = Object.entries(payout.attrs);
   return (
     <Panel title="Recipient">
-      <dl className="facts">
-        <dt>Name</dt>
-        <dd>
-          <Link to="/payouts" search={{ recipient: payout.user_token }}>
-            {name === undefined ? payout.user_token : <Foreign>{name}</Foreign>}
-          </Link>
-        </dd>
-        <dt>Country</dt>
-        <dd>{countries.get(payout.country_code) ?? payout.country_code}</dd>
-        {details.map(([type, value]) => (
-          <div key={type} className="pair">
-            <dt>{nameAttribute(type, payout.attrs)}</dt>
-            <dd>
-              <Foreign>{value}</Foreign>
-            </dd>
-          </div>
-        ))}
-        {payout.pickup_code === '' ? null : (
-          <>
-            <dt>Pickup code</dt>
-            <dd>
-              <Copy value={payout.pickup_code} label="pickup code" isWhole />
-            </dd>
-          </>
-        )}
-        <dt>Expected</dt>
-        <dd>
-          <Time value={payout.estimated_availability} />
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          {
+            title: 'Name',
+            value: (
+              <Link to="/payouts" search={{ recipient: payout.user_token }}>
+                {name === undefined ? payout.user_token : <Foreign>{name}</Foreign>}
+              </Link>
+            ),
+          },
+          { title: 'Country', value: countries.get(payout.country_code) ?? payout.country_code },
+          ...details.map(([type, value]) => ({
+            title: nameAttribute(type, payout.attrs),
+            value: <Foreign>{value}</Foreign>,
+          })),
+          payout.pickup_code === ''
+            ? undefined
+            : {
+                title: 'Pickup code',
+                value: <Copy value={payout.pickup_code} label="pickup code" isWhole />,
+              },
+          { title: 'Expected', value: <Time value={payout.estimated_availability} /> },
+        ]}
+      />
     </Panel>
   );
 }
@@ -281,34 +276,29 @@ function Identifiers({ payout }: { payout: Payout }): ReactNode {
   const metadata = Object.entries(payout.metadata);
   return (
     <Panel title="Identifiers">
-      <dl className="facts">
-        <dt>Payout</dt>
-        <dd>
-          <Copy value={payout.payout_token} label="payout token" />
-        </dd>
-        <dt>Yours</dt>
-        <dd>
-          <Foreign>{payout.client_transfer_id}</Foreign>
-        </dd>
-        <dt>Payer's</dt>
-        <dd>
-          {payout.rail_reference === '' ? (
-            <span className="faint">None yet</span>
-          ) : (
-            <Copy value={payout.rail_reference} label="reference of the payer" />
-          )}
-        </dd>
-        {metadata.map(([key, value]) => (
-          <div key={key} className="pair">
-            <dt>
-              <Foreign>{key}</Foreign>
-            </dt>
-            <dd>
-              <Foreign>{typeof value === 'string' ? value : JSON.stringify(value)}</Foreign>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        facts={[
+          {
+            title: 'Payout',
+            value: <Copy value={payout.payout_token} label="payout token" />,
+          },
+          { title: 'Yours', value: <Foreign>{payout.client_transfer_id}</Foreign> },
+          {
+            title: "Payer's",
+            value:
+              payout.rail_reference === '' ? (
+                <span className="faint">None yet</span>
+              ) : (
+                <Copy value={payout.rail_reference} label="reference of the payer" />
+              ),
+          },
+          ...metadata.map(([key, value]) => ({
+            title: key,
+            isForeign: true,
+            value: <Foreign>{typeof value === 'string' ? value : JSON.stringify(value)}</Foreign>,
+          })),
+        ]}
+      />
     </Panel>
   );
 }

@@ -3,12 +3,14 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Payout, User } from '../api/client.ts';
-import { useApi, useMayWrite } from '../api/context.tsx';
+import { useApi } from '../api/context.tsx';
 import { nameQuery, nameUser } from '../api/names.ts';
+import { useMay } from '../api/operator.ts';
 import { useCountryNames } from '../api/queries.ts';
 import { nameDelivery } from '../format/words.ts';
 import { heads, payoutsPerPage } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
+import { NewPayoutLink } from '../ui/new-payout-link.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, Foreign, PageHead, PayoutStatus, Skeleton, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -55,7 +57,6 @@ export function Payouts(): ReactNode {
 
 function Head({ filters }: { filters: ReturnType<typeof writePayoutFilters> }): ReactNode {
   const api = useApi();
-  const mayWrite = useMayWrite();
   const [state, setState] = useState<'ready' | 'busy' | { error: unknown }>('ready');
   const save = (): void => {
     setState('busy');
@@ -71,12 +72,7 @@ function Head({ filters }: { filters: ReturnType<typeof writePayoutFilters> }): 
           <Icon name="download" />
           {state === 'busy' ? 'Exporting' : 'Export CSV'}
         </Button>
-        {mayWrite ? (
-          <Link to="/pay" className="button primary">
-            <Icon name="plus" />
-            New payout
-          </Link>
-        ) : null}
+        <NewPayoutLink />
       </PageHead>
       {typeof state === 'object' ? <ProblemNotice error={state.error} retry={save} /> : null}
     </>
@@ -194,7 +190,7 @@ const listColumns = (countries: Names): Column<Payout>[] => [
 
 function NoPayouts({ search }: { search: PayoutSearch }): ReactNode {
   const isFiltered = Object.keys(search).length > 0;
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   if (isFiltered) {
     return (
       <Empty

@@ -6,7 +6,7 @@ import { heads } from '../shell/heads.ts';
 import { Act, type ActField } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Amount, PageHead, Panel } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
 
 /** What each policy is about, by the name of its action. */
@@ -66,12 +66,7 @@ const columns: readonly Column<OperatorPolicy>[] = [
   },
 ];
 
-const actions: Column<OperatorPolicy> = {
-  head: 'Actions',
-  isHeadHidden: true,
-  kind: 'right',
-  cell: (policy) => <Change policy={policy} />,
-};
+const actions = actionsColumn<OperatorPolicy>((policy) => <Change policy={policy} />);
 
 function Change({ policy }: { policy: OperatorPolicy }): ReactNode {
   const { action, persons, above_usd: above } = policy;

@@ -1,11 +1,9 @@
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { useApi } from '../api/context.tsx';
 import { useOperator } from '../api/operator.ts';
 import type { ExchangeRate, List, PayerTariffs, Tariff } from '../api/operator-types.ts';
-import { countriesQuery } from '../api/queries.ts';
+import { useCountryChoices } from '../api/queries.ts';
 import { formatCountOf, formatPercent, formatRate } from '../format/amount.ts';
-import { deliveryTypeNames, nameDelivery } from '../format/words.ts';
+import { deliveryChoices, nameDelivery } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -28,14 +26,12 @@ export function Prices(): ReactNode {
 }
 
 function Tariffs(): ReactNode {
-  const { data: countries = [] } = useQuery(countriesQuery(useApi()));
+  const countries = useCountryChoices();
   const [chosen, setChosen] = useState('');
   const [delivery, setDelivery] = useState('');
   const country =
     chosen ||
-    (countries.some((one) => one.country_code === 'MEX')
-      ? 'MEX'
-      : (countries[0]?.country_code ?? ''));
+    (countries.some(({ value }) => value === 'MEX') ? 'MEX' : (countries[0]?.value ?? ''));
   const query = new URLSearchParams({
     country,
     ...(delivery !== '' && { delivery_type: delivery }),
@@ -46,20 +42,12 @@ function Tariffs(): ReactNode {
   return (
     <>
       <div className="filters people-filters">
-        <SelectField
-          label="Country"
-          value={country}
-          onText={setChosen}
-          choices={countries.map((one) => ({ value: one.country_code, label: one.country_name }))}
-        />
+        <SelectField label="Country" value={country} onText={setChosen} choices={countries} />
         <SelectField
           label="Delivery"
           value={delivery}
           onText={setDelivery}
-          choices={[
-            { value: '', label: 'Any' },
-            ...deliveryTypeNames.map((value) => ({ value, label: nameDelivery(value) })),
-          ]}
+          choices={deliveryChoices}
         />
       </div>
       <Loaded query={asked}>{({ data }) => <TariffTable payers={data} />}</Loaded>

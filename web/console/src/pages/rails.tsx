@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useMay, useOperator } from '../api/operator.ts';
-import type { Freeze, Group, List, OverviewFigures, Rail } from '../api/operator-types.ts';
+import type { Group, List, OverviewFigures, Rail, Sending } from '../api/operator-types.ts';
 import { formatCount, formatPercent } from '../format/amount.ts';
 import { formatLength } from '../format/time.ts';
 import { readable } from '../format/words.ts';
@@ -9,15 +9,12 @@ import { heads } from '../shell/heads.ts';
 import { Act } from '../ui/act.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Notice } from '../ui/notice.tsx';
 import { Amount, Empty, PageHead, Panel, Tag } from '../ui/parts.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
-import { Switch } from './freezes.tsx';
+import { SendingStopped, Switch } from './freezes.tsx';
 import { readCost } from './overview/figures.ts';
 import { Prefunding, Reports } from './rails/reports.tsx';
-
-type Sending = { freezes: Freeze[]; recovery: string };
 
 /** What is under way at each rail, what is left there, and how it did. */
 export function Rails(): ReactNode {
@@ -32,11 +29,7 @@ export function Rails(): ReactNode {
         {mayStop && sending !== undefined ? <Switch isStopped={isStopped} /> : null}
       </PageHead>
       <Together>
-        {isStopped ? (
-          <Notice tone="danger" title="Sending is stopped" icon="pause">
-            <p>No payout is sent to any payer. Commits are accepted, and their payouts wait.</p>
-          </Notice>
-        ) : null}
+        {isStopped ? <SendingStopped /> : null}
         <Loaded query={asked} height={140}>
           {({ data }) => (
             <>
@@ -68,7 +61,7 @@ function Health({ rail }: { rail: Rail }): ReactNode {
       </Tag>
     );
   }
-  const tone = tones[rail.health as keyof typeof tones] ?? 'neutral';
+  const tone = tones[rail.health];
   return (
     <Tag tone={tone} icon={tone === 'success' ? 'check' : 'alert'}>
       {readable(rail.health)}
@@ -84,13 +77,9 @@ function RailTable({ rows, mayFreeze }: { rows: readonly Rail[]; mayFreeze: bool
     { head: 'In flight', kind: 'right', cell: (row) => formatCount(row.handed_over) },
     { head: 'Waiting', kind: 'right', cell: (row) => formatCount(row.waiting) },
     { head: 'Prefunding left', kind: 'right', cell: (row) => <Funds funds={row.funds} /> },
-    {
-      head: 'Actions',
-      isHeadHidden: true,
-      kind: 'right',
-      cell: ({ rail, is_frozen: isFrozen }) =>
-        mayFreeze && !isFrozen ? <FreezeRail name={rail} /> : null,
-    },
+    actionsColumn(({ rail, is_frozen: isFrozen }) =>
+      mayFreeze && !isFrozen ? <FreezeRail name={rail} /> : null,
+    ),
   ];
   return (
     <Panel title="Now" isFlush>

@@ -4,11 +4,11 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import type { User } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
 import { nameUser } from '../api/names.ts';
-import { countriesQuery, useCountryNames } from '../api/queries.ts';
+import { useCountryChoices, useCountryNames } from '../api/queries.ts';
 import { heads } from '../shell/heads.ts';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
-import { Empty, Foreign, PageHead, Tag, Time } from '../ui/parts.tsx';
+import { ActiveTag, Empty, Foreign, PageHead, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { type RecipientSearch, writeRecipientFilters } from './recipient-search.ts';
 import './payouts.css';
@@ -59,7 +59,7 @@ export function Recipients(): ReactNode {
 
 function Filters({ search }: { search: RecipientSearch }): ReactNode {
   const navigate = useNavigate();
-  const { data: countries = [] } = useQuery(countriesQuery(useApi()));
+  const countries = useCountryChoices();
   const [text, setText] = useState(search.q ?? '');
   const set = (change: RecipientSearch): void => {
     const { cursor: _cursor, ...kept } = { ...search, ...change };
@@ -86,10 +86,7 @@ function Filters({ search }: { search: RecipientSearch }): ReactNode {
         label="Country"
         value={search.country ?? ''}
         onText={(country) => set({ country })}
-        choices={[
-          { value: '', label: 'Any' },
-          ...countries.map((entry) => ({ value: entry.country_code, label: entry.country_name })),
-        ]}
+        choices={[{ value: '', label: 'Any' }, ...countries]}
       />
     </div>
   );
@@ -142,11 +139,7 @@ function Clipped({ text }: { text: string }): ReactNode {
 
 export function UserStatus({ status }: { status: string }): ReactNode {
   if (status === 'ACTIVE') {
-    return (
-      <Tag tone="success" icon="check">
-        Active
-      </Tag>
-    );
+    return <ActiveTag />;
   }
   return status === 'LOCKED' ? (
     <Tag tone="warning" icon="pause">

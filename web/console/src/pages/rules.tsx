@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { useSession } from '../api/context.tsx';
+import { useAccountChoices } from '../api/context.tsx';
 import { useOperator } from '../api/operator.ts';
 import type { ApprovalPolicyVersion, List } from '../api/operator-types.ts';
 import { heads } from '../shell/heads.ts';
@@ -15,7 +15,7 @@ import { describeConditions, describeRelease, readWhen } from './rules/words.ts'
 
 /** Which payouts wait until operators release them: the policy of all accounts, or of one. */
 export function Rules(): ReactNode {
-  const { session } = useSession();
+  const accounts = useAccountChoices();
   const [account, setAccount] = useState('');
   const query = account === '' ? '' : `?account=${account}`;
   const asked = useOperator<List<ApprovalPolicyVersion>>(`approval-rules${query}`);
@@ -29,10 +29,7 @@ export function Rules(): ReactNode {
             hint="Those of all accounts hold besides those of one"
             value={account}
             onText={setAccount}
-            choices={[
-              { value: '', label: 'All accounts' },
-              ...session.accounts.map((one) => ({ value: one.account, label: one.name })),
-            ]}
+            choices={[{ value: '', label: 'All accounts' }, ...accounts]}
           />
         </div>
         <Loaded query={asked}>

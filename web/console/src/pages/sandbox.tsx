@@ -6,7 +6,8 @@ import { Label } from 'react-aria-components/Label';
 import { Slider, SliderOutput, SliderThumb, SliderTrack } from 'react-aria-components/Slider';
 import { decimal } from '../../../../sdk/src/decimal.ts';
 import type { Payout } from '../api/client.ts';
-import { useApi, useMayWrite } from '../api/context.tsx';
+import { useApi } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { balancesQuery, useNames } from '../api/queries.ts';
 import { describeAmountFault, readAmount } from '../format/amount.ts';
 import { formatLength, formatTimeSeconds } from '../format/time.ts';
@@ -22,7 +23,7 @@ import './payout.css';
 
 /** Staging only: its clock, money that is not real, and what the simulated payers do. */
 export function Sandbox(): ReactNode {
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   return (
     <>
       <PageHead {...heads.sandbox} />

@@ -2,7 +2,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Schemas } from '../api/client.ts';
-import { useApi, useMayWrite } from '../api/context.tsx';
+import { useApi } from '../api/context.tsx';
+import { useMay } from '../api/operator.ts';
 import { formatCount, formatCountOf } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
@@ -18,7 +19,7 @@ type Webhook = Schemas['Webhook'];
 /** Endpoints that get the events, and every delivery to them. */
 export function Webhooks(): ReactNode {
   const api = useApi();
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   const { data, error, refetch } = useQuery({
     queryKey: [api.account, 'webhooks'],
     queryFn: () => api.listWebhooks(),
@@ -96,7 +97,7 @@ function NewWebhook(): ReactNode {
 function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
   const api = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMayWrite();
+  const mayWrite = useMay('operate');
   const path = { webhook_token: webhook.webhook_token };
   const onSettled = () => queries.invalidateQueries({ queryKey: [api.account] });
   const test = useMutation({ mutationFn: () => api.testWebhook(path), onSettled });

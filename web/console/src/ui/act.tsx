@@ -1,9 +1,9 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { Dialog, DialogTrigger, Heading } from 'react-aria-components/Dialog';
-import { Modal, ModalOverlay } from 'react-aria-components/Modal';
+import { DialogTrigger, Heading } from 'react-aria-components/Dialog';
 import { useSession } from '../api/context.tsx';
 import { type Acted, type Act as Request, useAct, useReadAgain } from '../api/operator.ts';
+import { PageDialog } from './dialog.tsx';
 import { findFault } from './faults.ts';
 import { type Choice, SelectField, TextField } from './field.tsx';
 import { Notice, ProblemNotice } from './notice.tsx';
@@ -46,11 +46,7 @@ export function Act(props: Props): ReactNode {
   return (
     <DialogTrigger onOpenChange={(isOpen) => (isOpen ? undefined : readAgain())}>
       <Button className={look}>{label}</Button>
-      <ModalOverlay className="scrim" isDismissable>
-        <Modal className="dialog">
-          <Dialog className="act">{({ close }) => <Form {...props} close={close} />}</Dialog>
-        </Modal>
-      </ModalOverlay>
+      <PageDialog>{({ close }) => <Form {...props} close={close} />}</PageDialog>
     </DialogTrigger>
   );
 }

@@ -71,6 +71,14 @@ export function Tag({ tone = 'neutral', icon, children }: TagProps): ReactNode {
   );
 }
 
+export function ActiveTag(): ReactNode {
+  return (
+    <Tag tone="success" icon="check">
+      Active
+    </Tag>
+  );
+}
+
 type PanelProps = Children & { title: string; aside?: ReactNode; isFlush?: boolean };
 
 export function Panel({ title, aside, isFlush = false, children }: PanelProps): ReactNode {
@@ -85,16 +93,17 @@ export function Panel({ title, aside, isFlush = false, children }: PanelProps): 
   );
 }
 
-export type Fact = { title: string; value: ReactNode };
+/** `isForeign`: the name is a text of others. */
+export type Fact = { title: string; value: ReactNode; isForeign?: boolean };
 
 /** Names and values, one line each; on request with lines left out. */
 export function Facts({ facts }: { facts: readonly (Fact | undefined)[] }): ReactNode {
   return (
     <dl className="facts">
-      {facts.map((fact) =>
+      {facts.map((fact, index) =>
         fact === undefined ? null : (
-          <div key={fact.title} className="pair">
-            <dt>{fact.title}</dt>
+          <div key={index} className="pair">
+            <dt>{fact.isForeign === true ? <Foreign>{fact.title}</Foreign> : fact.title}</dt>
             <dd>{fact.value}</dd>
           </div>
         ),

@@ -10,6 +10,11 @@ export type Column<Row> = {
   cell: (row: Row) => ReactNode;
 };
 
+/** What can be done with a row. */
+export function actionsColumn<Row>(cell: Column<Row>['cell']): Column<Row> {
+  return { head: 'Actions', isHeadHidden: true, kind: 'right', cell };
+}
+
 type Props<Row> = {
   /** What the table is, for screen readers. */
   label: string;

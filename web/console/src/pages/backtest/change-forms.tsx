@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
-import { Button } from 'react-aria-components/Button';
-import { deliveryTypeNames, nameDelivery } from '../../format/words.ts';
+import { deliveryChoices } from '../../format/words.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import {
   type DocumentFault,
@@ -11,6 +10,7 @@ import {
   setMember,
   toCount,
 } from '../documents/document.ts';
+import { Entry } from '../documents/fields.tsx';
 
 export type EntryProps = {
   entry: Members;
@@ -59,24 +59,9 @@ function OfferField({ entry, faults, onEntry }: Omit<EntryProps, 'onRemove' | 'r
 
 type FrameProps = Pick<EntryProps, 'faults' | 'onRemove'> & { title: string; children: ReactNode };
 
-function Frame({ title, faults, onRemove, children }: FrameProps): ReactNode {
+function Frame({ title, faults, ...frame }: FrameProps): ReactNode {
   const whole = faults.find(({ place }) => place === '')?.detail;
-  return (
-    <section className="entry" aria-label={title}>
-      <div className="row between">
-        <h3>{title}</h3>
-        <Button className="button plain" onPress={onRemove}>
-          Remove the change
-        </Button>
-      </div>
-      {whole === undefined ? null : (
-        <div className="field">
-          <span className="fault">{whole}</span>
-        </div>
-      )}
-      {children}
-    </section>
-  );
+  return <Entry label={title} title={title} removal="Remove the change" fault={whole} {...frame} />;
 }
 
 export function RailChange({ onRemove, ...entry }: EntryProps): ReactNode {
@@ -95,11 +80,6 @@ const texts = [
   { name: 'minLimit', label: 'Minimum (USD)' },
   { name: 'maxLimit', label: 'Maximum (USD)' },
 ] as const;
-
-const deliveries = [
-  { value: '', label: 'Any' },
-  ...deliveryTypeNames.map((value) => ({ value, label: nameDelivery(value) })),
-];
 
 /** Changes of the payers of a rail that fit key, country and delivery type. */
 export function PayerChange({ onRemove, ...props }: EntryProps): ReactNode {
@@ -131,7 +111,7 @@ export function PayerChange({ onRemove, ...props }: EntryProps): ReactNode {
         <SelectField
           label="Delivery"
           value={readText(entry, 'deliveryType')}
-          choices={deliveries}
+          choices={deliveryChoices}
           fault={faultAt(faults, 'deliveryType')}
           onText={(text) => set('deliveryType', text)}
         />

@@ -13,7 +13,7 @@ import {
   setMember,
   writeDocument,
 } from '../documents/document.ts';
-import { TextArea } from '../documents/fields.tsx';
+import { DocumentFields } from '../documents/fields.tsx';
 import { type EntryProps, PayerChange, RailChange } from './change-forms.tsx';
 
 type Props = {
@@ -38,38 +38,25 @@ const substitutes = [
 /** The changes as forms, and beside them the same as a document. */
 export function ChangesFields({ text, rails, faults, onText }: Props): ReactNode {
   const changes = readDocument(text);
-  const others = faults
-    .filter(({ place }) => !/^(?:rails|payers)\.\d/.test(place))
-    .map(({ place, detail }) => (place === '' ? detail : `${place}: ${detail}`));
   return (
-    <div className="document">
-      <div className="stack">
-        {changes === undefined ? (
-          <p className="soft">The document is not JSON. Correct it to use the form again.</p>
-        ) : (
-          <ChangeForms
-            changes={changes}
-            rails={rails}
-            faults={faults}
-            onChanges={(next) => onText(writeDocument(next))}
-          />
-        )}
-      </div>
-      <TextArea
-        label="Document"
-        hint="The same as JSON, with the names of the rails file"
-        value={text}
-        rows={18}
-        fault={
-          changes === undefined
-            ? 'This is not a JSON object'
-            : others.length === 0
-              ? undefined
-              : others.join(' ')
-        }
-        onText={onText}
-      />
-    </div>
+    <DocumentFields
+      text={text}
+      hint="The same as JSON, with the names of the rails file"
+      rows={18}
+      faults={faults.filter(({ place }) => !/^(?:rails|payers)\.\d/.test(place))}
+      onText={onText}
+    >
+      {changes === undefined ? (
+        <p className="soft">The document is not JSON. Correct it to use the form again.</p>
+      ) : (
+        <ChangeForms
+          changes={changes}
+          rails={rails}
+          faults={faults}
+          onChanges={(next) => onText(writeDocument(next))}
+        />
+      )}
+    </DocumentFields>
   );
 }
 

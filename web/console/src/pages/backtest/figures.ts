@@ -1,4 +1,4 @@
-import type { BacktestSide, BacktestSides } from '../../api/backtest-types.ts';
+import type { BacktestSide, BacktestSides } from '../../api/operator-types.ts';
 import { formatAmount, formatCount } from '../../format/amount.ts';
 import { formatLength } from '../../format/time.ts';
 

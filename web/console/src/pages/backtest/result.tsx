@@ -4,7 +4,7 @@ import type {
   BacktestExample,
   BacktestReason,
   BacktestSides,
-} from '../../api/backtest-types.ts';
+} from '../../api/operator-types.ts';
 import { formatAmount, formatCount } from '../../format/amount.ts';
 import { nameDelivery, readable } from '../../format/words.ts';
 import { Facts, Panel } from '../../ui/parts.tsx';

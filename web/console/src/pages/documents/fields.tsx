@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react';
-import { Field, TextField } from '../../ui/field.tsx';
-import { splitList } from './document.ts';
+import { Button } from 'react-aria-components/Button';
+import { Field, SelectField, TextField } from '../../ui/field.tsx';
+import { type DocumentFault, readDocument, splitList } from './document.ts';
 import './documents.css';
 
 type FieldProps = { label: string; hint?: string | undefined; fault?: string | undefined };
@@ -8,7 +9,7 @@ type FieldProps = { label: string; hint?: string | undefined; fault?: string | u
 type AreaProps = FieldProps & { value: string; rows: number; onText: (text: string) => void };
 
 /** A text of several lines, in letters of equal width. */
-export function TextArea({ value, rows, onText, ...field }: AreaProps): ReactNode {
+function TextArea({ value, rows, onText, ...field }: AreaProps): ReactNode {
   return (
     <Field {...field}>
       {(described) => (
@@ -83,5 +84,71 @@ export function KeyedField({ values, onValues, ...field }: KeyedProps): ReactNod
         onValues(readKeyed(text));
       }}
     />
+  );
+}
+
+type PeriodProps = { label: string; days: string; onDays: (days: string) => void };
+
+const periods = ['7', '30', '90', '366'].map((value) => ({ value, label: `${value} days` }));
+
+export function PeriodField({ label, days, onDays }: PeriodProps): ReactNode {
+  return <SelectField label={label} value={days} onText={onDays} choices={periods} />;
+}
+
+type EntryProps = {
+  label: string;
+  title: ReactNode;
+  removal: string;
+  /** About the whole entry. */
+  fault: string | undefined;
+  onRemove: () => void;
+  children: ReactNode;
+};
+
+/** One entry of a list in a document, as a form. */
+export function Entry({ label, title, removal, fault, onRemove, children }: EntryProps): ReactNode {
+  return (
+    <section className="entry" aria-label={label}>
+      <div className="row between">
+        <h3>{title}</h3>
+        <Button className="button plain" onPress={onRemove}>
+          {removal}
+        </Button>
+      </div>
+      {fault === undefined ? null : (
+        <div className="field">
+          <span className="fault">{fault}</span>
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+type DocumentProps = {
+  text: string;
+  hint: string;
+  rows: number;
+  /** Those that stand at no form. */
+  faults: readonly DocumentFault[];
+  onText: (text: string) => void;
+  /** The forms. */
+  children: ReactNode;
+};
+
+/** Forms, and beside them the same as a document. */
+export function DocumentFields({ text, faults, children, ...area }: DocumentProps): ReactNode {
+  const sentences = faults.map(({ place, detail }) =>
+    place === '' ? detail : `${place}: ${detail}`,
+  );
+  const fault =
+    readDocument(text) === undefined
+      ? 'This is not a JSON object'
+      : sentences.join(' ') || undefined;
+  return (
+    <div className="document">
+      <div className="stack">{children}</div>
+      <TextArea label="Document" value={text} fault={fault} {...area} />
+    </div>
   );
 }

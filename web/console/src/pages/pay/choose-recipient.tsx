@@ -4,7 +4,7 @@ import { Button } from 'react-aria-components/Button';
 import type { User } from '../../api/client.ts';
 import { useApi } from '../../api/context.tsx';
 import { nameUser } from '../../api/names.ts';
-import { countriesQuery } from '../../api/queries.ts';
+import { useCountryChoices } from '../../api/queries.ts';
 import { findFault } from '../../ui/faults.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -107,7 +107,7 @@ function useCreateUser(onChosen: (user: User) => void) {
 }
 
 function NewRecipient({ onChosen, onBack }: Props & { onBack: () => void }): ReactNode {
-  const { data: countries = [] } = useQuery(countriesQuery(useApi()));
+  const countries = useCountryChoices();
   const [values, setValues] = useState<Values>({});
   const create = useCreateUser(onChosen);
   const bind = (name: keyof Values) => ({
@@ -138,10 +138,7 @@ function NewRecipient({ onChosen, onBack }: Props & { onBack: () => void }): Rea
         <SelectField
           label="Country"
           {...bind('country')}
-          choices={[
-            { value: '', label: 'Choose a country' },
-            ...countries.map((entry) => ({ value: entry.country_code, label: entry.country_name })),
-          ]}
+          choices={[{ value: '', label: 'Choose a country' }, ...countries]}
         />
         <TextField label="Date of birth" type="date" isOptional {...bind('date_of_birth')} />
       </div>

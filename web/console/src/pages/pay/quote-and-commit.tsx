@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { decimal } from '../../../../../sdk/src/decimal.ts';
 import type { Payout, User } from '../../api/client.ts';
@@ -12,6 +12,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Network } from '../../ui/network.tsx';
 import { Notice, ProblemNotice } from '../../ui/notice.tsx';
 import { Amount, Foreign, PayoutStatus, Time } from '../../ui/parts.tsx';
+import { useNowMs } from '../../ui/use-now.ts';
 import { commitOrFind, isOutcomeUnknown, type Result } from './commit.ts';
 import type { Choice } from './destinations.ts';
 
@@ -87,7 +88,7 @@ function Quote({ user, payout, endsAtMs, onAgain }: QuoteProps): ReactNode {
   const api = useApi();
   const queries = useQueryClient();
   const { environment } = useSession().session;
-  const leftSeconds = useCountdown(endsAtMs);
+  const leftSeconds = Math.max(0, Math.floor((endsAtMs - useNowMs()) / 1000));
   const { user_token, payout_token } = payout;
   const commit = useMutation({
     mutationFn: () => commitOrFind(api, { user_token, payout_token }),
@@ -185,15 +186,6 @@ function Unknown({ user, payout }: { user: string; payout: string }): ReactNode 
       </p>
     </Notice>
   );
-}
-
-function useCountdown(endsAtMs: number): number {
-  const [nowMs, setNowMs] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, []);
-  return Math.max(0, Math.floor((endsAtMs - nowMs) / 1000));
 }
 
 function Refused({ result }: { result: Result }): ReactNode {

@@ -4,7 +4,6 @@ import { useSession } from '../../api/context.tsx';
 import { useAct, useMay } from '../../api/operator.ts';
 import type { ApprovalPolicyVersion, ApprovalPreview } from '../../api/operator-types.ts';
 import { Act } from '../../ui/act.tsx';
-import { SelectField } from '../../ui/field.tsx';
 import { Notice, ProblemNotice } from '../../ui/notice.tsx';
 import { Panel } from '../../ui/parts.tsx';
 import {
@@ -16,14 +15,12 @@ import {
   readEntries,
   writeDocument,
 } from '../documents/document.ts';
-import { TextArea } from '../documents/fields.tsx';
+import { DocumentFields, PeriodField } from '../documents/fields.tsx';
 import { PreviewResult } from './preview.tsx';
 import { RuleForm } from './rule-form.tsx';
 
 const noRules: Members = { rules: [] };
 const newRule: Members = { name: 'New rule', when: {} };
-
-const periods = [7, 30, 90, 366];
 
 type Previewed = { outcome: ApprovalPreview };
 
@@ -102,12 +99,7 @@ function Trial({ policy, scope, preview }: TrialProps): ReactNode {
   return (
     <>
       <div className="row grow trial">
-        <SelectField
-          label="Payouts of the last"
-          value={days}
-          onText={setDays}
-          choices={periods.map((count) => ({ value: String(count), label: `${count} days` }))}
-        />
+        <PeriodField label="Payouts of the last" days={days} onDays={setDays} />
         <Button
           className="button primary"
           isDisabled={policy === undefined || preview.isPending}
@@ -151,51 +143,38 @@ function PolicyFields({ text, faults, onText }: FieldsProps): ReactNode {
   const rules = policy === undefined ? undefined : readEntries(policy, 'rules');
   const write = (next: readonly Members[]): void =>
     onText(writeDocument({ ...policy, rules: next }));
-  const others = faults
-    .filter(({ place }) => !place.startsWith('rules.'))
-    .map(({ place, detail }) => (place === '' ? detail : `${place}: ${detail}`));
   return (
-    <div className="document">
-      <div className="stack">
-        {rules === undefined ? (
-          <p className="soft">
-            The document is not JSON with a list of rules. Correct it, and the form is back.
-          </p>
-        ) : (
-          <>
-            {rules.length === 0 ? <p className="soft">No rules: no payout is held.</p> : null}
-            {rules.map((rule, index) => (
-              <RuleForm
-                // Rules have no identity but their place.
-                key={`rule ${String(index)}`}
-                rule={rule}
-                faults={faultsWithin(faults, `rules.${index}`)}
-                onRule={(changed) => write(rules.with(index, changed))}
-                onRemove={() => write(rules.toSpliced(index, 1))}
-              />
-            ))}
-            <div className="row">
-              <Button className="button" onPress={() => write([...rules, newRule])}>
-                Add a rule
-              </Button>
-            </div>
-          </>
-        )}
-      </div>
-      <TextArea
-        label="Document"
-        hint="The same as JSON. Examples, balances and creators are edited here"
-        value={text}
-        rows={22}
-        fault={
-          policy === undefined
-            ? 'This is not a JSON object'
-            : others.length === 0
-              ? undefined
-              : others.join(' ')
-        }
-        onText={onText}
-      />
-    </div>
+    <DocumentFields
+      text={text}
+      hint="The same as JSON. Examples, balances and creators are edited here"
+      rows={22}
+      faults={faults.filter(({ place }) => !place.startsWith('rules.'))}
+      onText={onText}
+    >
+      {rules === undefined ? (
+        <p className="soft">
+          The document is not JSON with a list of rules. Correct it, and the form is back.
+        </p>
+      ) : (
+        <>
+          {rules.length === 0 ? <p className="soft">No rules: no payout is held.</p> : null}
+          {rules.map((rule, index) => (
+            <RuleForm
+              // Rules have no identity but their place.
+              key={`rule ${String(index)}`}
+              rule={rule}
+              faults={faultsWithin(faults, `rules.${index}`)}
+              onRule={(changed) => write(rules.with(index, changed))}
+              onRemove={() => write(rules.toSpliced(index, 1))}
+            />
+          ))}
+          <div className="row">
+            <Button className="button" onPress={() => write([...rules, newRule])}>
+              Add a rule
+            </Button>
+          </div>
+        </>
+      )}
+    </DocumentFields>
   );
 }

@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react';
-import { Button } from 'react-aria-components/Button';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import {
   type DocumentFault,
@@ -11,7 +10,7 @@ import {
   setMember,
   toCount,
 } from '../documents/document.ts';
-import { KeyedField, ListField } from '../documents/fields.tsx';
+import { Entry, KeyedField, ListField } from '../documents/fields.tsx';
 import { defaults, readWhen } from './words.ts';
 
 type Props = {
@@ -31,20 +30,13 @@ export function RuleForm({ rule, faults, onRule, onRemove }: Props): ReactNode {
   const name = readText(rule, 'name');
   const whole = faults.find(({ place }) => /^(?:|when|when\.amount)$/.test(place))?.detail;
   return (
-    <section className="entry" aria-label={`Rule ${name || 'without a name'}`}>
-      <div className="row between">
-        <h3>
-          <bdi>{name || 'Without a name'}</bdi>
-        </h3>
-        <Button className="button plain" onPress={onRemove}>
-          Remove the rule
-        </Button>
-      </div>
-      {whole === undefined ? null : (
-        <div className="field">
-          <span className="fault">{whole}</span>
-        </div>
-      )}
+    <Entry
+      label={`Rule ${name || 'without a name'}`}
+      title={<bdi>{name || 'Without a name'}</bdi>}
+      removal="Remove the rule"
+      fault={whole}
+      onRemove={onRemove}
+    >
       <div className="fields">
         <TextField
           label="Name"
@@ -73,7 +65,7 @@ export function RuleForm({ rule, faults, onRule, onRemove }: Props): ReactNode {
       </div>
       <AmountFields when={when} faults={faults} onWhen={setWhen} />
       <ConditionFields when={when} faults={faults} onWhen={setWhen} />
-    </section>
+    </Entry>
   );
 }
 

@@ -1,0 +1,11 @@
+import { useEffect, useState } from 'react';
+
+/** The time of this device, each second. */
+export function useNowMs(): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return nowMs;
+}

@@ -17,7 +17,7 @@ import { dryRunPreference, prefersDryRun, runDry } from './dry-run.ts';
 import {
   answerOf,
   createAnswerBuilder,
-  fingerprintRequest,
+  createRequestKey,
   openKeyRecord,
   type RunningKeys,
   readKey,
@@ -130,7 +130,9 @@ function createHandler<S extends BaseServices>(
     );
     // Frees the memory of a large body.
     request.body = undefined;
-    const requestKey = isKeyed ? readRequestKey(env.keys, request, [view, input.json]) : undefined;
+    const requestKey = isKeyed
+      ? readRequestKey({ ...env, ...principal }, request, [view, input.json])
+      : undefined;
     const context: RouteContext<S> = {
       env,
       principal,
@@ -228,14 +230,14 @@ async function answerDry<S extends BaseServices>(
 
 /** @throws AppError invalid_request if the key is malformed. */
 function readRequestKey(
-  keys: KeyRing,
+  { keys, accountId }: { keys: KeyRing; accountId: string },
   request: FastifyRequest,
   [{ method, path }, body]: readonly [RequestView, ExactJson | undefined],
 ): RequestKey | undefined {
   const key = readKey(request.headers['idempotency-key']);
   return key === undefined
     ? undefined
-    : { key, fingerprint: fingerprintRequest(keys, { method, path, body }) };
+    : createRequestKey(keys, { accountId, key }, { method, path, body });
 }
 
 /** The answer of a handler's result: an answer, a page of a list, or a value. */

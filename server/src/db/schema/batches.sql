@@ -193,7 +193,8 @@ create trigger legal_move before update on batch_rows
     or (current_user = 'outlay_tenant' and new.status in ('COMMITTED', 'REFUSED'))))
   execute function refuse_change('illegal move from the present status');
 create trigger fixed_row before update on batch_rows
-  for each row when (old.status <> 'VALID' and new is distinct from old)
+  for each row when (old.status <> 'VALID'
+    and to_jsonb(new) - 'metadata_hashes' <> to_jsonb(old) - 'metadata_hashes')
   execute function refuse_change('only VALID rows may change');
 
 -- Only an unfinished upload may be deleted, and a tenant changes rows of a draft or quote only.

@@ -95,16 +95,23 @@ export type RenewedSubject = {
   readonly fresh?: Buffer;
 };
 
-const defineReplacement = (name: string) =>
-  defineQuery({
-    name,
-    text: `select renewed, ended from ${name}($1, $2, $3, $4)`,
-    columns: { renewed: column.integer, ended: column.integer },
-  });
+const counts = { renewed: column.integer, ended: column.integer };
 const replacements = {
-  screenings: defineReplacement('renew_screening_subjects'),
-  screening_clearances: defineReplacement('renew_clearance_subjects'),
-  payout_screenings: defineReplacement('renew_payout_subjects'),
+  screenings: defineQuery({
+    name: 'renew_screening_subjects',
+    text: 'select renewed, ended from renew_screening_subjects($1, $2, $3, $4)',
+    columns: counts,
+  }),
+  screening_clearances: defineQuery({
+    name: 'renew_clearance_subjects',
+    text: 'select renewed, ended from renew_clearance_subjects($1, $2, $3, $4)',
+    columns: counts,
+  }),
+  payout_screenings: defineQuery({
+    name: 'renew_payout_subjects',
+    text: 'select renewed, ended from renew_payout_subjects($1, $2, $3, $4)',
+    columns: counts,
+  }),
 };
 
 export function replaceSubjects(

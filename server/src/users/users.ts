@@ -327,7 +327,7 @@ function store(
   user: { accountId: string; id: string; data: UserData; keys: KeyRing },
   secret: { person: Person; dataKey: Buffer; version: number },
 ): StoredUser {
-  const { accountId, id, data, keys } = user;
+  const { accountId, id, data } = user;
   const metadata = data.metadata ?? '{}';
   const chosen = { internal_user_id: data.internal_user_id, metadata };
   const plain = Buffer.from(JSON.stringify({ ...secret.person, ...chosen }));

@@ -167,7 +167,8 @@ const others = `all, serve, work, ledger export, proof verify, receipt verify, r
   link revoke, exception close, payout decide, payout cancel, recovery release, rail message,
   screening import, screening decide, screening clear, screening end-clearance, identity decide,
   identity export, identity read, reconciliation import, reconciliation list, reconciliation link,
-  reconciliation explain, reconciliation close, environment-key rotate, environment-key destroy-old,
+  reconciliation explain, reconciliation close, environment-key rotate, environment-key rotate-index,
+  environment-key destroy-old,
   cell describe`.split(/,\s+/);
 
 const isJson = (text: string): boolean => {

@@ -63,6 +63,8 @@ export type Started = {
 export type App = {
   readonly environments: Readonly<Partial<Record<EnvironmentName, Environment>>>;
   readonly log: Logger;
+  /** Resolves, with the reason, if this process must be started again. */
+  readonly outdated: Promise<Error>;
   /** Resolves, with the reason, if the embedded database ends and cannot be started again. */
   readonly failed: Promise<Error>;
   listen(): Promise<Started>;
@@ -80,6 +82,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
   const names = listEnvironments(config);
   const databases = parts.use(await openDatabases(config, { names, report }));
   parts.defer(closeReceipts);
+  const outdated = Promise.withResolvers<Error>();
   const environments: Partial<Record<EnvironmentName, Environment>> = {};
   parts.defer(async () => {
     await Promise.all(Object.values(environments).map((env) => env[Symbol.asyncDispose]()));
@@ -95,6 +98,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       realNowMs,
       fetch: options.fetch ?? fetch,
       tracing,
+      onIndexKeyReplaced: outdated.resolve,
       onRailAnswer: metrics.countRailAnswer,
       onWebhookDelivery: (result) => metrics.countWebhookDelivery(name, result),
       onNotice: (channel, result) => metrics.countNotice({ environment: name, channel, result }),
@@ -110,6 +114,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
   return {
     environments,
     log,
+    outdated: outdated.promise,
     failed: databases.failed,
     listen: async () => {
       const started = await start({ ...base, server, role, recovers });

@@ -64,6 +64,9 @@ async function serve(role: Role, { recovers }: { recovers: boolean }): Promise<v
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
+  void app.outdated.then((error) => {
+    stopping ??= app.close().then(() => fail(error), fail);
+  });
   void app.failed.then((error) => (stopping === undefined ? fail(error) : undefined));
   try {
     const started = await app.listen();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type KeyOwner, openVersioned, rowContext } from '../core/sealing.ts';
+import { type KeyOwner, type KeyRing, openVersioned, rowContext } from '../core/sealing.ts';
 import { attributeTypes } from './field.ts';
 import type { AttributeType, Corridor } from './requirements.ts';
 
@@ -45,4 +45,14 @@ export type SetKey = KeyOwner & { readonly setId: string };
 
 export function sealContext({ accountId, userId, setId }: SetKey, version: number): string {
   return rowContext('attribute_set_versions', accountId, userId, setId, version);
+}
+
+/** Equal for equal values of one user; reveals nothing about them. */
+export function fingerprintValues(
+  keys: Pick<KeyRing, 'blindIndex'>,
+  { userId }: Pick<KeyOwner, 'userId'>,
+  values: AttributeValues,
+): Buffer {
+  const pairs = Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return keys.blindIndex(`attributes ${userId}`, JSON.stringify(pairs));
 }

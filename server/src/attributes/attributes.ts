@@ -11,7 +11,12 @@ import {
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import type { Payer } from '../destinations/catalog.ts';
-import { type AttributeValues, openValues, sealContext } from './attribute-values.ts';
+import {
+  type AttributeValues,
+  fingerprintValues,
+  openValues,
+  sealContext,
+} from './attribute-values.ts';
 import {
   findAttributeContext,
   findEqualSet,
@@ -379,10 +384,4 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
     values: Object.fromEntries(result.normalized),
     missing: result.missing,
   };
-}
-
-/** Equal for equal values of one user; reveals nothing about them. */
-function fingerprintValues(keys: KeyRing, owner: SetOwner, values: AttributeValues): Buffer {
-  const pairs = Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return keys.blindIndex(`attributes ${owner.userId}`, JSON.stringify(pairs));
 }

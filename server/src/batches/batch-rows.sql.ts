@@ -157,7 +157,7 @@ function listRowColumns(
 }
 
 /** The text form of a bytea[]: arrays of arrays must have equal lengths, and these do not. */
-function writeHashes(hashes: readonly Buffer[]): string | undefined {
+export function writeHashes(hashes: readonly Buffer[]): string | undefined {
   if (hashes.length === 0) return undefined;
   const entries = hashes.map((hash) => `"\\\\x${hash.toString('hex')}"`);
   return `{${entries.join(',')}}`;

@@ -83,10 +83,10 @@ const insertQuery = defineBatchQuery(
   'insert_batch',
   `
     ${ownAccount}
-    insert into batches as b (account_id, id, format, request_key, content_hash, priced_at,
-      lease_until, fence, created_at, updated_at, name, created_by)
-    select own.id, $2, $3, $4, $5, now.at, clock_timestamp() + $6 * interval '1 millisecond', 1,
-      now.at, now.at, $7, $8
+    insert into batches as b (account_id, id, format, request_key, priced_at, lease_until, fence,
+      created_at, updated_at, name, created_by)
+    select own.id, $2, $3, $4, now.at, clock_timestamp() + $5 * interval '1 millisecond', 1,
+      now.at, now.at, $6, $7
     from own, environment_now() as now (at)
     on conflict (account_id, request_key) where request_key is not null do nothing
     returning ${names}`,
@@ -273,7 +273,6 @@ export type NewBatch = BatchId & {
   requestKey: string | undefined;
   /** See `getMaker`. */
   maker: string | undefined;
-  contentHash: Buffer;
   leaseMs: number;
 };
 
@@ -282,9 +281,9 @@ export async function insertBatch(
   session: Session,
   batch: NewBatch,
 ): Promise<BatchRow | undefined> {
-  const { accountId, batchId, format, name, requestKey, contentHash, leaseMs, maker } = batch;
+  const { accountId, batchId, format, name, requestKey, leaseMs, maker } = batch;
   const key = requestKey ?? null;
-  const values = [accountId, batchId, format, key, contentHash, leaseMs, name, maker ?? null];
+  const values = [accountId, batchId, format, key, leaseMs, name, maker ?? null];
   return maybeOne(session, insertQuery, values);
 }
 

@@ -6,7 +6,7 @@ import type { Owner } from '../../testing/setups/money.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { openKeyRecord } from '../http/idempotency.ts';
+import { createRequestKey, openKeyRecord } from '../http/idempotency.ts';
 import { cancelBatch, commitBatch } from './batches.ts';
 import { removeAbandoned, runCommits } from './committer.ts';
 import { quoteBatch } from './quote.ts';
@@ -93,7 +93,14 @@ test('the key of an upload belongs to it during and after it, and is freed by a 
   const { accountId } = owner;
   const { keys, db } = batches.money;
   const lines = batches.describe(owner, names(3, 'keyed'));
-  const other = openKeyRecord(keys, { accountId, key: 'keyed', fingerprint: Buffer.alloc(32, 7) });
+  const recordOf = (key: string) => {
+    const request = { method: 'POST', path: '/other', body: undefined };
+    return openKeyRecord(keys, {
+      accountId,
+      ...createRequestKey(keys, { accountId, key }, request),
+    });
+  };
+  const other = recordOf('keyed');
   const claim = () => db.tenantTransaction(accountId, (session) => other.claim(session));
   const reused = isRefused('idempotency_key_reused');
   await assert.rejects(batches.receive(owner, lines, { key: 'keyed', breakAfter: 2 }), /broke/);
@@ -101,13 +108,13 @@ test('the key of an upload belongs to it during and after it, and is freed by a 
   await batches.receive(owner, lines, { key: 'keyed' });
   await assert.rejects(claim(), reused);
 
-  const second = openKeyRecord(keys, { accountId, key: 'first', fingerprint: Buffer.alloc(32, 7) });
+  const second = recordOf('first');
   await db.tenantTransaction(accountId, (session) => second.claim(session));
   await assert.rejects(batches.receive(owner, lines, { key: 'first' }), reused);
 
   const large = batches.receive(owner, Array(10_001).fill(lines[0]), { key: 'refused' });
   await assert.rejects(large, isRefused('body_too_large'));
-  const third = openKeyRecord(keys, { accountId, key: 'refused', fingerprint: Buffer.alloc(32) });
+  const third = recordOf('refused');
   await db.tenantTransaction(accountId, (session) => third.claim(session));
 });
 

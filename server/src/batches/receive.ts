@@ -1,8 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, reseal } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { storeRows } from './batch-rows.sql.ts';
 import {
@@ -66,9 +68,6 @@ export type Received = { batch: BatchRow; text: string; isRepeated: boolean };
 /** Longer than a portion takes, and shorter than a client waits before it repeats an upload. */
 const leaseMs = 10_000;
 
-/** Before the first row; it is never compared. */
-const emptyHash = createHash('sha256').digest();
-
 /**
  * Receives a file to its end.
  *
@@ -126,7 +125,7 @@ async function beginUpload(db: Database, upload: Upload): Promise<BatchRow> {
   const batch = { accountId, batchId: newId(), format, name, requestKey, maker, leaseMs };
   const created = await db.tenantTransaction(accountId, async (session) => {
     await record?.claim(session);
-    return insertBatch(session, { ...batch, contentHash: emptyHash });
+    return insertBatch(session, batch);
   });
   if (created !== undefined) return created;
   const session = db.tenant(accountId);
@@ -204,7 +203,7 @@ async function createIntake(
   const checker: RowChecker = { ...pricing, keys, accountId, today, firstRows: new Map() };
   const ignored = new Set<string>();
   const fenced = { accountId, batchId: batch.id, fence: batch.fence };
-  const progress = createProgress(keys, batch);
+  const progress = createProgress(keys, accountId, batch);
   let portion: FileRow[] = [];
   let storing: Promise<void> = Promise.resolve();
 
@@ -231,7 +230,7 @@ async function createIntake(
     const rows = portion;
     portion = [];
     if (rows.length === 0) return;
-    const write = await check(rows, progress.count() - rows.length, progress.digest());
+    const write = await check(rows, progress.count() - rows.length, progress.seal());
     await storing;
     storing = write();
     // Awaited with the next portion; until then a rejection must not be unhandled.
@@ -263,11 +262,12 @@ async function createIntake(
 
 /**
  * Counts the rows that were read, and checks that a resumed upload is the same file: after the last
- * row that an earlier upload stored, the hashes must be equal. They are keyed: who reads the database
- * could otherwise find out what a short file said by trying.
+ * row that an earlier upload stored, the digests must be equal. They are stored sealed: who reads the
+ * database could otherwise find out what a short file said by trying.
  */
-function createProgress(keys: Pick<KeyRing, 'blindIndex'>, batch: BatchRow) {
-  const { status, row_count: storedCount, content_hash: storedHash } = batch;
+function createProgress(keys: Pick<KeyRing, 'seal' | 'open'>, accountId: string, batch: BatchRow) {
+  const { status, row_count: storedCount, content_hash: stored } = batch;
+  const context = hashContext(accountId, batch.id);
   const hash: Hash = createHash('sha256');
   let parts: Buffer[] = [];
   // One call per row would cost more than the hash itself.
@@ -277,17 +277,18 @@ function createProgress(keys: Pick<KeyRing, 'blindIndex'>, batch: BatchRow) {
   };
   const digest = (): Buffer => {
     hashParts();
-    return keys.blindIndex('batches.content_hash', `${batch.id} ${hash.copy().digest('hex')}`);
+    return hash.copy().digest();
   };
   let count = 0;
   return {
     count: () => count,
-    digest,
+    /** Of the rows until now, as it is stored. */
+    seal: (): Buffer => keys.seal(digest(), context),
     /** Counts a row; true where it is not stored yet. @throws AppError idempotency_key_reused. */
     pass: ({ source }: FileRow): boolean => {
       parts.push(typeof source === 'string' ? Buffer.from(source) : source, lineEnd);
       count += 1;
-      if (count === storedCount && !digest().equals(storedHash)) throw refuseKey();
+      if (count === storedCount && !digest().equals(keys.open(stored, context))) throw refuseKey();
       if (count > storedCount && status !== 'RECEIVING') throw refuseKey();
       if (parts.length >= partsMax) hashParts();
       return count > storedCount;
@@ -298,6 +299,20 @@ function createProgress(keys: Pick<KeyRing, 'blindIndex'>, batch: BatchRow) {
     },
   };
 }
+
+const hashContext = (accountId: string, batchId: string): string =>
+  rowContext('batches.content_hash', accountId, batchId);
+
+/** The digests of all files. */
+export const protectedBatches = defineProtectedTable({
+  table: 'batches',
+  key: { account_id: 'uuid', id: 'uuid' },
+  values: ['content_hash'],
+  columns: { account_id: column.uuid, id: column.uuid },
+  renew: (keys, { account_id: accountId, id, content_hash: sealed }) => ({
+    content_hash: reseal(keys, sealed, hashContext(accountId, id)),
+  }),
+});
 
 const lineEnd = Buffer.from('\n');
 const partsMax = 2000;

@@ -92,11 +92,13 @@ type OperatorCommand<Shape extends Options> = Omit<Definition<Shape, OperatorCon
     ): Result | Promise<Result>;
     /** Of a permission to read: it counts payouts, or asks rails, which may store answers. */
     isStoring?: true;
+    /** Waits for every other process to end, and keeps others from starting. */
+    replacesIndexKey?: true;
   };
 
 /** A command of an operator on one environment, which `--environment` selects. */
 export function defineCommand<Shape extends Options>(definition: OperatorCommand<Shape>): Command {
-  const { permission, options, isStoring = false } = definition;
+  const { permission, options, isStoring = false, replacesIndexKey = false } = definition;
   const isReading = permission === 'read' && !isStoring;
   const selection = {
     environment: environmentName.optional(),
@@ -115,7 +117,8 @@ export function defineCommand<Shape extends Options>(definition: OperatorCommand
       const values = readValues(given, faults);
       if (selected === undefined || values === undefined) throw describeFaults(faults);
       return async (host) => {
-        await using context = await host.openContext(selected.environment, { isReading });
+        const opening = { isReading, holdsIndexKey: !replacesIndexKey };
+        await using context = await host.openContext(selected.environment, opening);
         const { environment: _environment, ...parameters } = given;
         const asked = { ...definition, values, given: parameters, reason: readReason(given) };
         return await run(() => actByKey(host, context, asked));

@@ -12,13 +12,16 @@ import type { Operator } from '../operators/operators.ts';
 export type Host = {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly realNowMs: () => number;
-  /** `isReading`: for a command that changes nothing, as a role that cannot. */
-  openContext(
-    name: EnvironmentName | undefined,
-    options?: { isReading: boolean },
-  ): Promise<CommandContext>;
+  openContext(name: EnvironmentName | undefined, options?: OpenOptions): Promise<CommandContext>;
   /** Runs the service until it is stopped. */
   serve(role: Role, options: { recovers: boolean }): Promise<void>;
+};
+
+export type OpenOptions = {
+  /** For a command that changes nothing: as a role that cannot. */
+  readonly isReading?: boolean;
+  /** For the command that replaces the index key. */
+  readonly holdsIndexKey?: boolean;
 };
 
 /** What the process of the service has open; a command opens it by itself. */
@@ -39,13 +42,10 @@ export type OperatorContext = CommandContext & { readonly operator: Operator };
 /** Uses the embedded database of a running service, where there is one. */
 export async function openContext(
   config: Config,
-  options: {
-    name: EnvironmentName | undefined;
-    realNowMs: () => number;
-    isReading?: boolean | undefined;
-  },
+  options: OpenOptions & { name: EnvironmentName | undefined; realNowMs: () => number },
 ): Promise<CommandContext> {
   const { name = config.OUTLAY_DEFAULT_ENVIRONMENT, realNowMs, isReading = false } = options;
+  const { holdsIndexKey = true } = options;
   if (!listEnvironments(config).includes(name)) {
     throw new ConfigError(`the environment ${name} is not configured`);
   }
@@ -57,6 +57,8 @@ export async function openContext(
     name,
     url,
     task: isReading ? 'read' : 'all',
+    isCommand: true,
+    holdsIndexKey,
     log: pino({ level: 'silent' }),
     steadyMs: () => performance.now(),
     realNowMs,

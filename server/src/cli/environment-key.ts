@@ -3,6 +3,7 @@ import {
   listEnvironmentKeys,
   rotateEnvironmentKeys,
 } from '../environment/environment-key-rotation.ts';
+import { rotateIndexKey } from '../environment/index-key-rotation.ts';
 import { defineCommand } from './command.ts';
 import { flag } from './options.ts';
 
@@ -28,6 +29,16 @@ export const environmentKeyCommands = [
       if (report.rejected_count > 0) process.exitCode = 1;
       return report;
     },
+  }),
+  defineCommand({
+    name: 'environment-key rotate-index',
+    permission: 'administer',
+    about:
+      'replace the key of the hashes that find recipients and metadata; refuses unless every other process on the database is stopped, and changes all or nothing',
+    options: {},
+    replacesIndexKey: true,
+    resultNames: ['index_generation', 'renewed', 'ended'],
+    run: (context) => rotateIndexKey(context),
   }),
   defineCommand({
     name: 'environment-key destroy-old',

@@ -20,7 +20,7 @@ const nouns: Readonly<Record<string, string>> = {
   account: 'accounts of clients',
   credential: 'credentials of accounts',
   key: 'the master key',
-  'environment-key': 'the keys that seal, authenticate and sign',
+  'environment-key': 'the keys that seal, authenticate, sign and find',
   user: 'erase recipients, and legal holds',
   link: 'links with which recipients do one thing on a page',
   exception: 'exceptions: cases that wait for a person',

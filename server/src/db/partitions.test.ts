@@ -69,7 +69,7 @@ test('concurrent commits are atomic while the clock jumps by years', async () =>
     ids.push((await money.quote(owner, { lockSeconds: 2_000_000_000 })).id);
   }
   const group = createGroupCommit(money.db, money.keys);
-  const keyOf = (payoutId: string) => ({ key: payoutId, fingerprint: Buffer.alloc(32) });
+  const keyOf = (payoutId: string) => ({ key: payoutId, fingerprint: Buffer.alloc(65) });
   const commits = ids.map(async (payoutId, index) => {
     for (let turn = 0; turn < index; turn += 1) await money.rows('select 1');
     return group.submit({ ...owner, payoutId, requestKey: keyOf(payoutId) });
@@ -92,7 +92,7 @@ test('concurrent commits are atomic while the clock jumps by years', async () =>
 
 test('an idempotency key is known across the end of a month, and new after thirty days', async () => {
   const { accountId } = await money.createOwner();
-  const record = { accountId, key: newId(), fingerprint: Buffer.alloc(32), body: null };
+  const record = { accountId, key: newId(), fingerprint: Buffer.alloc(65), body: null };
   const [now] = await money.rows<{ wait: bigint }>(
     `select (extract(epoch from month_of(environment_now() + interval '1 month')::timestamp
        at time zone 'UTC' - environment_now()) * 1000)::bigint - 60000 as wait`,

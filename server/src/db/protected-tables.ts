@@ -39,6 +39,8 @@ type Definition<Shape extends Columns, Value extends string> = {
   readonly values: readonly Value[];
   /** SQL: which rows, where the others are not under the keys of the environment. */
   readonly where?: string;
+  /** SQL: of a value that is not in every row under the keys of the environment, null in the others. */
+  readonly partly?: Readonly<Partial<Record<Value, string>>>;
   /** What else it takes to verify a row; SQL where it is not the column of that name. */
   readonly columns: Shape;
   readonly expressions?: Readonly<Partial<Record<keyof Shape & string, string>>>;
@@ -143,8 +145,9 @@ function createStatements<Shape extends Columns, Value extends string>(
   const names = Object.keys(key);
   const types = Object.values(key);
   const keyTexts = `array[${names.map((name) => `${name}::text`).join(', ')}]`;
+  const valueOf = readPartly(definition);
   const ofOther = values.map(
-    (name) => `(length(${name}) > 0 and substr(${name}, 1, 4) <> $NEWEST)`,
+    (name) => `(length(${valueOf(name)}) > 0 and substr(${valueOf(name)}, 1, 4) <> $NEWEST)`,
   );
   const selected = Object.keys(columns).map((name) => {
     const expression = (expressions as Readonly<Record<string, string | undefined>>)[name];
@@ -164,7 +167,12 @@ function createStatements<Shape extends Columns, Value extends string>(
   const old: Query<RowOf<Columns> & OldRow<Value>> = defineQuery({
     name: `list_unrenewed_${table}`,
     text: `
-      select ${[`${keyTexts} as protected_key`, ...selected, ...values].join(', ')} from ${table}
+      select ${[
+        `${keyTexts} as protected_key`,
+        ...selected,
+        ...values.map((name) => `${valueOf(name)} as ${name}`),
+      ].join(', ')}
+      from ${table}
       where (${names.join(', ')}) > (${placeholders(1, types)})
         and (${names.join(', ')}) <= (${placeholders(names.length + 1, types)})
         and (${where}) and (${ofOther.join(' or ').replaceAll('$NEWEST', `$${2 * names.length + 1}`)})
@@ -182,12 +190,18 @@ type OldRow<Value extends string> = { readonly protected_key: string[] } & {
   readonly [Name in Value]: Buffer | null;
 };
 
-function createCount<Shape extends Columns, Value extends string>({
-  table,
-  values,
-  where = 'true',
-}: Definition<Shape, Value>) {
-  const oldest = values.map((name) => `nullif(substr(${name}, 1, 4), '')`);
+function readPartly<Shape extends Columns, Value extends string>({
+  partly,
+}: Pick<Definition<Shape, Value>, 'partly'>) {
+  return (name: Value): string => partly?.[name] ?? name;
+}
+
+function createCount<Shape extends Columns, Value extends string>(
+  definition: Definition<Shape, Value>,
+) {
+  const { table, values, where = 'true' } = definition;
+  const valueOf = readPartly(definition);
+  const oldest = values.map((name) => `nullif(substr(${valueOf(name)}, 1, 4), '')`);
   return defineQuery({
     name: `count_generations_of_${table}`,
     text: `
@@ -201,12 +215,11 @@ function createCount<Shape extends Columns, Value extends string>({
 }
 
 /** Only where the values are still those that were read: a change in between holds. */
-function createReplacement<Shape extends Columns, Value extends string>({
-  table,
-  key,
-  values,
-  replacement,
-}: Definition<Shape, Value>) {
+function createReplacement<Shape extends Columns, Value extends string>(
+  definition: Definition<Shape, Value>,
+) {
+  const { table, key, values, replacement } = definition;
+  const valueOf = readPartly(definition);
   const names = Object.keys(key);
   const types = [
     ...Object.values(key).map((type) => `${type}[]`),
@@ -215,7 +228,7 @@ function createReplacement<Shape extends Columns, Value extends string>({
   const aliases = [...names, ...values.flatMap((name) => [`old_${name}`, `fresh_${name}`])];
   const conditions = [
     ...names.map((name) => `t.${name} = n.${name}`),
-    ...values.map((name) => `coalesce(t.${name}, '') = n.old_${name}`),
+    ...values.map((name) => `coalesce(${valueOf(name)}, '') = n.old_${name}`),
   ];
   const valuesOf = (rows: readonly Renewed[]) => [
     ...names.map((_, index) => rows.map((row) => row.key[index])),

@@ -229,7 +229,13 @@ test('a rotation that ended half-way is completed by the next one, under the sam
     const keyRows = await selectKeys(base.db.system);
     const record = await findEnvironment(base.db.system);
     const indexKey = record?.index_key ?? Buffer.alloc(0);
-    const { findings } = checkMasterKey(base, { name: base.name, indexKey, keyRows });
+    const indexGeneration = 1;
+    const { findings } = checkMasterKey(base, {
+      name: base.name,
+      indexKey,
+      indexGeneration,
+      keyRows,
+    });
     return findings.at(-1) ?? assert.fail();
   };
   assert.match((await examine()).text, /generation 2 has not ended: run .* environment-key rotate/);

@@ -86,7 +86,7 @@ export async function rotateEnvironmentKeys(base: Base, times = defaultTimes) {
   };
 }
 
-function openMasters({ config, name }: Pick<Base, 'config' | 'name'>): MasterKeys {
+export function openMasters({ config, name }: Pick<Base, 'config' | 'name'>): MasterKeys {
   const masters = decodeKeys(readEncodedKeys(placeMasterKey(config, name)));
   return { list: () => masters };
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
@@ -7,6 +8,7 @@ import { createEnvironmentClock, type EnvironmentClock } from '../db/environment
 import { findEnvironment } from '../db/environment-record.ts';
 import { migrate } from '../db/migrate.ts';
 import { openMonths } from '../db/partitions.ts';
+import { type IndexKeyHold, IndexKeyUnheld } from '../db/postgres/index-key-hold.ts';
 import { connectDatabase, type Database, type Session } from '../db/postgres/pool.ts';
 import { inspectServer } from '../db/postgres/server-check.ts';
 import type { Pooling } from '../db/postgres/session-settings.ts';
@@ -36,6 +38,12 @@ export type FoundationOptions = {
   readonly fetch: typeof fetch;
   /** Absent where no receiver of traces is configured, and for commands. */
   readonly tracing?: Tracing | undefined;
+  /** Whether it ends by itself. */
+  readonly isCommand?: boolean;
+  /** False for the command that replaces the index key, which every other process holds. */
+  readonly holdsIndexKey?: boolean;
+  /** The index key was replaced: this process must end, and be started again. */
+  readonly onIndexKeyReplaced?: (error: Error) => void;
 };
 
 export type Foundation = FoundationOptions &
@@ -57,6 +65,8 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const serviceRole = await prepareRoles(options);
   const connected = connectDatabase({
     url,
+    indexKey: holdIndexKey(options, log),
+    processName: nameProcess(options.isCommand === true ? 'command' : task),
     connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
     pooling,
     serviceRole,
@@ -64,6 +74,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
     onConnectionLost: createErrorLog({ log, repeated, level: 'warn' }, 'connection lost'),
   });
   const db = parts.adopt(connected, (database) => database.close());
+  await checkIndexKey(db.system, name);
   // The first command of an environment stores its key and its first operator, whatever it is.
   if (task === 'read' && !(await isInUse(db.system))) {
     await parts.disposeAsync();
@@ -77,6 +88,47 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const opened = parts.move();
   const dispose = (): Promise<void> => opened.disposeAsync();
   return { ...options, log, db, keys, clock, repeated, [Symbol.asyncDispose]: dispose };
+}
+
+/** Undefined for a process that does not hold it. */
+function holdIndexKey(
+  { name, holdsIndexKey = true, onIndexKeyReplaced }: FoundationOptions,
+  log: Logger,
+): IndexKeyHold | undefined {
+  if (!holdsIndexKey) return undefined;
+  const onReplaced = once(() => {
+    const text = `${name}: the index key was replaced: this process must be started again`;
+    log.error(text);
+    onIndexKeyReplaced?.(new ConfigError(text));
+  });
+  return { generation: undefined, onReplaced };
+}
+
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
+}
+
+/** For whoever looks for the processes that use a database: `outlay all (4711 on pay-1)`. */
+function nameProcess(task = 'all'): string {
+  return `outlay ${task} (${process.pid} on ${hostname()})`.slice(0, 63);
+}
+
+/** @throws ConfigError while the index key is being replaced. */
+async function checkIndexKey(session: Session, name: EnvironmentName): Promise<void> {
+  try {
+    await findEnvironment(session);
+  } catch (error) {
+    if (!(error instanceof IndexKeyUnheld)) throw error;
+    throw new ConfigError(
+      `${name}: the index key is being replaced: start again when environment-key rotate-index has ended`,
+      { cause: error },
+    );
+  }
 }
 
 async function isInUse(session: Session): Promise<boolean> {

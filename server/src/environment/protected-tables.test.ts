@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase } from '../../testing/setups/database.ts';
 import { openOwner } from '../../testing/setups/owner-session.ts';
+import { indexedTables } from './indexed-tables.ts';
 import { protectedTables } from './protected-tables.ts';
 
 /**
@@ -40,21 +41,6 @@ const otherColumns: Readonly<Record<string, readonly string[]>> = {
     'audit_checkpoints.signature',
     'chain_checkpoints.signature',
     'environment_keys.endorsement',
-  ],
-  'a keyed hash of the index key, which is not replaced': [
-    'attribute_set_versions.fingerprint',
-    'batch_rows.metadata_hashes',
-    'batches.content_hash',
-    'idempotency_records.fingerprint',
-    'payout_metadata.entry_hash',
-    'payout_screenings.subject_index',
-    'rate_limit_use.keys',
-    'screening_clearances.subject_index',
-    'screening_opinions.subject_index',
-    'screenings.subject_index',
-    'user_names.term_hash',
-    'users.email_index',
-    'users.internal_id_index',
   ],
   'a hash of a secret of 256 bits': [
     'access_tokens.token_hash',
@@ -105,6 +91,7 @@ test('every column of bytes is one that a rotation of the keys renews, or need n
   await owner.close();
   const listed = [
     ...protectedTables.flatMap(({ table, values }) => values.map((name) => `${table}.${name}`)),
+    ...indexedTables.flatMap(({ columns }) => columns),
     ...Object.values(otherColumns).flat(),
   ];
   assert.deepEqual(
@@ -117,6 +104,7 @@ test('every column of bytes is one that a rotation of the keys renews, or need n
 const modules: Readonly<Record<string, readonly string[]>> = {
   'accounts/accounts.ts': ['credentials', 'access_tokens'],
   'approvals/approval-policies.ts': ['approval_policies'],
+  'batches/receive.ts': ['batches'],
   'batches/row-inputs.sql.ts': ['batch_inputs'],
   'db/protected-tables.ts': [],
   'dispatch/recovery.ts': ['recovery_releases'],
@@ -146,4 +134,34 @@ test('every module that seals or authenticates under the keys of the environment
   // That of its generations is computed with one of them, which need not be the newest.
   const tables = [...Object.values(modules).flat(), 'environment_keys'];
   assert.deepEqual(tables.toSorted(), protectedTables.map(({ table }) => table).toSorted());
+});
+
+/** Which columns hold the keyed hashes of a purpose. */
+const purposes: Readonly<Record<string, readonly string[]>> = {
+  internal_user_id: ['users.internal_id_index'],
+  email: ['users.email_index'],
+  name: ['user_names.term_hash'],
+  attributes: ['attribute_set_versions.fingerprint'],
+  metadata: ['payout_metadata.entry_hash', 'batch_rows.metadata_hashes'],
+  screening: ['screenings.subject_index', 'screening_clearances.subject_index'],
+  'payout screening': ['payout_screenings.subject_index'],
+  'screening service': ['screening_opinions.subject_index'],
+  'rate limit': ['rate_limit_use.keys'],
+};
+
+test('every keyed hash of the index key is one that a rotation of that key computes again', () => {
+  const files = globSync('**/*.ts', { cwd: root }).filter(
+    (file) => !file.endsWith('.test.ts') && file !== 'core/sealing.ts',
+  );
+  const texts = files.map((file) => readFileSync(join(root, file), 'utf8'));
+  const calls = texts.flatMap((text) => [...text.matchAll(/\bblindIndex\(\s*(.{0,60})/g)]);
+  // The purpose is a literal, or what precedes the account or user in one.
+  const found = calls.map(
+    ([, given = '']) => /^['`]([a-z_ ]+?)(?:'| \$\{)/.exec(given)?.[1] ?? given,
+  );
+  assert.deepEqual(found.toSorted(), Object.keys(purposes).toSorted());
+  assert.deepEqual(
+    Object.values(purposes).flat().toSorted(),
+    indexedTables.flatMap(({ columns }) => columns).toSorted(),
+  );
 });

@@ -1,6 +1,7 @@
 import { protectedCredentials, protectedTokens } from '../accounts/credential-mac.ts';
 import { protectedApprovalPolicies } from '../approvals/approval-policies.ts';
 import { protectedInputs } from '../batches/erase-inputs.ts';
+import { protectedBatches } from '../batches/receive.ts';
 import { defineProtectedTable, type ProtectedTable, renewMac } from '../db/protected-tables.ts';
 import { column, nullable } from '../db/rows.ts';
 import { protectedReleases } from '../dispatch/recovery.ts';
@@ -52,6 +53,7 @@ export const protectedTables: readonly ProtectedTable[] = [
   protectedRecords,
   protectedMessages,
   protectedInputs,
+  protectedBatches,
   protectedAnswers,
   protectedDeliveries,
 ];

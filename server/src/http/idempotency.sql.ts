@@ -27,8 +27,9 @@ const store = defineQuery({
 const answer: Statement = {
   name: 'answer_idempotency_record',
   text: `
-    update idempotency_records set body = $4
-    where account_id = $1 and key = $2 and fingerprint = $3 and body is null`,
+    update idempotency_records set body = $3
+    where account_id = $1 and key = $2 and body is null
+      and created_at > (select environment_now()) - interval '30 days'`,
 };
 
 const findKey = defineQuery({
@@ -80,7 +81,7 @@ export async function storeRecords(
 /** Completes a record that was stored without an answer. */
 export async function answerRecord(
   session: Session,
-  { accountId, key, fingerprint, body }: NewRecord,
+  { accountId, key, body }: Pick<NewRecord, 'accountId' | 'key' | 'body'>,
 ): Promise<void> {
-  await exec(session, answer, [accountId, key, fingerprint, body]);
+  await exec(session, answer, [accountId, key, body]);
 }

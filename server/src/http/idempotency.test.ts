@@ -8,13 +8,7 @@ import { parseExactJson } from '../core/exact-json.ts';
 import { keepPartitions } from '../db/partitions.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { fundBalance } from '../ledger/ledger.ts';
-import {
-  fingerprintRequest,
-  type RunningKeys,
-  readKey,
-  runKeyed,
-  type Work,
-} from './idempotency.ts';
+import { createRequestKey, type RunningKeys, readKey, runKeyed, type Work } from './idempotency.ts';
 import type { Answer } from './problem.ts';
 
 const daySeconds = 86_400;
@@ -44,7 +38,7 @@ function run(owner: Owner, call: Call, process = processes[0]): Promise<Answer> 
       requestKey:
         key === undefined
           ? undefined
-          : { key, fingerprint: fingerprintRequest(money.keys, request) },
+          : createRequestKey(money.keys, { accountId: owner.accountId, key }, request),
     },
     { running: process.running, isOneEffect: false, isAcrossAccounts: false, work },
   );

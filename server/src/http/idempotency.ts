@@ -169,15 +169,22 @@ function openCommitAnswer(
 }
 
 /** Answers that concern no single user. That of a commit is plain: it begins with a brace. */
+const isUnderOurKeys = `user_id is null and get_byte(coalesce(nullif(body, ''), '{'), 0) <> ${'{'.charCodeAt(0)}`;
+
+/** The digests of all requests, and some of the answers. */
 export const protectedAnswers = defineProtectedTable({
   table: 'idempotency_records',
   key: { account_id: 'uuid', key: 'text', month: 'date' },
-  values: ['body'],
-  where: `user_id is null and get_byte(coalesce(nullif(body, ''), '{'), 0) <> ${'{'.charCodeAt(0)}`,
+  values: ['fingerprint', 'body'],
+  partly: { body: `case when ${isUnderOurKeys} then body end` },
   columns: { account_id: column.uuid, key: column.text },
-  renew: (keys, { account_id: accountId, key, body }) => ({
-    body: reseal(keys, body, contextOf({ accountId, key })),
-  }),
+  renew: (keys, { account_id: accountId, key, fingerprint, body }) => {
+    const id = { accountId, key };
+    return {
+      fingerprint: reseal(keys, fingerprint, digestContext(id)),
+      body: body.length === 0 ? body : reseal(keys, body, contextOf(id)),
+    };
+  },
 });
 
 type KeyId = RequestKey & { accountId: string };
@@ -196,7 +203,7 @@ function transact<T>(
 async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<Answer> {
   const { keys } = services;
   const replay = (row: IdempotencyRow): Answer => {
-    if (!row.fingerprint.equals(id.fingerprint)) throw refuseReuse();
+    if (!isSameRequest(keys, id, row)) throw refuseReuse();
     const { body } = row;
     return answerOf(body === null ? null : openAnswer(keys, id, { ...row, body }), true);
   };
@@ -235,16 +242,16 @@ export function openKeyRecord(keys: KeyRing, id: KeyId): KeyRecord {
     claim: async (session) => {
       if (await storeRecords(session, [{ ...id, body: null }])) return;
       const stored = await findRecord(session, id);
-      if (stored === undefined || !stored.fingerprint.equals(id.fingerprint)) throw refuseReuse();
+      if (stored === undefined || !isSameRequest(keys, id, stored)) throw refuseReuse();
     },
     answer: async (session, text) => {
-      const body = keys.seal(Buffer.from(text), context);
-      await answerRecord(session, { ...id, body });
+      const stored = await findRecord(session, id);
+      if (stored === undefined || !isSameRequest(keys, id, stored)) return;
+      await answerRecord(session, { ...id, body: keys.seal(Buffer.from(text), context) });
     },
     findAnswer: async (session) => {
       const row = await findRecord(session, id);
-      const isSame = row?.fingerprint.equals(id.fingerprint) === true;
-      return !isSame || row.body === null
+      return row === undefined || row.body === null || !isSameRequest(keys, id, row)
         ? undefined
         : openAnswer(keys, id, { ...row, body: row.body });
     },
@@ -273,16 +280,31 @@ async function findUser(
 }
 
 /**
- * White space, escapes, key order and number form of the body do not matter. Keyed: who reads the database
- * could otherwise find out what a short request said by trying.
+ * White space, escapes, key order and number form of the body do not matter. The digest is stored sealed:
+ * who reads the database could otherwise find out what a short request said by trying. It is compared and
+ * never searched, so that it needs no keyed hash, whose key could not be replaced while records last.
  */
-export function fingerprintRequest(
-  keys: Pick<KeyRing, 'blindIndex'>,
+export function createRequestKey(
+  keys: Pick<KeyRing, 'seal'>,
+  id: RecordId,
   request: { method: string; path: string; body: ExactJson | undefined },
-): Buffer {
+): RequestKey {
   const hash = createHash('sha256').update(`${request.method} ${request.path}\n`);
   if (request.body !== undefined) emitCanonicalJson(request.body, (part) => hash.update(part));
-  return keys.blindIndex('idempotency_records.fingerprint', hash.digest('hex'));
+  const digest = hash.digest();
+  return { key: id.key, digest, fingerprint: keys.seal(digest, digestContext(id)) };
+}
+
+function digestContext({ accountId, key }: RecordId): string {
+  return rowContext('idempotency_records.fingerprint', accountId, key);
+}
+
+function isSameRequest(
+  keys: Pick<KeyRing, 'open'>,
+  id: KeyId,
+  { fingerprint }: Pick<IdempotencyRow, 'fingerprint'>,
+): boolean {
+  return keys.open(fingerprint, digestContext(id)).equals(id.digest);
 }
 
 /** @throws AppError invalid_request. */

@@ -1,5 +1,5 @@
-import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, type RowOf } from '../db/rows.ts';
 
 /** The age up to which the report of a process counts for the others. */
 export const reportMsMax = 5_000;
@@ -29,4 +29,14 @@ export function exchangeReports(
   own: UseReport,
 ): Promise<UseReport[]> {
   return many(session, exchange, [own.id, processId, own.keys, own.counts, reportMsMax]);
+}
+
+const forget: Statement = {
+  name: 'forget_rate_limit_use',
+  text: 'delete from rate_limit_use',
+};
+
+/** What all processes have admitted. */
+export function forgetReports(session: Session): Promise<number> {
+  return exec(session, forget);
 }

@@ -72,8 +72,8 @@ export type PreparedAnswer<Result> = {
 /** The text of an answer, or a value of the response schema. */
 export type AnswerContent = { text: string | null } | { value: unknown };
 
-/** An idempotency key and the fingerprint of its request. */
-export type RequestKey = { key: string; fingerprint: Buffer };
+/** An idempotency key, the SHA-256 digest of its request, and that digest sealed, as it is stored. */
+export type RequestKey = { key: string; digest: Buffer; fingerprint: Buffer };
 
 export type RouteContext<S extends BaseServices> = {
   readonly env: S;

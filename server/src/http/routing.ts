@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
-import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { findAddress, getBaseUrl, type PublicAddress } from './addresses.ts';
 import { openUpload } from './body.ts';
@@ -17,7 +16,7 @@ import { dryRunPreference, prefersDryRun, runDry } from './dry-run.ts';
 import {
   answerOf,
   createAnswerBuilder,
-  fingerprintRequest,
+  createRequestKey,
   openKeyRecord,
   type RunningKeys,
   readKey,
@@ -130,7 +129,7 @@ function createHandler<S extends BaseServices>(
     );
     // Frees the memory of a large body.
     request.body = undefined;
-    const requestKey = isKeyed ? readRequestKey(env.keys, request, [view, input.json]) : undefined;
+    const requestKey = isKeyed ? readRequestKey(request, [view, input.json]) : undefined;
     const context: RouteContext<S> = {
       env,
       principal,
@@ -228,14 +227,13 @@ async function answerDry<S extends BaseServices>(
 
 /** @throws AppError invalid_request if the key is malformed. */
 function readRequestKey(
-  keys: KeyRing,
   request: FastifyRequest,
   [{ method, path }, body]: readonly [RequestView, ExactJson | undefined],
 ): RequestKey | undefined {
   const key = readKey(request.headers['idempotency-key']);
-  return key === undefined
-    ? undefined
-    : { key, fingerprint: fingerprintRequest(keys, { method, path, body }) };
+  if (key === undefined) return undefined;
+  const { env, principal } = request.caller as Caller<BaseServices>;
+  return createRequestKey(env.keys, { ...principal, key }, { method, path, body });
 }
 
 /** The answer of a handler's result: an answer, a page of a list, or a value. */

@@ -290,6 +290,7 @@ describe('a command', () => {
     'key remove-old',
     'environment-key list',
     'environment-key rotate',
+    'environment-key rotate-index',
     'environment-key destroy-old',
     'receipt key',
     'rail check',

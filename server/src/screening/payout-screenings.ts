@@ -1,3 +1,4 @@
+import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { findBic } from './bank-identifiers.ts';
 import { sealEvidence } from './evidence.ts';
@@ -80,7 +81,7 @@ export async function screenPayouts(
       const screened = payouts.flatMap((payout, index): ScreenedSubject[] => {
         const [recipient, subject] = [recipients[index], found[index]];
         if (recipient === undefined || subject === undefined) return [];
-        const subjectIndex = keys.blindIndex('payout screening', JSON.stringify(subjects[index]));
+        const subjectIndex = indexPayoutSubject(keys, payout);
         return [{ payout, recipient, ...subject, subjectIndex, cleared: undefined }];
       });
       await addCleared(session, screened);
@@ -104,6 +105,14 @@ type Subject = {
 
 /** Attributes that may hold a BIC. */
 const bankFields = ['BankRoutingNumber', 'SWIFT'] as const;
+
+/** A hash that shows only whether the compared data is still the same. */
+export function indexPayoutSubject(
+  keys: Pick<KeyRing, 'blindIndex'>,
+  payout: PayoutToScreen,
+): Buffer {
+  return keys.blindIndex('payout screening', JSON.stringify(readSubject(payout)));
+}
 
 function readSubject({ attributes, person, destinationCountry }: PayoutToScreen): Subject {
   const own = new Set([nameKey(fullName(person)), nameKey(person.businessName), '']);

@@ -214,7 +214,7 @@ const isCleared = ({ state, cleared_until: until }: ScreeningRow): boolean =>
   state === 'cleared_by_person' && until === null;
 
 /** A hash that shows only whether the compared data is still the same. */
-function indexSubject(keys: KeyRing, person: ScreenedPerson): Buffer {
+export function indexSubject(keys: Pick<KeyRing, 'blindIndex'>, person: ScreenedPerson): Buffer {
   const { firstName, middleName, lastName, businessName, dateOfBirth, countryCode } = person;
   const compared = [firstName, middleName, lastName, businessName, dateOfBirth, countryCode];
   return keys.blindIndex('screening', JSON.stringify(compared));

@@ -17,6 +17,13 @@ import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findConstraint, type Session } from '../db/postgres/pool.ts';
 import { listNameTerms } from './name-terms.ts';
 import {
+  hashNameTerms,
+  type IndexedData,
+  indexEmail,
+  indexInternalId,
+  indexUser,
+} from './user-indexes.ts';
+import {
   findUserByEmail,
   findUserByInternalId,
   findUserRow,
@@ -60,6 +67,7 @@ const erasedPerson = Object.fromEntries(
   Object.keys(personSchema.shape).map((name) => [name, '']),
 ) as Person;
 
+export { indexInternalId } from './user-indexes.ts';
 export { findAccountOfUser } from './users.sql.ts';
 
 export type User = {
@@ -282,6 +290,11 @@ export function openPerson(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }
   return personSchema.parse(openSealed(userKey, owner));
 }
 
+/** What a stored user is found by. */
+export function openIndexed(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): IndexedData {
+  return sealedSchema.parse(openSealed(userKey, owner));
+}
+
 function openSealed(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): unknown {
   const contextOf = (version: number): string => sealContext(owner, version);
   return JSON.parse(openVersioned(userKey, owner.sealed, contextOf).toString());
@@ -314,7 +327,7 @@ function store(
   user: { accountId: string; id: string; data: UserData; keys: KeyRing },
   secret: { person: Person; dataKey: Buffer; version: number },
 ): StoredUser {
-  const { accountId, id, data, keys } = user;
+  const { accountId, id, data } = user;
   const metadata = data.metadata ?? '{}';
   const chosen = { internal_user_id: data.internal_user_id, metadata };
   const plain = Buffer.from(JSON.stringify({ ...secret.person, ...chosen }));
@@ -322,37 +335,14 @@ function store(
   return {
     accountId,
     id,
-    internalIdIndex: indexInternalId(user, data.internal_user_id),
-    emailIndex: indexEmail(keys, data.email),
+    ...indexUser(user, data),
     country: data.country,
     sealed: sealBytes(secret.dataKey, plain, context),
-    nameHashes: hashNameTerms(user, listNameTerms(data)),
   };
-}
-
-/** Of one account: equal names of two accounts have nothing in common. */
-function hashNameTerms(
-  { keys, accountId }: { keys: KeyRing; accountId: string },
-  terms: readonly string[],
-): Buffer[] {
-  return terms.map((term) => keys.blindIndex(`name ${accountId}`, term).subarray(0, 8));
 }
 
 function sealContext({ accountId, userId }: KeyOwner, version: number): string {
   return rowContext('users.sealed', accountId, userId, version);
-}
-
-/** The client's identifier of a user, of one account. */
-export function indexInternalId(
-  { keys, accountId }: { keys: KeyRing; accountId: string },
-  internalUserId: string,
-): Buffer {
-  return keys.blindIndex(`internal_user_id ${accountId}`, internalUserId);
-}
-
-/** Email addresses are compared without case. */
-function indexEmail(keys: KeyRing, email: string): Buffer {
-  return keys.blindIndex('email', email.toLowerCase());
 }
 
 function completePerson(data: UserData): Person {

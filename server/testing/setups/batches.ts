@@ -4,7 +4,7 @@ import { rowForm } from '../../src/batches/upload.routes.ts';
 import { getRate } from '../../src/core/rate.ts';
 import { compileCatalog } from '../../src/destinations/catalog.ts';
 import { createRateBook } from '../../src/fx/rate-book.ts';
-import { fingerprintRequest, openKeyRecord } from '../../src/http/idempotency.ts';
+import { createRequestKey, openKeyRecord } from '../../src/http/idempotency.ts';
 import { createSandboxRail } from '../../src/rails/sandbox/rail.ts';
 import { createMoneyTest, type Owner } from './money.ts';
 
@@ -125,12 +125,11 @@ export async function createBatchTest() {
           ? undefined
           : openKeyRecord(money.keys, {
               accountId: owner.accountId,
-              key,
-              fingerprint: fingerprintRequest(money.keys, {
-                method: 'POST',
-                path: '/batches',
-                body: undefined,
-              }),
+              ...createRequestKey(
+                money.keys,
+                { accountId: owner.accountId, key },
+                { method: 'POST', path: '/batches', body: undefined },
+              ),
             }),
       describe: async (_session, batch) => `${batch.status} ${batch.row_count}`,
     }),

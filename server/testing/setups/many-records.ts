@@ -122,9 +122,8 @@ const listStatements = ({ accountId, count }: ManyRecords): string[] => {
      decided_by, person, reason, is_effective, decided_at)
    select account_id, gen_random_uuid(), id, user_id, 1, 'approved', 'ada', 'ada', '', true, created_at
    from verification_sessions where account_id = ${account}`,
-    `insert into batches (account_id, id, status, format, content_hash, row_count, valid_count, priced_at,
-     created_at, updated_at)
-   select ${account}, past_id(n), 'DRAFT', 'csv', sha256(''), 1, 1, now(), ${at}, ${at}
+    `insert into batches (account_id, id, status, format, row_count, valid_count, priced_at, created_at, updated_at)
+   select ${account}, past_id(n), 'DRAFT', 'csv', 1, 1, now(), ${at}, ${at}
    from copies`,
     `insert into batch_rows (account_id, batch_id, number, line, status, faults)
    select ${account}, (select id from batches where account_id = ${account} order by id desc limit 1), n,

@@ -5,7 +5,7 @@ import { storeInputs } from '../../src/batches/row-inputs.sql.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type KeyRing, rowContext } from '../../src/core/sealing.ts';
 import type { Database } from '../../src/db/postgres/pool.ts';
-import { openKeyRecord } from '../../src/http/idempotency.ts';
+import { createRequestKey, openKeyRecord } from '../../src/http/idempotency.ts';
 import { requestApproval } from '../../src/operators/approvals.ts';
 import { confirmTotp, createLink, proposeTotp, setPassword } from '../../src/operators/logins.ts';
 import { createOperator, findGenuineOperator } from '../../src/operators/operators.ts';
@@ -65,12 +65,32 @@ export async function storeProtectedRows({ db, keys }: Place) {
   const batch = { accountId, batchId: newId(), firstNumber: 1 };
   const inputs = [{ input: { country: 'MEX' }, person: undefined }];
   await storeInputs({ session, keys }, { ...batch, inputs });
-  const id = { accountId, key: 'upload', fingerprint: Buffer.alloc(32) };
-  const recordOf = (ring: KeyRing) => openKeyRecord(ring, id);
+  await storeBatch({ db, keys }, batch);
+  const request = { method: 'POST', path: '/v0.1.4/batches', body: undefined };
+  const recordOf = (ring: KeyRing) => {
+    const id = { accountId, key: 'upload' };
+    return openKeyRecord(ring, { accountId, ...createRequestKey(ring, id, request) });
+  };
   await recordOf(keys).claim(session);
   await recordOf(keys).answer(session, 'answer');
   const storeOf = (ring: KeyRing) => createStore('bank', db, ring);
   return { account, issued, operator, storeOf, webhook, batch, recordOf };
+}
+
+async function storeBatch(
+  { db, keys }: Place,
+  { accountId, batchId }: { accountId: string; batchId: string },
+): Promise<void> {
+  const hash = keys.seal(Buffer.alloc(32), rowContext('batches.content_hash', accountId, batchId));
+  await db.system.query(
+    {
+      name: '',
+      text: `
+        insert into batches (account_id, id, format, content_hash, priced_at, created_at, updated_at)
+        values ($1, $2, 'csv', $3, now(), now(), now())`,
+    },
+    [accountId, batchId, hash],
+  );
 }
 
 async function storeOperator(services: { session: Database['system']; keys: KeyRing }) {

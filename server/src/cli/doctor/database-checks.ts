@@ -32,8 +32,9 @@ export type DatabaseReport = {
 
 const readEnvironment = defineQuery({
   name: 'doctor_environment',
-  columns: { name: column.text, indexKey: column.bytes },
-  text: 'select name, index_key as "indexKey" from environment',
+  columns: { name: column.text, indexKey: column.bytes, indexGeneration: column.integer },
+  text: `
+    select name, index_key as "indexKey", index_generation as "indexGeneration" from environment`,
 });
 
 const findTables = defineQuery({

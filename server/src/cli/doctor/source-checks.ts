@@ -67,6 +67,7 @@ export function checkLimits(config: Config): Finding[] {
 export type EnvironmentRecord = {
   name: string;
   indexKey: Buffer;
+  indexGeneration: number;
   /** The generations of its keys, the newest first. */
   keyRows: readonly KeyRow[];
 };
@@ -88,8 +89,12 @@ export function checkMasterKey(
     const text = `${name}: the master key is valid (${place})`;
     if (record === undefined) return { keys: undefined, findings: [passed(text)] };
     const reading = openKeyRows(record.keyRows, ring);
+    const indexText = `${name}: the index key: generation ${record.indexGeneration}`;
     const keys = createKeyRing(ring, holdKeys(reading, openIndexKey(ring, record.indexKey)));
-    return { keys, findings: [passed(text), ...checkGenerations(name, reading)] };
+    return {
+      keys,
+      findings: [passed(text), passed(indexText), ...checkGenerations(name, reading)],
+    };
   } catch (error) {
     const isMissing = error instanceof MissingMasterKey;
     const text = isMissing

@@ -43,33 +43,44 @@ const Query = pg.Query as unknown as new (config: QueryConfig, callback: Callbac
  */
 class BoundQuery extends Query {
   readonly #binding: Binding;
-  #isBound = false;
+  /** What precedes it and has not ended. */
+  #left: number;
 
   constructor(config: QueryConfig, binding: Binding, callback: Callback) {
     super(config, callback);
     this.#binding = binding;
+    this.#left = binding.hold === undefined ? 1 : 2;
     this.query_timeout = config.query_timeout;
   }
 
   override prepare(wire: Wire): void {
-    const { preceding, accountId } = this.#binding;
+    const { preceding, accountId, hold } = this.#binding;
     wire.bind({ statement: preceding.name, values: [accountId] });
     wire.execute({});
+    if (hold !== undefined) {
+      wire.bind({ statement: hold.name, values: [] });
+      wire.execute({});
+    }
     super.prepare(wire);
   }
 
-  // The first row and the first end are those of the binding.
+  // The first rows and the first ends are those of the binding.
   override handleDataRow(message: unknown): void {
-    if (this.#isBound) super.handleDataRow(message);
+    if (this.#left === 0) super.handleDataRow(message);
   }
 
   override handleCommandComplete(message: unknown, wire: Wire): void {
-    if (this.#isBound) super.handleCommandComplete(message, wire);
-    this.#isBound = true;
+    if (this.#left === 0) super.handleCommandComplete(message, wire);
+    else this.#left -= 1;
   }
 }
 
-export type Binding = { readonly preceding: Preceding; readonly accountId: string };
+export type Binding = {
+  readonly preceding: Preceding;
+  readonly accountId: string;
+  /** Without parameters; prepared before, as the other is. */
+  readonly hold?: Preceding | undefined;
+};
 
 /** Sends the statement with what precedes it, for the account; without one, for none. */
 export function queryBound(

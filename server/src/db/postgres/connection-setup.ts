@@ -1,6 +1,16 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import { bindAccount, tenantRole } from './bound-query.ts';
+import { bindAccount, queryBound, tenantRole } from './bound-query.ts';
+import {
+  checkGeneration,
+  checkHeld,
+  describeHold,
+  explainUnheld,
+  holdInSession,
+  type IndexKeyHold,
+  readGeneration,
+  type TransactionHold,
+} from './index-key-hold.ts';
 import {
   acknowledgesEarly,
   describeSessionSettings,
@@ -27,6 +37,8 @@ export type SetupOptions = SettingOptions & {
   timeoutMs: number;
   mustBeWritable: boolean;
   edition: Edition;
+  /** Of a process that uses the index key. */
+  indexKey?: IndexKeyHold | undefined;
 };
 
 export type Setup = {
@@ -37,6 +49,8 @@ export type Setup = {
   readonly backend: { processId: number; startedAt: string } | undefined;
   /** What each transaction of it begins with; undefined where the session keeps its settings. */
   readonly settings: TransactionSettings | undefined;
+  /** What each transaction of it does too, where connections cannot hold the index key. */
+  readonly hold?: TransactionHold;
 };
 
 /** @throws ReadOnlyServer where it has to be writable and is not. */
@@ -69,12 +83,23 @@ async function setUpSession(client: pg.Client, options: SetupOptions): Promise<S
   const last: unknown = Array.isArray(results) ? results.at(-1) : results;
   const [row] = sessionAnswer.parse(last).rows;
   if (row.is_read_only && options.mustBeWritable) throw new ReadOnlyServer();
-  if (options.role !== undefined) await client.query(`set role ${options.role}`);
+  await takeRole(client, options);
   if (options.role === tenantRole || options.role === 'outlay_reader') {
     await client.query({ ...bindAccount, values: [''] });
   }
   const backend = { processId: row.process_id, startedAt: row.started_at ?? '' };
   return { backend, settings: undefined };
+}
+
+/** What the roles of the service may read, the role of the URL need not. */
+async function takeRole(client: pg.Client, { role, indexKey }: SetupOptions): Promise<void> {
+  if (role === undefined) return;
+  if (indexKey === undefined) {
+    await client.query(`set role ${role}`);
+    return;
+  }
+  const answers: unknown = await client.query(`set role ${role}; ${holdInSession}`);
+  checkHeld(indexKey, Array.isArray(answers) ? answers : []);
 }
 
 const pooledAnswer = z.object({
@@ -88,6 +113,27 @@ async function setUpPooled(client: pg.Client, options: SetupOptions): Promise<Se
   const [row] = pooledAnswer.parse(await client.query(query)).rows;
   if (row.is_read_only && options.mustBeWritable) throw new ReadOnlyServer();
   const settings = describeTransactionSettings(options, row.acknowledges_early);
-  if (settings !== undefined) await client.query({ ...settings.statement, values: [''] });
-  return { backend: undefined, settings };
+  if (settings === undefined) return { backend: undefined, settings };
+  await client.query({ ...settings.statement, values: [''] });
+  if (options.role === undefined || options.indexKey === undefined) {
+    return { backend: undefined, settings };
+  }
+  const hold = await prepareHold(client, options.indexKey, settings);
+  return { backend: undefined, settings, hold };
+}
+
+async function prepareHold(
+  client: pg.Client,
+  indexKey: IndexKeyHold,
+  { statement: preceding }: TransactionSettings,
+): Promise<TransactionHold> {
+  const binding = { preceding, accountId: '' };
+  const found = await queryBound(client, binding, { text: readGeneration });
+  const hold = describeHold(indexKey, checkGeneration(indexKey, found));
+  try {
+    await queryBound(client, binding, hold.statement);
+  } catch (error) {
+    throw explainUnheld(hold, error);
+  }
+  return hold;
 }

@@ -3,6 +3,7 @@ import { findRecorded, runInSpan, type Tracing } from '../../tracing/tracing.ts'
 import { bindAccount, queryBound, tenantRole } from './bound-query.ts';
 import { type Setup, type SetupOptions, setUp } from './connection-setup.ts';
 import { parseDatabaseUrl } from './database-url.ts';
+import { explainUnheld, type IndexKeyHold, IndexKeyUnheld } from './index-key-hold.ts';
 import {
   type Edition,
   markStatement,
@@ -104,13 +105,17 @@ export type Opener = {
 export type OpenerOptions = {
   readonly tracing?: Tracing | undefined;
   readonly pooling?: Pooling;
+  /** Of a process that uses the index key: what its connections hold. */
+  readonly indexKey?: IndexKeyHold | undefined;
+  /** How the server's views name its connections; `outlay` without it. */
+  readonly processName?: string | undefined;
   /** As whom connections work that are opened for `outlay_service`; a reader's, for tenants too. */
   readonly serviceRole?: string;
 };
 
 export function createOpener(
   url: string,
-  { tracing, pooling = 'session', serviceRole }: OpenerOptions = {},
+  { tracing, pooling = 'session', serviceRole, indexKey, processName }: OpenerOptions = {},
 ): Opener {
   const { hosts, mustBeWritable } = parseDatabaseUrl(url);
   const edition: Edition = { mark: '' };
@@ -138,10 +143,14 @@ export function createOpener(
             tracing,
             pooling,
             edition,
+            indexKey,
+            processName,
           });
           preferred = index;
           return connection;
         } catch (error) {
+          // Of the server that accepts writes: the others have nothing to add.
+          if (error instanceof IndexKeyUnheld) throw error;
           failure = error;
         }
       }
@@ -152,13 +161,14 @@ export function createOpener(
 
 async function openOne(
   connectionString: string,
-  options: OpenOptions & SetupOptions & { tracing: Tracing | undefined },
+  options: OpenOptions &
+    SetupOptions & { tracing: Tracing | undefined; processName: string | undefined },
 ): Promise<Connection> {
-  const { timeoutMs, statementMsMax, tracing } = options;
+  const { timeoutMs, statementMsMax, tracing, processName = 'outlay' } = options;
   const client = new pg.Client({
     connectionString,
     types,
-    application_name: 'outlay',
+    application_name: processName,
     connectionTimeoutMillis: Math.ceil(timeoutMs),
     ...(statementMsMax === undefined ? {} : { query_timeout: statementMsMax + answerMarginMs }),
     keepAlive: true,
@@ -194,7 +204,7 @@ async function send(
   query: pg.QueryConfig & { text: string },
   accountId?: string,
 ): Promise<pg.QueryResult> {
-  const { client, settings } = connection;
+  const { client, settings, hold } = connection;
   if (settings === undefined) {
     return count(connection, () =>
       accountId === undefined
@@ -209,12 +219,16 @@ async function send(
   try {
     return await count(connection, () =>
       isPreceded
-        ? queryBound(client, { preceding, accountId: accountId ?? '' }, marked)
+        ? queryBound(
+            client,
+            { preceding, accountId: accountId ?? '', hold: hold?.statement },
+            marked,
+          )
         : client.query(marked),
     );
   } catch (error) {
     if (error instanceof pg.DatabaseError && isPlanOutdated(error)) renewEdition(edition, mark);
-    throw error;
+    throw hold === undefined ? error : explainUnheld(hold, error);
   }
 }
 
@@ -235,6 +249,15 @@ const isAlone = (client: pg.Client): boolean => client.getTransactionStatus() ==
 
 export async function begin(connection: Connection): Promise<void> {
   await runPlain(connection, connection.settings?.begin ?? 'begin');
+}
+
+/**
+ * Holds the index key until the end of the transaction that is about to be committed, where the connection
+ * does not hold it: at its end, because a transaction chooses its isolation before its first query. What it
+ * has written with another key is rolled back.
+ */
+export async function holdIndexKey(connection: Connection): Promise<void> {
+  if (connection.hold !== undefined) await send(connection, connection.hold.statement);
 }
 
 /** Runs a command without parameters and returns its command tag. */

@@ -8,6 +8,7 @@ import {
   type Connection,
   createOpener,
   createSession,
+  holdIndexKey,
   isUnanswered,
   requestMsMax,
   retry,
@@ -19,6 +20,7 @@ import {
 } from './connection.ts';
 import { type ConnectionPool, createConnectionPool, type PoolUse } from './connection-pool.ts';
 import { searchDeadConnections } from './dead-connections.ts';
+import type { IndexKeyHold } from './index-key-hold.ts';
 import { createLane } from './lane.ts';
 import type { Pooling } from './session-settings.ts';
 import type { ServiceRole } from './tenant-role.ts';
@@ -65,6 +67,10 @@ export type DatabaseOptions = {
   serviceRole?: ServiceRole;
   /** Called when an idle connection is lost; the next statement opens a new one. */
   onConnectionLost?: (error: Error) => void;
+  /** Of a process that uses the index key; without it, a rotation does not wait for this process. */
+  indexKey?: IndexKeyHold | undefined;
+  /** How the server's views name its connections. */
+  processName?: string | undefined;
   tracing?: Tracing | undefined;
 };
 
@@ -218,6 +224,7 @@ async function transact<T>(
   let result: T;
   try {
     result = await work(sessionOf(connection));
+    await holdIndexKey(connection);
   } catch (error) {
     // A rollback would wait behind the unanswered statement.
     if (!isUnanswered(error)) await runPlain(connection, 'rollback').catch(() => undefined);

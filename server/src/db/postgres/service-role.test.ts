@@ -102,9 +102,13 @@ describe("functions with the owner's rights", () => {
         'import_bank_file',
         'open_months',
         'record_matches',
-        // The code or the ciphertext of a row that is append-only otherwise.
+        // The code, the ciphertext or the keyed hash of a row that is append-only otherwise.
+        'renew_attribute_fingerprints',
+        'renew_clearance_subjects',
         'renew_payout_decisions',
+        'renew_payout_subjects',
         'renew_recovery_releases',
+        'renew_screening_subjects',
         'renew_webhook_deliveries',
       ],
     );

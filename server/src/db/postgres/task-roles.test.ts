@@ -146,13 +146,15 @@ const users: Readonly<Record<string, readonly string[]>> = {
   // Loops only: `environment/background.ts`.
   outlay_api: [
     'accounts/expiry-warnings.ts',
-    // Its updates are those of a command.
+    // Rotations of keys are commands.
+    'attributes/fingerprint-renewal.sql.ts',
     'db/environment-key-rows.ts',
     'db/partitions.ts',
     'notices/notices.sql.ts',
     'proposals/proposals.sql.ts',
     'rails/host/rail-memory.sql.ts',
     'rules/recipient-rescreening.sql.ts',
+    'rules/subject-renewal.sql.ts',
     'webhooks/deliveries.sql.ts',
   ],
   // Routes, the console and commands only.
@@ -161,6 +163,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'accounts/authentication.sql.ts',
     'accounts/rotation.ts',
     'approvals/approval-policies.sql.ts',
+    'attributes/fingerprint-renewal.sql.ts',
     'controls/freezes.sql.ts',
     'db/environment-key-rows.ts',
     'dispatch/recovery.sql.ts',
@@ -174,6 +177,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'operators/sessions.sql.ts',
     'proposals/proposals.sql.ts',
     'rules/account-limits.ts',
+    'rules/subject-renewal.sql.ts',
     'screening/clearances.sql.ts',
     'travel-rule/sender.ts',
     'webhooks/webhooks.sql.ts',

@@ -6,6 +6,7 @@ import { openTestNetwork, type TestNetwork } from '../../../testing/setups/netwo
 import { openOwner } from '../../../testing/setups/owner-session.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
 import { createGroupCommit } from '../../payouts/group-commit.ts';
+import { tryLockIndexKey } from '../environment-record.ts';
 import { createOpener, run } from './connection.ts';
 import { connectDatabase, type Database, findSqlState, type Session } from './pool.ts';
 import { inspectServer } from './server-check.ts';
@@ -192,4 +193,59 @@ test('a column that a newer release adds fails no statement, on any connection',
     }
   }
   await owner.close();
+});
+
+test('each transaction holds the index key, and none is made with one that was replaced', async () => {
+  let replaced = 0;
+  const indexKey = { generation: undefined, onReplaced: () => void (replaced += 1) };
+  const holding = connectDatabase({
+    url: pooler.url,
+    connectionsMax: 4,
+    pooling: 'transaction',
+    indexKey,
+  });
+  // A rotation works behind the same pooler: it is a single transaction.
+  const rotate = (work: () => Promise<void>) =>
+    db.systemTransaction(async (session) => {
+      assert.equal(await tryLockIndexKey(session), true);
+      await work();
+      await session.query(
+        statement('update environment set index_generation = index_generation + 1'),
+      );
+    });
+  const own = owners[0]?.accountId ?? '';
+  const write = (session: Session) =>
+    session.query(statement(`update accounts set name = 'late' where id = '${own}'`));
+  const uses: (() => Promise<unknown>)[] = [
+    () => write(holding.system),
+    () => ask(holding.tenant(own), settings),
+    () => ask(holding.lanes[0] ?? holding.system, settings),
+    () => holding.systemTransaction((session) => ask(session, settings)),
+    () => holding.tenantTransaction(own, (session) => ask(session, settings)),
+  ];
+  const before = await money.rows(`select name from accounts where id = $1`, [own]);
+  for (const use of uses.slice(1)) await use();
+  assert.equal(await ask(db.system, 'select 1 as one').then(([row]) => row?.['one']), 1);
+  await holding.systemTransaction(async (session) => {
+    await ask(session, 'set transaction isolation level repeatable read, read only');
+    await ask(session, settings);
+  });
+
+  const late = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const overtaken = holding.systemTransaction(async (session) => {
+    await write(session);
+    begun.resolve();
+    await late.promise;
+  });
+  await begun.promise;
+  await rotate(async () => {
+    for (const use of uses) await assert.rejects(use(), /The index key is being replaced/);
+  });
+  late.resolve();
+  await assert.rejects(overtaken, /was replaced after this process began/);
+  for (const use of uses) await assert.rejects(use(), /was replaced after this process began/);
+  assert.ok(replaced >= uses.length);
+  assert.deepEqual(await money.rows(`select name from accounts where id = $1`, [own]), before);
+  await holding.close();
 });

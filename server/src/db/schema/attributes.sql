@@ -34,8 +34,20 @@ alter table attribute_set_versions enable row level security;
 create policy own_account on attribute_set_versions using (account_id = current_account());
 grant select, insert on attribute_set_versions to outlay_tenant;
 
-create trigger append_only before update or delete or truncate on attribute_set_versions
+create trigger append_only before delete or truncate
+  or update of account_id, set_id, version, profile_version, sealed, is_complete, created_at
+  on attribute_set_versions
   for each statement execute function refuse_change('versions are immutable');
+
+-- Stores the fingerprints of values that were computed again, with another index key.
+create function renew_attribute_fingerprints(
+  p_accounts uuid[], p_sets uuid[], p_versions integer[], p_fresh text[]
+) returns void
+  language sql security definer set search_path = public, pg_temp as $$
+  update attribute_set_versions v set fingerprint = decode(n.fresh, 'hex')
+  from unnest(p_accounts, p_sets, p_versions, p_fresh) n (account_id, set_id, version, fresh)
+  where v.account_id = n.account_id and v.set_id = n.set_id and v.version = n.version;
+$$;
 
 -- Stores values of users for destinations. A set with equal values is touched and reused; other
 -- values become a new set under the given id, to which their sealing is bound. A call may hold one

@@ -8,9 +8,9 @@ create table batches (
   format text not null check (format in ('csv', 'ndjson', 'json')),
   -- The Idempotency-Key of the upload, by which a client resumes it.
   request_key text check (length(request_key) between 1 and 255),
-  -- Hash of the first row_count rows as parsed, header included; of the whole file once it is a
-  -- draft.
-  content_hash bytea not null check (length(content_hash) = 32),
+  -- Digest of the first row_count rows as parsed, header included; of the whole file once it is a
+  -- draft. Sealed under the environment's keys; empty before the first row.
+  content_hash bytea not null default '' check (length(content_hash) in (0, 65)),
   -- JSON array of unknown columns.
   ignored_columns text not null default '[]',
   row_count integer not null default 0 check (row_count >= 0),
@@ -95,9 +95,13 @@ create trigger committed_by_function before update on batches
   execute function refuse_change('only its functions may commit a batch');
 create trigger fixed_content before update on batches
   for each row when (old.status <> 'RECEIVING'
-    and (new.content_hash, new.row_count, new.format, new.request_key, new.ignored_columns)
-      is distinct from (old.content_hash, old.row_count, old.format, old.request_key,
-        old.ignored_columns))
+    and (new.row_count, new.format, new.request_key, new.ignored_columns)
+      is distinct from (old.row_count, old.format, old.request_key, old.ignored_columns))
+  execute function refuse_change('received content is immutable');
+-- The service seals it anew with other keys of the environment.
+create trigger fixed_hash before update of content_hash on batches
+  for each row when (current_user = 'outlay_tenant' and old.status <> 'RECEIVING'
+    and new.content_hash <> old.content_hash)
   execute function refuse_change('received content is immutable');
 create trigger fixed_quote before update on batches
   for each row when (old.status in ('COMMITTING', 'COMMITTED')
@@ -189,7 +193,8 @@ create trigger legal_move before update on batch_rows
     or (current_user = 'outlay_tenant' and new.status in ('COMMITTED', 'REFUSED'))))
   execute function refuse_change('illegal move from the present status');
 create trigger fixed_row before update on batch_rows
-  for each row when (old.status <> 'VALID' and new is distinct from old)
+  for each row when (old.status <> 'VALID'
+    and to_jsonb(new) - 'metadata_hashes' <> to_jsonb(old) - 'metadata_hashes')
   execute function refuse_change('only VALID rows may change');
 
 -- Only an unfinished upload may be deleted, and a tenant changes rows of a draft or quote only.

@@ -7,8 +7,10 @@ create table environment (
   clock_target_us bigint not null default 0,
   -- The newest master key, which wraps the keys below and those of users.
   master_key_id text not null,
-  -- A random key, wrapped: of the keyed hashes by which equal values are found. It is never replaced.
+  -- A random key, wrapped: of the keyed hashes by which equal values are found. A rotation replaces it
+  -- together with all of them, while no process holds it.
   index_key bytea not null default '',
+  index_generation integer not null default 1 check (index_generation > 0),
   created_at timestamptz not null default now(),
   -- Advanced before the first instruction of each second and also written to a file outside of the
   -- database: a file that is ahead shows that the database was restored.
@@ -61,9 +63,28 @@ create function environment_now() returns timestamptz
     + coalesce((select clock_offset_us from environment), 0) * interval '1 microsecond';
 grant execute on function environment_now to outlay_tenant;
 
+-- Behind a pooler by transaction, where a connection cannot hold a lock: refuses a transaction while the
+-- index key is replaced, and one of a process that has another generation of it.
+create function hold_index_key(p_generation integer) returns void
+  language plpgsql as $$
+begin
+  if not pg_try_advisory_xact_lock_shared(hashtext('outlay index key'), 0) then
+    raise exception 'the index key is being replaced' using errcode = 'OI001';
+  end if;
+  -- Another statement than the lock: it sees what was committed before.
+  if coalesce((select index_generation from environment), 1) <> p_generation then
+    raise exception 'the index key was replaced' using errcode = 'OI002';
+  end if;
+end
+$$;
+grant execute on function hold_index_key to outlay_tenant;
+
 create trigger fixed_name before update on environment
   for each row when (new.name <> old.name)
   execute function refuse_change('the name of an environment is immutable');
+create trigger forward_index before update on environment
+  for each row when (new.index_generation < old.index_generation)
+  execute function refuse_change('the generation of the index key must not go back');
 create trigger forward_clock before update on environment
   for each row when (new.clock_offset_us >= 0 and new.clock_offset_us < old.clock_offset_us)
   execute function refuse_change('the clock must not go back');

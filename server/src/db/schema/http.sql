@@ -4,7 +4,8 @@ create table idempotency_records (
   account_id uuid not null,
   key text not null check (length(key) between 1 and 255),
   month date not null,
-  fingerprint bytea not null check (length(fingerprint) = 32),
+  -- The digest of the request, sealed under the environment's keys.
+  fingerprint bytea not null check (length(fingerprint) = 65),
   status smallint not null,
   body bytea,
   created_at timestamptz not null,

@@ -158,8 +158,30 @@ create index screenings_hits on screenings (account_id, user_id, sequence) where
 alter table screenings enable row level security;
 create policy own_account on screenings using (account_id = current_account());
 
-create trigger append_only before update or delete or truncate on screenings
+create trigger append_only before delete or truncate
+  or update of account_id, user_id, sequence, state, list_fingerprint, list_versions,
+    threshold_permille, top_score_permille, hits, screened_at, decided_by, decided_at,
+    decision_reason, cleared_until, evidence
+  on screenings
   for each statement execute function refuse_change('screening results are immutable');
+
+-- With another index key: results of the data that a recipient has now get the hash that the new key
+-- gives for them. Those of earlier data matched nothing, and match nothing afterwards.
+create function renew_screening_subjects(
+  p_accounts uuid[], p_users uuid[], p_old text[], p_fresh text[]
+) returns table (renewed integer, ended integer)
+  language sql security definer set search_path = public, pg_temp as $$
+  with changed as (
+    update screenings s
+    set subject_index = case when s.subject_index = decode(n.old, 'hex')
+      then decode(n.fresh, 'hex') else sha256(uuid_send(gen_random_uuid())) end
+    from unnest(p_accounts, p_users, p_old, p_fresh) n (account_id, user_id, old, fresh)
+    where s.account_id = n.account_id and s.user_id = n.user_id
+    returning coalesce(s.subject_index = decode(n.fresh, 'hex'), false) as is_renewed
+  )
+  select count(*) filter (where is_renewed)::integer, count(*) filter (where not is_renewed)::integer
+  from changed;
+$$;
 
 -- One row: the pass over all stored recipients after the last change of the lists or the threshold.
 create table screening_rounds (
@@ -216,9 +238,30 @@ create policy own_account on screening_clearances using (account_id = current_ac
 create trigger never_removed before delete or truncate on screening_clearances
   for each statement execute function refuse_change('clearances must not be deleted');
 create trigger fixed_clearance before update of account_id, id, user_id, list, entry_id, entry_name,
-    entry_hash, subject_index, reason, cleared_by, cleared_at, until
+    entry_hash, reason, cleared_by, cleared_at, until
   on screening_clearances
   for each statement execute function refuse_change('a clearance can only be ended');
+-- All but the owner of the table, whose function follows.
+create trigger fixed_subject before update of subject_index on screening_clearances
+  for each statement
+  when (current_user in ('outlay_service', 'outlay_api', 'outlay_worker', 'outlay_tenant'))
+  execute function refuse_change('a clearance can only be ended');
+
+create function renew_clearance_subjects(
+  p_accounts uuid[], p_users uuid[], p_old text[], p_fresh text[]
+) returns table (renewed integer, ended integer)
+  language sql security definer set search_path = public, pg_temp as $$
+  with changed as (
+    update screening_clearances c
+    set subject_index = case when c.subject_index = decode(n.old, 'hex')
+      then decode(n.fresh, 'hex') else sha256(uuid_send(gen_random_uuid())) end
+    from unnest(p_accounts, p_users, p_old, p_fresh) n (account_id, user_id, old, fresh)
+    where c.account_id = n.account_id and c.user_id = n.user_id
+    returning coalesce(c.subject_index = decode(n.fresh, 'hex'), false) as is_renewed
+  )
+  select count(*) filter (where is_renewed)::integer, count(*) filter (where not is_renewed)::integer
+  from changed;
+$$;
 
 -- Results of screening payouts and decisions about them; the last row applies, and a payout without
 -- a row was never screened. hits are those of its attributes; those of its recipient are in
@@ -255,8 +298,27 @@ create index payout_screenings_cleared
 alter table payout_screenings enable row level security;
 create policy own_account on payout_screenings using (account_id = current_account());
 
-create trigger append_only before update or delete or truncate on payout_screenings
+create trigger append_only before delete or truncate
+  or update of account_id, payout_id, sequence, user_id, is_passed, recipient_sequence,
+    list_fingerprint, threshold_permille, hits, screened_at, cleared_by, cleared_at, evidence
+  on payout_screenings
   for each statement execute function refuse_change('screening results are immutable');
+
+create function renew_payout_subjects(
+  p_accounts uuid[], p_payouts uuid[], p_old text[], p_fresh text[]
+) returns table (renewed integer, ended integer)
+  language sql security definer set search_path = public, pg_temp as $$
+  with changed as (
+    update payout_screenings s
+    set subject_index = case when s.subject_index = decode(n.old, 'hex')
+      then decode(n.fresh, 'hex') else sha256(uuid_send(gen_random_uuid())) end
+    from unnest(p_accounts, p_payouts, p_old, p_fresh) n (account_id, payout_id, old, fresh)
+    where s.account_id = n.account_id and s.payout_id = n.payout_id
+    returning coalesce(s.subject_index = decode(n.fresh, 'hex'), false) as is_renewed
+  )
+  select count(*) filter (where is_renewed)::integer, count(*) filter (where not is_renewed)::integer
+  from changed;
+$$;
 
 -- What an external service was asked about payouts, and what it answered; the last row of a payout
 -- applies. Times are real: the service does not follow the sandbox's clock.

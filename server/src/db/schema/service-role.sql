@@ -40,7 +40,9 @@ begin
     release_recovery, set_brand from outlay_worker;
   -- The keys of the environment are replaced by a command. What processes do is store the first ones.
   revoke update on environment_keys from outlay_worker, outlay_api;
-  revoke execute on function renew_payout_decisions, renew_recovery_releases, renew_webhook_deliveries
+  revoke execute on function renew_payout_decisions, renew_recovery_releases, renew_webhook_deliveries,
+    renew_attribute_fingerprints, renew_screening_subjects, renew_clearance_subjects,
+    renew_payout_subjects
     from outlay_worker, outlay_api;
   revoke insert, update, delete on credential_warnings, rail_passes, webhook_deliveries, screening_rounds
     from outlay_api;
@@ -99,7 +101,7 @@ begin
   for r in
     select f.oid::regprocedure as name from pg_proc f
     where f.pronamespace = 'public'::regnamespace and f.prokind = 'f' and not f.prosecdef
-      and (f.provolatile <> 'v' or f.proname = 'environment_now')
+      and (f.provolatile <> 'v' or f.proname in ('environment_now', 'hold_index_key'))
   loop
     execute format('grant execute on function %s to outlay_reader', r.name);
   end loop;

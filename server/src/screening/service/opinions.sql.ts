@@ -1,4 +1,5 @@
 import { plainArray } from '../../db/arrays.ts';
+import { firstId, hexArray, indexPortion } from '../../db/indexed-tables.ts';
 import type { Session, Statement } from '../../db/postgres/pool.ts';
 import { column, defineQuery, exec, many, nullable, type RowOf } from '../../db/rows.ts';
 
@@ -179,4 +180,52 @@ export function readOpinions(
   { accountId, payoutId }: PayoutKey,
 ): Promise<RowOf<typeof shownColumns>[]> {
   return many(session, selectShown, [accountId, payoutId]);
+}
+
+const questionColumns = {
+  account_id: column.uuid,
+  payout_id: column.uuid,
+  sequence: column.integer,
+  user_id: column.uuid,
+  id: column.uuid,
+  service: column.text,
+  request: column.bytes,
+  data_key: column.bytes,
+};
+type QuestionRow = RowOf<typeof questionColumns>;
+
+const selectQuestions = defineQuery({
+  name: 'opinions_list_questions',
+  text: `
+    select o.account_id, o.payout_id, o.sequence, o.user_id, o.id, o.service, o.request, u.data_key
+    from screening_opinions o
+    join users u on u.account_id = o.account_id and u.id = o.user_id
+    where (o.account_id, o.payout_id, o.sequence) > ($1::uuid, $2::uuid, $3::integer)
+    order by o.account_id, o.payout_id, o.sequence limit $4`,
+  columns: questionColumns,
+});
+
+/** A portion of all that were ever asked. */
+export function listQuestions(
+  session: Session,
+  after: QuestionRow | undefined,
+): Promise<QuestionRow[]> {
+  const { account_id: accountId = firstId, payout_id: payoutId = firstId } = after ?? {};
+  return many(session, selectQuestions, [accountId, payoutId, after?.sequence ?? 0, indexPortion]);
+}
+
+const updateSubjects: Statement = {
+  name: 'opinions_replace_subjects',
+  text: `
+    update screening_opinions o set subject_index = decode(n.subject, 'hex')
+    from unnest($1::uuid[], $2::text[]) n (id, subject)
+    where o.id = n.id`,
+};
+
+export async function replaceSubjects(
+  session: Session,
+  rows: readonly QuestionRow[],
+  indexes: readonly Buffer[],
+): Promise<void> {
+  await exec(session, updateSubjects, [plainArray(rows.map(({ id }) => id)), hexArray(indexes)]);
 }

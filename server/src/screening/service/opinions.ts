@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { newId } from '../../core/ids.ts';
-import { type KeyRing, openBytes, rowContext, sealBytes } from '../../core/sealing.ts';
+import { findUserKey, type KeyRing, openBytes, rowContext, sealBytes } from '../../core/sealing.ts';
+import { computeOf, type IndexedTable, renewPortions } from '../../db/indexed-tables.ts';
 import type { Session } from '../../db/postgres/pool.ts';
 import { findBic } from '../bank-identifiers.ts';
 import { findUserKeys } from '../evidence.sql.ts';
@@ -9,9 +11,11 @@ import {
   type ClaimedOpinionRow,
   claimOpinions,
   type LastOpinionRow,
+  listQuestions,
   putOffOpinion,
   readLastOpinions,
   readOpinions,
+  replaceSubjects,
   storeOpinion,
   storeQuestion,
 } from './opinions.sql.ts';
@@ -71,7 +75,7 @@ export async function requestOpinions(
   for (const row of await readLastOpinions(session, payouts)) last.set(row.payout_id, row);
   const asked = payouts.map((payout) => {
     const text = JSON.stringify(describeRequest(payout));
-    const subjectIndex = keys.blindIndex('screening service', `${service.name} ${text}`);
+    const subjectIndex = indexQuestion(keys, service.name, text);
     const known = last.get(payout.payoutId);
     return {
       payout,
@@ -91,7 +95,7 @@ export async function requestOpinions(
     const owner = dataKeys.find((row) => row.account_id === accountId && row.id === userId);
     if (owner === undefined) continue;
     const id = newId();
-    const body = Buffer.from(`{"id":"${id}",${text.slice(1)}`);
+    const body = Buffer.from(`${begin(id)}${text.slice(1)}`);
     const sealed = sealBytes(keys.unwrap(owner.data_key, payout), body, contextOf('request', id));
     const sequence = (known?.sequence ?? 0) + 1;
     const { name } = service;
@@ -102,6 +106,41 @@ export async function requestOpinions(
     isKnown === true && known !== undefined ? known.state : 'asked',
   );
 }
+
+/** `text`: what is asked, without the id of the question. */
+function indexQuestion(
+  keys: Pick<KeyRing, 'blindIndex'>,
+  serviceName: string,
+  text: string,
+): Buffer {
+  return keys.blindIndex('screening service', `${serviceName} ${text}`);
+}
+
+const begin = (id: string): string => `{"id":"${id}",`;
+
+/** Questions are sealed as they were asked. Those about erased recipients get random bytes. */
+export const indexedOpinions: IndexedTable = {
+  table: 'screening_opinions',
+  columns: ['screening_opinions.subject_index'],
+  renew: ({ session, fresh }) =>
+    renewPortions(session, listQuestions, async (rows) => {
+      let ended = 0;
+      const indexes = rows.map((row) => {
+        const owner = { accountId: row.account_id, userId: row.user_id };
+        const userKey = findUserKey(fresh, row.data_key, owner);
+        if (userKey === undefined) {
+          ended += 1;
+          return randomBytes(32);
+        }
+        const body = computeOf([row.account_id, row.payout_id, row.sequence], () =>
+          openBytes(userKey, row.request, contextOf('request', row.id)).toString(),
+        );
+        return indexQuestion(fresh, row.service, `{${body.slice(begin(row.id).length)}`);
+      });
+      await replaceSubjects(session, rows, indexes);
+      return { renewed: rows.length - ended, ended };
+    }),
+};
 
 function contextOf(part: 'request' | 'answer', id: string): string {
   return rowContext(`screening_opinions.${part}`, id);

@@ -99,6 +99,7 @@ describe("functions with the owner's rights", () => {
         // This one and two more lock an append-only table, which takes the right to change it.
         'close_reconciliation',
         'drop_month',
+        'end_hashes_of_user',
         'import_bank_file',
         'open_months',
         'record_matches',

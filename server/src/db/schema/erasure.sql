@@ -73,6 +73,34 @@ begin
 end
 $$;
 
+-- Keyed hashes of what is erased: whoever has the index key could test guesses with them. They match nothing
+-- from now on.
+create function end_hashes_of_user(p_account uuid, p_user uuid) returns void
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform 1 from users
+  where account_id = p_account and id = p_user and erased_at is not null;
+  if not found then raise exception 'the user is not erased'; end if;
+  update attribute_set_versions v set fingerprint = sha256(uuid_send(gen_random_uuid()))
+  from attribute_sets s
+  where s.account_id = p_account and s.user_id = p_user
+    and v.account_id = s.account_id and v.set_id = s.id;
+  update screenings set subject_index = sha256(uuid_send(gen_random_uuid()))
+  where account_id = p_account and user_id = p_user;
+  update screening_clearances set subject_index = sha256(uuid_send(gen_random_uuid()))
+  where account_id = p_account and user_id = p_user;
+  -- By the payouts: these tables have no index by user.
+  update payout_screenings s set subject_index = sha256(uuid_send(gen_random_uuid()))
+  from payout_quotes q
+  where q.account_id = p_account and q.user_id = p_user
+    and s.account_id = q.account_id and s.payout_id = q.id;
+  update screening_opinions o set subject_index = sha256(uuid_send(gen_random_uuid()))
+  from payout_quotes q
+  where q.account_id = p_account and q.user_id = p_user
+    and o.account_id = q.account_id and o.payout_id = q.id;
+end
+$$;
+
 -- Erases a user: `erased`; `already`: it was, at p_at; `held`: until p_until; `open_payouts`: not before
 -- all payouts of the user have ended; `not_found`.
 create function erase_user(
@@ -119,6 +147,7 @@ begin
     internal_id_index = sha256(uuid_send(gen_random_uuid())),
     email_index = sha256(uuid_send(gen_random_uuid())), updated_at = at
   where u.account_id = p_account and u.id = p_user;
+  perform end_hashes_of_user(p_account, p_user);
   perform empty_rail_copies(p_account, p_user);
   perform revoke_recipient_links(p_account, p_user, at);
   insert into erasures (account_id, user_id, actor, reason, erased_at)

@@ -977,7 +977,7 @@ export interface paths {
         };
         /**
          * Stream the events of the account as they happen
-         * @description Server-sent events: `event` is the type, `data` the event, and `id` its sequence. A stream resumes after the event that `Last-Event-ID` names, which goes before `after`.
+         * @description Server-sent events: `event` is the type, `data` the event, and `id` its sequence. A stream resumes after the event that `Last-Event-ID` names, which goes before `after`. With `type` or `object` the others are left out.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -6859,9 +6859,9 @@ export interface operations {
                 after?: number;
                 /** @description Seconds to wait for an event where there is none yet. Not for a stream */
                 wait?: number;
-                /** @description Only events of this type. Excludes wait */
-                type?: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
-                /** @description Only events of this object, by its token. Excludes wait */
+                /** @description Only events of these types; `payout.*` for all types that begin with `payout.`. Repeat the parameter, or separate types by commas */
+                type?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+                /** @description Only events of this object, by its token */
                 object?: string;
             };
             header?: never;
@@ -6887,6 +6887,10 @@ export interface operations {
             query?: {
                 /** @description The sequence of the last event that you have. Default: begin with the oldest stored event */
                 after?: number;
+                /** @description Only events of these types; `payout.*` for all types that begin with `payout.`. Repeat the parameter, or separate types by commas */
+                type?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+                /** @description Only events of this object, by its token */
+                object?: string;
             };
             header?: never;
             path?: never;

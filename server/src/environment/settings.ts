@@ -55,7 +55,8 @@ function readOrRefuse<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`OUTLAY_VELOCITY_LIMITS: ${reason}`, { cause: error });
   }
 }
 

@@ -33,6 +33,7 @@ function readRules(path: string | undefined): readonly TravelRule[] {
   try {
     return readTravelRules(path);
   } catch (error) {
-    throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`OUTLAY_TRAVEL_RULE: ${reason}`, { cause: error });
   }
 }

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { findUnsignedAuditHead, storeAuditCheckpoint } from '../audit/audit.ts';
 import type { SigningKey } from '../core/environment-keys.ts';
 import type { KeyRing } from '../core/sealing.ts';
+import { makeFolder } from '../db/make-folder.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
   type HeadRow,
@@ -142,7 +143,7 @@ async function keep(
 }
 
 async function append(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   const file = await open(path, 'a', 0o644);
   try {
     await file.writeFile(text);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { describeReadFault } from '../core/read-fault.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, nullable, one } from '../db/rows.ts';
 import { readUsdMinor } from '../destinations/pricing.ts';
@@ -50,7 +51,7 @@ export function readVelocityLimits(path: string): readonly VelocityLimit[] {
   try {
     written = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new Error(`${path} must be a JSON file`, { cause });
+    throw new Error(describeReadFault(path, cause), { cause });
   }
   const parsed = fileSchema.safeParse(written);
   if (parsed.success) return parsed.data.limits;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { findCountry } from '../core/country.ts';
+import { describeReadFault } from '../core/read-fault.ts';
 import { readUsdMinor } from '../destinations/pricing.ts';
 import type { Beneficiary, RecipientFault, Sender } from '../rails/contract/contract.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
@@ -59,7 +60,7 @@ export function readTravelRules(path: string): readonly TravelRule[] {
   try {
     written = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new Error(`${path} must be a JSON file`, { cause });
+    throw new Error(describeReadFault(path, cause), { cause });
   }
   const parsed = fileSchema.safeParse(written);
   if (parsed.success) return parsed.data.rules;

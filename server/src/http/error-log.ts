@@ -29,6 +29,7 @@ export function describeError(error: unknown, depth = 0): LoggedError {
     const advice = findLoggedAdvice(error.code);
     if (advice !== undefined) logged.advice = advice;
   }
+  if ('advice' in error && typeof error.advice === 'string') logged.advice = error.advice;
   if ('constraint' in error && typeof error.constraint === 'string') {
     logged.constraint = error.constraint;
   }

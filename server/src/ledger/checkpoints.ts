@@ -7,6 +7,13 @@ import type { KeyRing } from '../core/sealing.ts';
 import { makeFolder } from '../db/make-folder.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
+  type Checkpoint,
+  type CheckpointStatement,
+  checkpointSchema,
+  nilAccount,
+  parseChainJson,
+} from './chain.ts';
+import {
   type HeadRow,
   listAccountsAfter,
   listHeadsOf,
@@ -14,16 +21,9 @@ import {
   lockCheckpoints,
   type NewCheckpoint,
   storeCheckpoints,
-} from './chain.sql.ts';
-import {
-  type Checkpoint,
-  type CheckpointStatement,
-  checkpointSchema,
-  nilAccount,
-  parseChainJson,
-} from './chain.ts';
+} from './checkpoints.sql.ts';
 
-export { measureUnsigned } from './chain.sql.ts';
+export { measureUnsigned } from './checkpoints.sql.ts';
 
 /**
  * Signs the heads of the chains, so that access to the database is not enough to rewrite a chain: the

@@ -15,7 +15,6 @@ import {
   type DeliveryCase,
   type Destination,
   deliveryCases,
-  findPayer,
   readAttributes,
 } from './recipients.ts';
 import { serveTests } from './serve.ts';

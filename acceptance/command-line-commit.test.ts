@@ -96,6 +96,56 @@ test('a commit without any answer is an unknown outcome, which payout show resol
   assert.equal(repeated.json()['status'], 'success');
 });
 
+test('pay that is run again after lost answers shows what happened, and pays once', async () => {
+  await using proxy = await losingAnswers(Number.POSITIVE_INFINITY);
+  const words = [...pay('again'), '--json'];
+  const before = await readBalance(account.api, 'USD');
+  const lost = await shell.run(words, { env: { OUTLAY_URL: proxy.url } });
+  assert.equal(lost.exitCode, 3);
+  const [first, second] = await Promise.all([shell.run(words), shell.run(words)]);
+  const results = [first, second].map((ran) => {
+    assert.equal(ran.exitCode, 0, ran.error);
+    return ran.json<{ payout_token: string; repeated: boolean; payout: { total_debit: string } }>();
+  });
+  const { payout_token: token = '', payout } = results[0] ?? {};
+  assert.deepEqual(
+    results.map((result) => [result.payout_token, result.repeated]),
+    [
+      [token, true],
+      [token, true],
+    ],
+  );
+  assert.ok(lost.error.includes(token));
+  const left = decimal(await readBalance(account.api, 'USD'));
+  assert.equal(decimal(before).minus(left).text, payout?.total_debit);
+  assert.match(first.error, /^The reference again was paid before; nothing is paid again\.$/m);
+});
+
+test('of two runs with one reference at the same time one pays, and both show it', async () => {
+  const words = [...pay('twice'), '--json'];
+  // The recipient and the details exist.
+  const other = words.map((word, index) => (words[index - 1] === '--reference' ? 'once' : word));
+  assert.equal((await shell.run(other)).exitCode, 0);
+  const before = await readBalance(account.api, 'USD');
+  const ran = await Promise.all([shell.run(words), shell.run(words)]);
+  const results = ran.map(({ exitCode, error, json }) => {
+    assert.equal(exitCode, 0, error);
+    return json<{ payout_token: string; payout: { total_debit: string } }>();
+  });
+  assert.equal(new Set(results.map(({ payout_token: token }) => token)).size, 1);
+  const left = decimal(await readBalance(account.api, 'USD'));
+  assert.equal(decimal(before).minus(left).text, results[0]?.payout.total_debit);
+});
+
+test('pay that is run again after the payout was canceled says so', async () => {
+  const words = [...pay('ended'), '--at', '2027-03-01'];
+  assert.equal((await shell.run(words)).exitCode, 0);
+  assert.equal((await shell.run(['payout', 'cancel', 'ended'])).exitCode, 0);
+  const ran = await shell.run(words);
+  assert.equal(ran.exitCode, 1);
+  assert.match(ran.error, /not paid: .*\nNext: outlay payout show payout_/);
+});
+
 test('pay names every fault of its options before anything happens', async () => {
   const words = `pay --to nobody --first-name No --last-name Body --country MEX
     --email nobody@example.org --by BANK_DEPOSIT --currency MXN --amount -3 --receive 1,5

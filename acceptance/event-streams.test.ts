@@ -39,6 +39,46 @@ test('a long poll answers as soon as there is an event', async () => {
   assert.deepEqual(await readEvents(api, `?after=${newest}&wait=30`), [event]);
 });
 
+test('a long poll with a filter waits for an event that matches', async () => {
+  const { api } = await createAccount(service);
+  const token = await createUser(api);
+  const polled = readEvents(api, '?type=batch.*,balance.adjusted&wait=1');
+  await createUser(api);
+  assert.deepEqual(await polled, []);
+  const newest = await findNewest(api);
+  const waiting = readEvents(api, `?after=${newest}&type=user.updated&wait=30`);
+  await sleep(300);
+  await createUser(api);
+  ok(await api.put(`/user/${token}`, { last_name: 'Other' }));
+  assert.deepEqual(
+    (await waiting).map(({ type, object }) => [type, object]),
+    [['user.updated', token]],
+  );
+});
+
+test('a stream sends the events that match its filter', async () => {
+  const { api } = await createAccount(service);
+  const first = await createUser(api);
+  const byType = await openReader(api, '/events/stream?after=0&type=user.*');
+  const byObject = await openReader(api, `/events?after=0&object=${first}`);
+  const second = await createUser(api);
+  ok(await api.put(`/user/${first}`, { last_name: 'Other' }));
+  const read = (frames: readonly { event: string; data: string }[]) =>
+    frames.map(({ event, data }) => [event, (JSON.parse(data) as Event).object]);
+  assert.deepEqual(read(await byType.waitFor(3)), [
+    ['user.created', first],
+    ['user.created', second],
+    ['user.updated', first],
+  ]);
+  assert.deepEqual(read(await byObject.waitFor(2)), [
+    ['user.created', first],
+    ['user.updated', first],
+  ]);
+  byType.close();
+  byObject.close();
+  assertProblem(await api.get('/events/stream?type=user.changed'), 400, 'invalid_value');
+});
+
 test('a long poll without an event answers an empty list in time', async () => {
   const { api } = await createAccount(service);
   const newest = await findNewest(api);

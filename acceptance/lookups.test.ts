@@ -207,12 +207,23 @@ test('events are filtered by type and object', async () => {
   assert.deepEqual(await list('type=user.created'), ['user.created']);
   assert.deepEqual(await list('type=payout.pending'), ['payout.pending']);
   assert.deepEqual(await list('type=payout.hold'), []);
+  const ofPayouts = ['payout.pending', 'payout.processing'];
+  assert.deepEqual((await list('type=payout.*')).slice(0, 2), ofPayouts);
+  assert.deepEqual(await list(`object=${token}&type=payout.*`), ofPayouts);
+  assert.deepEqual(await list(`object=${token}&type=user.*`), []);
+  const others = ['user.created', 'attributes.stored'];
+  const sorted = async (query: string) =>
+    (await list(query)).filter((type) => type !== 'payout.completed');
+  assert.deepEqual(await list('type=user.*,attributes.*'), others);
+  assert.deepEqual(await list('type=attributes.stored&type=user.created'), others);
+  assert.deepEqual(await sorted('type=user.*&type=payout.*'), ['user.created', ...ofPayouts]);
   assert.deepEqual(await list('object=usr_nobody'), []);
   const [created] = ok(await mine.get<{ sequence: ExactNumber }[]>('/events?type=user.created'));
   assert.deepEqual(await list(`type=user.created&after=${created?.sequence.text}`), []);
-  assertProblem(await mine.get('/events?type=payout.paid'), 400, 'invalid_value');
-  const waiting = await mine.get('/events?type=payout.hold&wait=30');
-  assert.deepEqual(locate(assertProblem(waiting, 400, 'parameters_exclusive')), ['type']);
+  for (const type of ['payout.paid', 'payot.*', 'payout.*,', '', 'payout.*&type=x']) {
+    const refused = assertProblem(await mine.get(`/events?type=${type}`), 400, 'invalid_value');
+    assert.deepEqual(locate(refused), ['type'], type);
+  }
 });
 
 test('webhooks are filtered by status, destinations by delivery type', async () => {

@@ -13,8 +13,18 @@ import {
   type Payout,
   payoutPath,
   type Recipient,
-  readPayout,
 } from './recipients.ts';
+import {
+  cancel,
+  cancellationPath,
+  courseOf,
+  isoOf,
+  moveTo,
+  read,
+  readNowMs,
+  type Scheduled,
+  schedule,
+} from './schedule-kit.ts';
 import {
   type Api,
   advance,
@@ -42,49 +52,6 @@ before(async () => {
 });
 after(() => service.stop());
 
-type Scheduled = Payout & {
-  shortfall?: { amount: ExactNumber; currency_code: string };
-  total_debit: ExactNumber;
-  cancelable: boolean;
-  refund?: unknown;
-  timeline: { status: string; time: string; reason_code: string; actor: string }[];
-};
-
-const readNowMs = async (through = api): Promise<number> =>
-  Date.parse(ok(await through.get<{ now: string }>('/sandbox/clock')).now);
-
-const moveTo = async (through: Api, to: string): Promise<void> => {
-  ok(await through.post('/sandbox/clock', { to }));
-};
-
-const isoOf = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}Z`;
-
-const read = async (through: Api, recipient: Recipient, token: string | undefined) =>
-  (await readPayout(through, recipient, token)) as Scheduled;
-
-const cancellationPath = (recipient: Recipient, token: string): string =>
-  `${payoutPath(recipient, token)}/cancellation`;
-
-const cancel = (through: Api, recipient: Recipient, token: string) =>
-  through.post<Scheduled>(cancellationPath(recipient, token), undefined);
-
-/** Commits a payout to run in two days. */
-async function schedule(
-  through: Api,
-  recipient: Recipient,
-  changes: Record<string, unknown> = {},
-): Promise<Scheduled & { payout_token: string; runs_at: string; runs_until: string }> {
-  const scheduledFor = isoOf((await readNowMs(through)) + 2 * daySeconds * 1000);
-  const request = { scheduled_for: scheduledFor, ...changes };
-  const payout = await createPayout(through, recipient, request);
-  const committed = await commitPayout(through, recipient, payout['payout_token']);
-  assert.equal(committed.status, 'success', committed.errors);
-  return payout as Awaited<ReturnType<typeof schedule>>;
-}
-
-const courseOf = ({ timeline }: Scheduled): string[][] =>
-  timeline.map(({ status, reason_code: code }) => (code === '' ? [status] : [status, code]));
-
 async function waitFor(
   recipient: Recipient,
   token: string,
@@ -99,7 +66,7 @@ async function waitFor(
 
 /** A first Wednesday without holidays near it, within a year. */
 async function findQuietWednesday(): Promise<string> {
-  const nowMs = await readNowMs();
+  const nowMs = await readNowMs(api);
   const year = new Date(nowMs).getUTCFullYear();
   const days = [year, year + 1].flatMap((one) =>
     [5, 7].map((month) => {
@@ -129,7 +96,7 @@ test('a payout runs at its time on a business day, and after a cut-off or rest a
   assert.equal(await runsAt(`${wednesday}T23:00:01Z`), `${addDays(wednesday, 1)}T15:00:00Z`);
   assert.equal(await runsAt(addDays(wednesday, 3)), `${addDays(wednesday, 5)}T15:00:00Z`);
   assert.equal(await runsAt(wednesday), `${wednesday}T15:00:00Z`);
-  const year = new Date(await readNowMs()).toISOString().slice(0, 4);
+  const year = new Date(await readNowMs(api)).toISOString().slice(0, 4);
   const christmas = [0, 1]
     .map((more) => `${Number(year) + more}-12-25`)
     .find((day) => day > isoOf(Date.now()));
@@ -257,61 +224,6 @@ test('a payout whose funds do not arrive is canceled at its deadline, and gives 
   assert.match((await commitPayout(own, recipient, token)).errors, /has ended: the funds/);
 });
 
-test('a client cancels what has not run, as often as it likes', async () => {
-  const { api: own } = await createAccount(service, { USD: '1000' });
-  const recipient = await createRecipient(own, deliveryCases.bank);
-  const quote = await createPayout(own, recipient, {
-    scheduled_for: isoOf((await readNowMs()) + 9e7),
-  });
-  assertProblem(await cancel(own, recipient, quote['payout_token'] ?? ''), 409, 'illegal_move');
-  const { payout_token: token, ...payout } = await schedule(own, recipient);
-  const key = { 'idempotency-key': randomUUID() };
-  const path = cancellationPath(recipient, token);
-  const first = await own.post<Scheduled>(path, undefined, key);
-  assert.equal(ok(first)['status'], 'CANCELLED');
-  assert.equal(ok(first)['reason_code'], 'cancelled_by_client');
-  assert.equal(ok(first).cancelable, false);
-  assert.equal(ok(await cancel(own, recipient, token))['status'], 'CANCELLED');
-  const replayed = await own.post(path, undefined, key);
-  assert.equal(replayed.headers['idempotent-replayed'], 'true');
-  assert.equal(replayed.text, first.text);
-  await moveTo(own, payout.runs_until);
-  assert.deepEqual(courseOf(await read(own, recipient, token)), [
-    ['PENDING'],
-    ['SCHEDULED'],
-    ['CANCELLED', 'cancelled_by_client'],
-  ]);
-  assert.equal(await readBalance(own), '1000');
-  assert.equal((await commitPayout(own, recipient, token)).status, 'failure');
-  const other = await createAccount(service);
-  assertProblem(await cancel(other.api, recipient, token), 404, 'not_found');
-});
-
-test('of a cancellation and the run at the same moment, one wins', async () => {
-  const { api: own } = await createAccount(service, { USD: '10000' });
-  const recipient = await createRecipient(own, deliveryCases.bank);
-  const scheduledFor = isoOf((await readNowMs(own)) + 2 * daySeconds * 1000);
-  const payouts = await Promise.all(
-    Array.from({ length: 20 }, () => schedule(own, recipient, { scheduled_for: scheduledFor })),
-  );
-  const moved = moveTo(own, scheduledFor);
-  const answers = await Promise.all(
-    payouts.map(async ({ payout_token: token }, index) => {
-      await sleep(index * 4);
-      return cancel(own, recipient, token);
-    }),
-  );
-  await moved;
-  let taken = '0';
-  for (const [index, { payout_token: token }] of payouts.entries()) {
-    const payout = await read(own, recipient, token);
-    const isCanceled = answers[index]?.status === 200;
-    assert.equal(payout['status'] === 'CANCELLED', isCanceled);
-    if (!isCanceled) taken = add(taken, payout.total_debit.text);
-  }
-  assert.equal(subtract('10000', await readBalance(own)), taken);
-});
-
 test('a payout waits while its price is outside of its bounds, and is canceled after that', async () => {
   const { api: own } = await createAccount(service, { USD: '1000' });
   const recipient = await createRecipient(own, deliveryCases.bank);
@@ -339,7 +251,7 @@ test('a payout waits while its price is outside of its bounds, and is canceled a
 
 test('a time that has passed, does not exist or is too far off is refused, and so are loose bounds', async () => {
   const recipient = await createRecipient(api, deliveryCases.bank);
-  const nowMs = await readNowMs();
+  const nowMs = await readNowMs(api);
   const faults: [Record<string, unknown>, string, string][] = [
     [{ scheduled_for: isoOf(nowMs - 60_000) }, 'too_early', '/scheduled_for'],
     [{ scheduled_for: isoOf(nowMs - 3 * 86_400_000).slice(0, 10) }, 'too_early', '/scheduled_for'],
@@ -391,7 +303,7 @@ test('a row of a batch that names another time is refused, and not paid today', 
 
 test('a dry run of a scheduled payout is priced as today, and its commit posts nothing', async () => {
   const recipient = await createRecipient(api, deliveryCases.bank);
-  const scheduledFor = isoOf((await readNowMs()) + 2 * daySeconds * 1000);
+  const scheduledFor = isoOf((await readNowMs(api)) + 2 * daySeconds * 1000);
   const body = describePayout(recipient, { scheduled_for: scheduledFor });
   const path = `/payout/${recipient.userToken}`;
   type Dry = Payout & { dry_run: { postings: unknown[]; commit: { status: string } } };

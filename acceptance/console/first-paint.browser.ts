@@ -166,3 +166,23 @@ test('the names of a page of payouts are one request', async () => {
   );
   await context.close();
 });
+
+test('the steps of a payout stay where they are while recipients are read', async () => {
+  for (const isPhone of [false, true]) {
+    const { page, context } = await openWindow(stage.owner, stage.service, { isPhone });
+    await page.addInitScript(`globalThis.shift = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) globalThis.shift += entry.value;
+      }).observe({ type: 'layout-shift', buffered: true });`);
+    await page.route(/\/user\?/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await route.continue();
+    });
+    await page.goto(`${stage.service.baseUrl}/console/pay`);
+    await page.getByRole('list', { name: 'Recipients' }).getByText('Ana').nth(3).waitFor();
+    await page.waitForTimeout(200);
+    assert.equal(await page.evaluate<number>('globalThis.shift'), 0, isPhone ? 'phone' : 'desk');
+    await picture(page, `pay-recipients-${isPhone ? 'phone' : 'desk'}`);
+    await context.close();
+  }
+});

@@ -28,6 +28,8 @@ type FailureOptions = {
   exitCode?: ExitCode;
   code?: string;
   next?: string | undefined;
+  /** The payout that already has the reference. */
+  payoutToken?: string;
   hasResult?: boolean;
 };
 
@@ -36,14 +38,16 @@ export class Failure extends Error {
   readonly exitCode: ExitCode;
   readonly code: string;
   readonly next: string | undefined;
+  readonly payoutToken: string | undefined;
   /** The command has written its result, so that no second value may follow on stdout. */
   readonly hasResult: boolean;
   constructor(message: string, options: FailureOptions = {}) {
-    const { exitCode = exitCodes.refused, code = 'refused', next, hasResult = false } = options;
+    const { exitCode = exitCodes.refused, code = 'refused', hasResult = false } = options;
     super(message);
     this.exitCode = exitCode;
     this.code = code;
-    this.next = next;
+    this.next = options.next;
+    this.payoutToken = options.payoutToken;
     this.hasResult = hasResult;
   }
 }
@@ -70,12 +74,13 @@ export type FailureReport = {
 /** Of an error that a person can act on; undefined for a defect of this program. */
 export function describeFailure(error: unknown): FailureReport | undefined {
   if (error instanceof Failure) {
-    const { code, message, exitCode, next } = error;
+    const { code, message, exitCode, next, payoutToken } = error;
     return {
       code,
       detail: message,
       exit_code: exitCode,
       faults: [],
+      ...(payoutToken === undefined ? {} : { payout_token: payoutToken }),
       ...(next === undefined ? {} : { next }),
     };
   }

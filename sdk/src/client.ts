@@ -23,7 +23,13 @@ export type ClientOptions = {
   readonly allowInsecure?: boolean;
 };
 
-type QueryValue = string | number | boolean | Decimal | Readonly<Record<string, string>>;
+type QueryValue =
+  | string
+  | number
+  | boolean
+  | Decimal
+  | readonly string[]
+  | Readonly<Record<string, string>>;
 
 export type Query = Readonly<Record<string, QueryValue | undefined>>;
 
@@ -108,14 +114,19 @@ function readBaseUrl({ baseUrl, allowInsecure = false }: ClientOptions): string 
   return address;
 }
 
-/** A map is written as `name[key]=value`; members that are undefined are left out. */
+/** A map is written as `name[key]=value`, a list by repeating its name; members that are undefined are left out. */
 function writeQuery(query: Query): string {
   const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
+    if (isList(value)) return value.map((item) => [name, item]);
     if (value instanceof Decimal || typeof value !== 'object') return [[name, value.toString()]];
     return Object.entries(value).map(([key, member]) => [`${name}[${key}]`, member]);
   });
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+function isList(value: QueryValue): value is readonly string[] {
+  return Array.isArray(value);
 }
 
 type SentBody = { body: string | undefined; headers: Record<string, string> };

@@ -2,6 +2,7 @@ import type { Client } from './client.ts';
 import { OutlayError, ProblemError } from './errors.ts';
 import type { components } from './generated/api.ts';
 import { operationTable } from './generated/operations.ts';
+import type { ArgumentsOf } from './methods.ts';
 import { sleep } from './platform.ts';
 
 /** Events that take effect once in your own database. */
@@ -88,6 +89,8 @@ export async function followEvents<Transaction>(
 export type TailOptions = {
   /** The sequence of the last event that is already known. Default: 0, from the oldest event on. */
   readonly after?: number;
+  /** Only these types; `payout.*` for all types that begin with `payout.`. Default: all. */
+  readonly type?: ArgumentsOf<'listEvents'>['type'] | undefined;
   /** Ends it by throwing the signal's reason. */
   readonly signal: AbortSignal;
   readonly pollMs?: number | undefined;
@@ -99,13 +102,14 @@ export type TailOptions = {
  */
 export async function* tailEvents(
   client: Pick<Client, 'listEvents'>,
-  { after: start = 0, signal, pollMs = 1_000 }: TailOptions,
+  { after: start = 0, type, signal, pollMs = 1_000 }: TailOptions,
 ): AsyncGenerator<Event, never> {
   const wait = operationTable.listEvents.takesWait ? { wait: waitSeconds } : {};
   const options = { signal, timeoutMs: waitSeconds * 2_000 };
+  const filter = type === undefined || type.length === 0 ? {} : { type };
   let after = start;
   for (;;) {
-    const events = await client.listEvents({ after, ...wait }, options);
+    const events = await client.listEvents({ after, ...filter, ...wait }, options);
     for (const event of events) {
       signal.throwIfAborted();
       yield event;

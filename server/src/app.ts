@@ -15,6 +15,7 @@ import { createOutdatedError } from './db/schema-version.ts';
 import { listEnvironments, openDatabases } from './environment/databases.ts';
 import { prepareStagingFile } from './environment/demo-account.ts';
 import { type Environment, openEnvironment } from './environment/environment.ts';
+import { requireFolders } from './environment/folders.ts';
 import { type ConnectionLimits, measureConnections } from './http/connections.ts';
 import { describeError } from './http/error-log.ts';
 import { createRateLimiters, type RateLimiters } from './http/limits.ts';
@@ -79,6 +80,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
   await using parts = new AsyncDisposableStack();
   const tracing = await openTracing(config, log);
   parts.defer(() => tracing?.close());
+  requireFolders(config, role);
   const names = listEnvironments(config);
   const databases = parts.use(await openDatabases(config, { names, report }));
   parts.defer(closeReceipts);

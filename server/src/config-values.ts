@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { findCountry } from './core/country.ts';
 import { listFaults } from './core/json-document.ts';
+import { describeReadFault } from './core/read-fault.ts';
 import { readSmtpServer, type SmtpServer } from './core/smtp-server.ts';
 import { findUrlFault } from './db/postgres/database-url.ts';
 
@@ -105,7 +106,7 @@ export function readJsonFile<Schema extends z.ZodType>(
   try {
     written = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new Error(`${path} must be a JSON file`, { cause });
+    throw new Error(describeReadFault(path, cause), { cause });
   }
   const parsed = schema.safeParse(written);
   if (parsed.success) return parsed.data;

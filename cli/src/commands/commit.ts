@@ -130,18 +130,33 @@ export function findRefusal(committed: Committed): Failure | undefined {
     shortfall === undefined
       ? []
       : [`  lacking: ${formatMoney(shortfall.amount, shortfall.currency_code)}`];
-  const isExpired = status === 'ex_rate_expired';
   return new Failure(
     [`not paid: ${errors || status}`, ...describeMissing(missing), ...lacking].join('\n'),
     {
       code,
       hasResult: true,
-      next: isExpired
-        ? 'the quote has expired: outlay pay'
-        : // A dry run has no payout.
-          `correct this, then ${payout_token === '' ? 'repeat the command' : `outlay payout commit ${payout_token}`}`,
+      next: describeNext({ payout_token, status, code, missing }),
     },
   );
+}
+
+type Refused = Pick<Committed, 'payout_token' | 'status'> & {
+  code: string;
+  missing: NonNullable<Committed['missing']>;
+};
+
+function describeNext({ payout_token, status, code, missing }: Refused): string {
+  if (status === 'ex_rate_expired') return 'the quote has expired: outlay pay';
+  if (code === 'payout_ended') return `outlay payout show ${payout_token}`;
+  // A dry run has no payout, and stores nothing.
+  if (payout_token === '') return 'correct this, then repeat the command';
+  // A verification has a link instead.
+  const details = missing.filter(({ link, type }) => link === '' && type !== '');
+  if (details.length > 0) {
+    const options = details.map(({ type }) => `--detail ${type}=…`).join(' ');
+    return `repeat outlay pay with ${options}`;
+  }
+  return `correct this, then outlay payout commit ${payout_token}`;
 }
 
 export function describeCommit({ payout_token, status, pickup_code }: Committed): string {

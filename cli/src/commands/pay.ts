@@ -1,4 +1,4 @@
-import type { ArgumentsOf, Client, Payout, PayoutAddress } from '../../../sdk/src/index.ts';
+import type { ArgumentsOf, Client, Payout } from '../../../sdk/src/index.ts';
 import { type Context, defineCommand, type Values } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
 import { findRecipient, take, type User } from '../find.ts';
@@ -15,12 +15,14 @@ import {
   readDuration,
   readPairs,
 } from '../values.ts';
-import { commitPayout, describeCommit, findRefusal, followCommitted } from './commit.ts';
+import { findRefusal } from './commit.ts';
 import { estimateAmount, formatRating, listOffers, type Offer } from './destinations.ts';
 import { collectDetails } from './details.ts';
 import { describeDryRun } from './dry-run.ts';
-import { describeTerms, ended, followPayout, saveReceipt } from './payouts.ts';
+import { commitAndFollow, withZone } from './pay-and-follow.ts';
+import { describeTerms } from './payouts.ts';
 import { createRecipient, personOptions, readFields, requireSamePerson } from './recipients.ts';
+import { findPaid, isPaidMeanwhile } from './repeated-pay.ts';
 import { preferStoredDetails } from './stored-details.ts';
 
 /** A payout from nothing to its receipt. What is not given is asked where a person is there. */
@@ -43,7 +45,10 @@ const options = {
     about: 'what the destination needs, such as BankAccountNumber=…',
     isList: true,
   },
-  reference: { value: 'id', about: 'your client_transfer_id; each is paid at most once' },
+  reference: {
+    value: 'id',
+    about: 'your client_transfer_id: each is paid once, and asked again shows its payout',
+  },
   at: { value: 'time', about: 'run it then (2026-12-01 or 2026-12-01T09:00:00-06:00), not now' },
   yes: { about: 'commit without asking' },
   dryRun: { about: 'show what the commit would do, for a recipient with stored details' },
@@ -70,9 +75,32 @@ export const payCommands = [
 ];
 
 async function pay(context: Context, given: PayValues): Promise<void> {
-  const { output, signal } = context;
   checkUsage(context, given);
   const client = context.connect();
+  if (!given.dryRun && (await showPaid(context, client, given))) return;
+  try {
+    await payOnce(context, client, given);
+  } catch (error) {
+    // Another run was faster.
+    if (!isPaidMeanwhile(error) || !(await showPaid(context, client, given))) throw error;
+  }
+}
+
+/** Whether the reference was paid before: its payout is followed as after its commit. */
+async function showPaid(context: Context, client: Client, values: PayValues): Promise<boolean> {
+  const { output, signal } = context;
+  const payout = await findPaid(client, values, signal);
+  if (payout === undefined) return false;
+  output.note(`The reference ${payout.client_transfer_id} was paid before; nothing is paid again.`);
+  if (!output.isJson) output.note(describeTerms(output, payout));
+  const { user_token, payout_token } = payout;
+  const address = { user_token, payout_token };
+  await commitAndFollow(context, client, { address, quote: payout, values, isRepeated: true });
+  return true;
+}
+
+async function payOnce(context: Context, client: Client, given: PayValues): Promise<void> {
+  const { output, signal } = context;
   const user = await chooseRecipient(context, client, given);
   const values = await completeAmount(context, given);
   const offer = await chooseOffer(context, client, { user, values });
@@ -90,7 +118,7 @@ async function pay(context: Context, given: PayValues): Promise<void> {
   const address = { user_token: user.user_token, payout_token: quote.payout_token };
   if (!output.isJson) output.note(describeTerms(output, quote));
   await confirm(context, { quote, user, isAgreed: values.yes });
-  await commitAndFollow(context, client, { address, quote, values });
+  await commitAndFollow(context, client, { address, quote, values, isRepeated: false });
 }
 
 async function rehearse(
@@ -319,66 +347,4 @@ async function confirm(
         code: 'not_confirmed',
         next: `outlay payout commit ${quote.payout_token} (while the quote lasts)`,
       });
-}
-
-/** Times of the API are UTC, also those without an offset. */
-function withZone(time: string): string {
-  return time.endsWith('Z') ? time : `${time}Z`;
-}
-
-async function commitAndFollow(
-  context: Context,
-  client: Client,
-  { address, quote, values }: { address: PayoutAddress; quote: Payout; values: PayValues },
-): Promise<void> {
-  const { output } = context;
-  const committed = await commitPayout(context, client, address);
-  const refusal = findRefusal(committed);
-  if (refusal !== undefined) {
-    output.result({ ...address, commit: committed }, () => describeCommit(committed));
-    throw refusal;
-  }
-  if (!output.isJson) output.note(describeCommit(committed));
-  const { payout, file } = await followCommitted(context, {
-    known: { ...address, commit: committed, payout: null, receipt: null },
-    next: `outlay payout watch ${address.payout_token}`,
-    follow: () => followToReceipt(context, client, { address, quote, values }),
-  });
-  output.result({ ...address, commit: committed, payout, receipt: file }, () =>
-    describeEnd(payout, file),
-  );
-  if (payout.status === 'CANCELLED' || payout.status === 'ERROR') throw ended(payout);
-  if (payout.status !== 'COMPLETED') output.next(`outlay payout watch ${address.payout_token}`);
-}
-
-async function followToReceipt(
-  context: Context,
-  client: Client,
-  { address, quote, values }: { address: PayoutAddress; quote: Payout; values: PayValues },
-): Promise<{ payout: Payout; file: string }> {
-  const { output, signal } = context;
-  const payout = await followPayout(context, client, {
-    ...address,
-    seconds: values.wait === undefined ? chooseSeconds(quote) : readDuration(values.wait, '--wait'),
-    known: quote.timeline.length,
-    show: (_state, steps) => {
-      if (!output.isJson && steps !== '') output.note(steps);
-    },
-  });
-  const { file } = await saveReceipt(client, { ...address, file: values.receipt, signal });
-  return { payout, file };
-}
-
-/** A payout that takes hours is not waited for, only seen on its way. */
-function chooseSeconds({ created_at, estimated_availability }: Payout): number {
-  const lastsMs = Date.parse(withZone(estimated_availability)) - Date.parse(withZone(created_at));
-  return lastsMs < 3_600_000 ? 15 : 2;
-}
-
-function describeEnd(
-  { status, payout_token, estimated_availability }: Payout,
-  file: string,
-): string {
-  const when = status === 'COMPLETED' ? '' : `, expected by ${formatTime(estimated_availability)}`;
-  return `${payout_token} is ${formatCode(status)}${when}. Receipt: ${file}`;
 }

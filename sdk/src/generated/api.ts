@@ -977,7 +977,7 @@ export interface paths {
         };
         /**
          * Stream the events of the account as they happen
-         * @description Server-sent events: `event` is the type, `data` the event, and `id` its sequence. A stream resumes after the event that `Last-Event-ID` names, which goes before `after`.
+         * @description Server-sent events: `event` is the type, `data` the event, and `id` its sequence. A stream resumes after the event that `Last-Event-ID` names, which goes before `after`. With `type` or `object` the others are left out.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -2257,6 +2257,8 @@ export interface components {
             timestamp: string;
         };
         /** @enum {string} */
+        DeliveryResult: "delivered" | "failed" | "abandoned";
+        /** @enum {string} */
         DeliveryType: "CASH_PICKUP" | "BANK_DEPOSIT" | "HOME_DELIVERY" | "MOBILE_WALLET" | "PAPER_CHECK" | "BILL" | "CRYPTOCURRENCY";
         DocumentFinding: {
             /**
@@ -2361,6 +2363,8 @@ export interface components {
         Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["AccountEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["WebhookEvent"] | components["schemas"]["WebhookDeliveryEvent"];
         /** @description An event of the account, with the object as it was after the change */
         EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["AccountEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
+        /** @enum {string} */
+        EventTypeFilter: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*";
         /** @enum {string} */
         ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "price_worse" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
         /** @enum {string} */
@@ -2619,7 +2623,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types?: components["schemas"]["EventTypeFilter"][];
             /**
              * @description How deliveries are signed
              * @default hmac-sha256
@@ -4374,7 +4378,7 @@ export interface components {
             /** @description Your own words about the endpoint */
             description?: string;
             /** @description Types of events, or prefixes like `payout.*`; all types if empty */
-            event_types?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types?: components["schemas"]["EventTypeFilter"][];
         };
         WebhookDelivery: {
             /** @description One request to the endpoint */
@@ -4392,11 +4396,8 @@ export interface components {
             type: string;
             /** @description 1 for the first request about the event */
             try: number;
-            /**
-             * @description failed: tried again at `retry_on`, except for a test; abandoned: not tried again
-             * @enum {string}
-             */
-            result: "delivered" | "failed" | "abandoned";
+            /** @description failed: tried again at `retry_on`, except for a test; abandoned: not tried again */
+            result: components["schemas"]["DeliveryResult"];
             /** @description 0 if there was no answer */
             status_code: number;
             /** @description Why it failed */
@@ -4424,11 +4425,8 @@ export interface components {
             type: string;
             /** @description 1 for the first request about the event */
             try: number;
-            /**
-             * @description failed: tried again at `retry_on`, except for a test; abandoned: not tried again
-             * @enum {string}
-             */
-            result: "delivered" | "failed" | "abandoned";
+            /** @description failed: tried again at `retry_on`, except for a test; abandoned: not tried again */
+            result: components["schemas"]["DeliveryResult"];
             /** @description 0 if there was no answer */
             status_code: number;
             /** @description Why it failed */
@@ -4587,7 +4585,7 @@ export interface components {
              * @description Of the types of the webhook; default: all
              * @default []
              */
-            event_types?: ("user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
+            event_types?: components["schemas"]["EventTypeFilter"][];
             /**
              * @description Counts the events, and sends nothing
              * @default false
@@ -4882,7 +4880,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21a9a-5cd0-72d0-a36c-b78c0320d1b9
+                 * @example 01a21ab5-6301-72aa-b067-84336e4811f6
                  */
                 balance_token: string;
             };
@@ -4924,7 +4922,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21a9a-5cd0-72d0-a36c-b78c0320d1b9
+                 * @example 01a21ab5-6301-72aa-b067-84336e4811f6
                  */
                 balance_token: string;
             };
@@ -5063,7 +5061,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -5093,7 +5091,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -5128,7 +5126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-a02e-77db-95fd-463b3f671076
+                 * @example usr_01a21ab5-6f36-75a3-9273-aa8860a0347f
                  */
                 user_token: string;
             };
@@ -5161,7 +5159,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -5192,7 +5190,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -5249,7 +5247,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -5279,7 +5277,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -5436,7 +5434,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
@@ -5476,7 +5474,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
@@ -5518,7 +5516,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
@@ -5580,7 +5578,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -5613,7 +5611,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -5659,12 +5657,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
+                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
                  */
                 payout_token: string;
             };
@@ -5697,12 +5695,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
+                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
                  */
                 payout_token: string;
             };
@@ -5739,12 +5737,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
+                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
                  */
                 payout_token: string;
             };
@@ -5799,12 +5797,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
+                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
                  */
                 payout_token: string;
             };
@@ -5834,12 +5832,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a9a-750f-71ae-b327-b03f425530d4
+                 * @example payout_01a21ab5-67c3-70ed-8813-ddd90592d3a5
                  */
                 payout_token: string;
             };
@@ -5957,7 +5955,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -6052,12 +6050,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a9a-94eb-762d-9050-6d97e7711079
+                 * @example payout_01a21ab5-6d31-77e9-9ceb-3d50998aa51f
                  */
                 payout_token: string;
             };
@@ -6121,7 +6119,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21a9a-954b-70fb-9c1d-a7684b2c7a51
+                 * @example proposal_01a21ab5-6d46-744d-b516-53d87aea697b
                  */
                 proposal_token: string;
             };
@@ -6151,7 +6149,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21a9a-954b-70fb-9c1d-a7684b2c7a51
+                 * @example proposal_01a21ab5-6d46-744d-b516-53d87aea697b
                  */
                 proposal_token: string;
             };
@@ -6182,7 +6180,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21a9a-954b-70fb-9c1d-a7684b2c7a51
+                 * @example proposal_01a21ab5-6d46-744d-b516-53d87aea697b
                  */
                 proposal_token: string;
             };
@@ -6229,7 +6227,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -6262,7 +6260,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
@@ -6421,7 +6419,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -6452,7 +6450,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };
@@ -6487,12 +6485,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21a9a-905a-7140-90ea-f8c59d8139bb
+                 * @example link_01a21ab5-6c77-76bf-a707-bd1968925e0e
                  */
                 link_token: string;
             };
@@ -6520,12 +6518,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
+                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
                  */
                 payout_token: string;
             };
@@ -6659,7 +6657,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
+                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
                  */
                 batch_token: string;
             };
@@ -6691,7 +6689,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
+                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
                  */
                 batch_token: string;
             };
@@ -6738,7 +6736,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
+                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
                  */
                 batch_token: string;
             };
@@ -6766,7 +6764,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
+                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
                  */
                 batch_token: string;
             };
@@ -6797,7 +6795,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a9a-9a29-76d1-a3af-4be358a5c05b
+                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
                  */
                 batch_token: string;
             };
@@ -6828,7 +6826,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21a9a-9c28-743f-8429-8682cea36d2f
+                 * @example batch_01a21ab5-6f01-7691-bc32-d50501c62537
                  */
                 batch_token: string;
             };
@@ -6859,9 +6857,9 @@ export interface operations {
                 after?: number;
                 /** @description Seconds to wait for an event where there is none yet. Not for a stream */
                 wait?: number;
-                /** @description Only events of this type. Excludes wait */
-                type?: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
-                /** @description Only events of this object, by its token. Excludes wait */
+                /** @description Only events of these types; `payout.*` for all types that begin with `payout.`. Repeat the parameter, or separate types by commas */
+                type?: components["schemas"]["EventTypeFilter"][];
+                /** @description Only events of this object, by its token */
                 object?: string;
             };
             header?: never;
@@ -6887,6 +6885,10 @@ export interface operations {
             query?: {
                 /** @description The sequence of the last event that you have. Default: begin with the oldest stored event */
                 after?: number;
+                /** @description Only events of these types; `payout.*` for all types that begin with `payout.`. Repeat the parameter, or separate types by commas */
+                type?: components["schemas"]["EventTypeFilter"][];
+                /** @description Only events of this object, by its token */
+                object?: string;
             };
             header?: never;
             path?: never;
@@ -6966,7 +6968,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -6996,7 +6998,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -7031,7 +7033,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -7066,7 +7068,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -7097,7 +7099,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -7128,7 +7130,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -7159,7 +7161,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -7190,7 +7192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -7226,7 +7228,7 @@ export interface operations {
                  * @description The result of the request
                  * @example delivered
                  */
-                result?: "delivered" | "failed" | "abandoned";
+                result?: components["schemas"]["DeliveryResult"];
                 /** @description The type of the event */
                 type?: string;
                 /** @description The sequence of the event */
@@ -7236,7 +7238,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
             };
@@ -7264,12 +7266,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21a9a-97b5-734b-8c25-4a5d88f50b4d
+                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21a9a-9846-72b1-bfa5-1135e4f7865a
+                 * @example delivery_01a21ab5-6db8-7647-8915-49afd2e104c5
                  */
                 delivery_token: string;
             };
@@ -7407,7 +7409,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21a9a-725c-75df-a574-c25f9aa1afd0
+                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
                  */
                 payout_token: string;
             };
@@ -7442,7 +7444,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21a9a-6ccb-74f6-beba-e72c9e1fc9d4
+                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
                  */
                 user_token: string;
             };

@@ -171,8 +171,23 @@ export type MasterKeys = {
   refresh?(): void;
 };
 
-/** Data is sealed under a master key that this process was not given. */
-export class MissingMasterKey extends Error {}
+/**
+ * Data is sealed under a master key that this process was not given, such as the newest one during a
+ * rotation: another process can answer.
+ */
+export class MissingMasterKey extends AppError {
+  /** For the log: what is missing, and where the steps are. */
+  readonly advice: string;
+
+  constructor(missing: string) {
+    super(
+      'unavailable',
+      'A master key that other processes use is missing in this one. Retry the request.',
+    );
+    this.name = 'MissingMasterKey';
+    this.advice = `${missing}: start every process with all master keys (docs/guides/keys.md#rotate-the-master-key)`;
+  }
+}
 
 const masterKeyIdBytes = 8;
 

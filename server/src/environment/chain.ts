@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { CheckpointServices } from '../ledger/checkpoints.ts';
+import { placeCheckpoints } from './folders.ts';
 import type { Foundation } from './foundation.ts';
 
 /** What signs the chains of an environment, and where its checkpoints are kept outside the database. */
@@ -10,7 +11,6 @@ export function openChain({
   keys,
   realNowMs,
 }: Pick<Foundation, 'config' | 'name' | 'db' | 'keys' | 'realNowMs'>): CheckpointServices {
-  const folder = config.OUTLAY_CHECKPOINTS ?? join(config.OUTLAY_DATA, 'checkpoints');
-  const file = join(folder, `${name}.jsonl`);
+  const file = join(placeCheckpoints(config), `${name}.jsonl`);
   return { db, keys, environment: name, file, realNowMs };
 }

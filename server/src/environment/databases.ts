@@ -26,7 +26,7 @@ export async function openDatabases(
 ): Promise<Databases> {
   const { names, isGuest = false, report } = options;
   const dataDirectory = config.OUTLAY_DATA;
-  makeDataFolder(dataDirectory);
+  makeDataFolder(dataDirectory, { isGuest });
   const given = { staging: config.DATABASE_URL, live: config.OUTLAY_LIVE_DATABASE_URL };
   const isEmbedded = names.some((name) => given[name] === undefined);
   const running = isEmbedded && isGuest ? findRunningServer(dataDirectory) : undefined;

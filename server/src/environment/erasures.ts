@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { ConfigError } from '../config.ts';
 import { type ErasureServices, reapplyErasures } from '../erasure/erasure.ts';
 import { TombstoneError } from '../erasure/tombstones.ts';
+import { placeErasures } from './folders.ts';
 import type { Foundation } from './foundation.ts';
 
 type Base = Pick<Foundation, 'config' | 'name' | 'db' | 'keys'>;
 
 /** What erases users, and where erasures are noted outside of the database. */
 export function openErasures({ config, name, db, keys }: Base): ErasureServices {
-  const folder = config.OUTLAY_ERASURES ?? join(config.OUTLAY_DATA, 'erasures');
   const tombstones = {
-    file: join(folder, `${name}.jsonl`),
+    file: join(placeErasures(config), `${name}.jsonl`),
     environment: name,
     keys,
   };

@@ -30,7 +30,7 @@ export function openLimitsFile(
   };
   // What uses unreadable limits fails then.
   if (toleratesFaults) return { current: () => read().limits, refresh: () => undefined };
-  let inForce = readOrRefuse(read);
+  let inForce = readOrRefuse('OUTLAY_VELOCITY_LIMITS', read);
   let lastFault = '';
   return {
     current: () => inForce.limits,
@@ -53,11 +53,12 @@ export function openLimitsFile(
 }
 
 /** @throws ConfigError */
-export function readOrRefuse<T>(read: () => T): T {
+export function readOrRefuse<T>(setting: keyof Config, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`${setting}: ${reason}`, { cause: error });
   }
 }
 

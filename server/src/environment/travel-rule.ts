@@ -16,7 +16,8 @@ export function openTravelRules(
     name === 'live' ? 'OUTLAY_LIVE_TRAVEL_RULE_PROVIDER' : 'OUTLAY_TRAVEL_RULE_PROVIDER';
   const address = readProviderUrl(setting, config[setting]);
   const path = config.OUTLAY_TRAVEL_RULE;
-  const rules = path === undefined ? [] : readOrRefuse(() => readTravelRules(path));
+  const rules =
+    path === undefined ? [] : readOrRefuse('OUTLAY_TRAVEL_RULE', () => readTravelRules(path));
   if (address === undefined && rules.some(({ passOn }) => passOn)) {
     throw new ConfigError(`${setting} is missing: a rule of OUTLAY_TRAVEL_RULE has passOn`);
   }

@@ -1,11 +1,12 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { nameSigningKey, type SigningKey } from '../core/environment-keys.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { PublicKey } from '../core/verifying-keys.ts';
+import { makeFolder } from '../db/make-folder.ts';
 
 /**
  * The list of erased users, outside of the database: JSON lines, each signed by the environment, so
@@ -75,7 +76,7 @@ function signLine(
 async function appendLines(file: string, lines: readonly object[]): Promise<void> {
   if (lines.length === 0) return;
   const isCut = existsSync(file) && !readFileSync(file, 'utf8').endsWith('\n');
-  await mkdir(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   const target = await open(file, 'a', 0o640);
   try {
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');

@@ -131,6 +131,7 @@ test('a stream reads on only when its reader has taken what was sent', async (co
   const stream = openEventStream({
     feed,
     from: { accountId: '', after: 0n },
+    matches: () => true,
     render: async (rows) => rows.map(() => 'x'.repeat(10_000)),
     isAllowed: () => Promise.resolve(true),
   });

@@ -7,6 +7,8 @@ import type { EventRow } from './events.ts';
 export type StreamOptions = {
   feed: EventFeed;
   from: Position;
+  /** Whether the reader wants the event. */
+  matches(row: EventRow): boolean;
   /** One text for each event: its JSON. Shared by the readers that get the same rows. */
   render(rows: readonly EventRow[]): Promise<readonly string[]>;
   /** Whether the credential may still read. */
@@ -37,24 +39,28 @@ async function* writeFrames(
   options: StreamOptions,
   hasGone: () => boolean,
 ): AsyncGenerator<string> {
-  const { feed, from, render, isAllowed } = options;
+  const { feed, from, matches, render, isAllowed } = options;
   let { after } = from;
-  let silentMs = 0;
+  let sentAfter = after;
+  let sentMs = performance.now();
   yield `retry: ${reconnectMs}\n\n`;
   while (!feed.isStopping() && !hasGone() && (await isAllowed())) {
     const rows = await feed.next({ ...from, after }, checkMs);
-    if (rows.length > 0) {
+    after = rows.at(-1)?.sequence ?? after;
+    const matching = rows.filter(matches);
+    if (matching.length > 0) {
       // It may have been revoked since.
       if (!(await isAllowed())) return;
-      const texts = await render(rows);
-      yield rows.map((row, index) => formatFrame(row, texts[index] ?? '')).join('');
-      after = rows.at(-1)?.sequence ?? after;
-      silentMs = 0;
-    } else {
-      silentMs += checkMs;
-      if (silentMs < heartbeatMs) continue;
-      silentMs = 0;
-      yield ': heartbeat\n\n';
+      // Readers of all events share what is rendered for the same rows.
+      const texts = await render(matching.length === rows.length ? rows : matching);
+      yield matching.map((row, index) => formatFrame(row, texts[index] ?? '')).join('');
+      sentAfter = matching.at(-1)?.sequence ?? sentAfter;
+      sentMs = performance.now();
+    } else if (performance.now() - sentMs >= heartbeatMs) {
+      // An id alone dispatches no event, and the reader resumes after what does not match.
+      yield after === sentAfter ? ': heartbeat\n\n' : `: heartbeat\nid: ${after}\n\n`;
+      sentAfter = after;
+      sentMs = performance.now();
     }
   }
 }

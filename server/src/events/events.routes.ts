@@ -10,9 +10,18 @@ import { createWriter } from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import type { EventFeed, Position } from './event-feed.ts';
 import { openEventStream } from './event-stream.ts';
-import { eventAnswer, eventTypes } from './event-types-view.ts';
+import { eventAnswer } from './event-types-view.ts';
 import { readObjectToken, renderEvents } from './event-view.ts';
-import { type EventFilter, type EventRow, findEvents, findStart, readEvents } from './events.ts';
+import {
+  type EventFilter,
+  type EventRow,
+  findEvents,
+  findNewestSequence,
+  findStart,
+  matchesFilter,
+  readEvents,
+} from './events.ts';
+import { listTypes, typeFilters } from './type-filters.ts';
 
 export type EventServices = BaseServices & {
   readonly catalog: Catalog;
@@ -46,16 +55,44 @@ const eventsQuery = z.object({
     .describe('Seconds to wait for an event where there is none yet. Not for a stream'),
 });
 
-const listQuery = z.object({
-  ...eventsQuery.shape,
-  type: z.enum(eventTypes).optional().describe('Only events of this type. Excludes wait'),
+const filtersMax = 50;
+
+const filterQuery = z.object({
+  type: z
+    .preprocess(
+      splitList,
+      z
+        .array(z.string())
+        .max(filtersMax)
+        .refine((types) => types.every((type) => typeFilters.includes(type)), {
+          error: 'must be types of events, or families of them like payout.*',
+        }),
+    )
+    .optional()
+    .meta({
+      jsonSchema: {
+        type: 'array',
+        items: { type: 'string', enum: typeFilters },
+        maxItems: filtersMax,
+      },
+    })
+    .describe(
+      'Only events of these types; `payout.*` for all types that begin with `payout.`. Repeat the ' +
+        'parameter, or separate types by commas',
+    ),
   object: z
     .string()
     .min(1)
     .max(100)
     .optional()
-    .describe('Only events of this object, by its token. Excludes wait'),
+    .describe('Only events of this object, by its token'),
 });
+
+/** `a,b` and a repeated parameter are both a list. */
+function splitList(given: unknown): unknown {
+  if (given === undefined) return undefined;
+  return [given].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : [text]));
+}
 
 const eventsAnswer = z.array(eventAnswer);
 const writeAll = createWriter(eventsAnswer);
@@ -79,44 +116,43 @@ function listRoute(): Route<EventServices> {
       'With `wait` the answer is held until there is an event. With `Accept: text/event-stream` it is ' +
       'the stream of `/events/stream`.',
     access: 'payouts:read',
-    query: listQuery,
+    query: eventsQuery.extend(filterQuery.shape),
     response: eventsAnswer,
     produces: [streamType],
     refusals: [410],
     handle: async (context: Context, { query }): Promise<Answer> => {
       const { accountId, request } = context;
-      const isStream = isPreferredToJson(request.accept, streamType);
-      const filter = readFilter(query, isStream);
-      if (isStream) return openStream(context, query.after);
+      const filter = readFilter(query);
+      if (isPreferredToJson(request.accept, streamType)) {
+        return openStream(context, query.after, filter);
+      }
       const session = context.env.db.tenant(accountId);
       const after = query.after === undefined ? undefined : BigInt(query.after);
-      if (filter !== undefined) {
-        const found = await findEvents(session, { accountId, after, count: eventsMax }, filter);
-        return answer(await writeList(context, found));
-      }
-      const rows = await readEvents(session, { accountId, after, count: eventsMax });
+      // Read first: what is written meanwhile is found by the list, or waited for.
+      const newest = filter && (await findNewestSequence(session, accountId));
+      const range = { accountId, after, count: eventsMax };
+      const rows = filter
+        ? await findEvents(session, range, filter)
+        : await readEvents(session, range);
       const waitMs = Number(query.wait ?? 0) * 1000;
       if (request.method === 'HEAD' || rows.length > 0 || waitMs === 0) {
         return answer(await writeList(context, rows));
       }
-      const from = { accountId, after: after ?? (await findStart(session, accountId)) };
-      return wait(context, from, waitMs);
+      const position = after ?? newest ?? (await findStart(session, accountId));
+      // Nothing that exists matches.
+      const start = newest !== undefined && newest > position ? newest : position;
+      return wait(context, { accountId, after: start }, { waitMs, filter });
     },
   });
 }
 
-/** @throws AppError invalid_request: a reader that waits is woken by every event. */
-function readFilter(query: z.infer<typeof listQuery>, isStream: boolean): EventFilter | undefined {
-  const { type, object, wait: waitSeconds = '0' } = query;
+/** Undefined for all events. */
+function readFilter({ type, object }: z.infer<typeof filterQuery>): EventFilter | undefined {
   if (type === undefined && object === undefined) return undefined;
-  const parameter = type === undefined ? 'object' : 'type';
-  if (isStream || waitSeconds !== '0') {
-    const detail = `${parameter} must not be combined with ${isStream ? 'a stream' : 'wait'}`;
-    throw new AppError('invalid_request', detail, {
-      faults: [{ parameter, code: 'parameters_exclusive', detail }],
-    });
-  }
-  return { type, objectId: object === undefined ? undefined : readObjectToken(object) };
+  return {
+    types: type && listTypes(type),
+    objectId: object === undefined ? undefined : readObjectToken(object),
+  };
 }
 
 function streamRoute(): Route<EventServices> {
@@ -129,25 +165,31 @@ function streamRoute(): Route<EventServices> {
     summary: 'Stream the events of the account as they happen',
     description:
       'Server-sent events: `event` is the type, `data` the event, and `id` its sequence. A stream resumes ' +
-      'after the event that `Last-Event-ID` names, which goes before `after`.',
+      'after the event that `Last-Event-ID` names, which goes before `after`. With `type` or `object` ' +
+      'the others are left out.',
     access: 'payouts:read',
-    query: eventsQuery.pick({ after: true }),
+    query: z.object({ after: eventsQuery.shape.after, ...filterQuery.shape }),
     response: null,
     produces: [streamType],
     refusals: [410],
-    handle: (context: Context, { query }) => openStream(context, query.after),
+    handle: (context: Context, { query }) => openStream(context, query.after, readFilter(query)),
   });
 }
 
 /** @throws AppError events_dropped if events after the position were deleted. */
-async function openStream(context: Context, known: string | undefined): Promise<Answer> {
+async function openStream(
+  context: Context,
+  known: string | undefined,
+  filter: EventFilter | undefined,
+): Promise<Answer> {
   const { accountId, request } = context;
   const session = context.env.db.tenant(accountId);
   const last = readLastEventId(request) ?? known;
   const after = last === undefined ? undefined : BigInt(last);
   const rows = await readEvents(session, { accountId, after, count: 1 });
   if (request.method === 'HEAD') return answer(await writeList(context, rows));
-  return stream(context, { accountId, after: after ?? (await findStart(session, accountId)) });
+  const from = { accountId, after: after ?? (await findStart(session, accountId)) };
+  return stream(context, from, filter);
 }
 
 /** EventSource sends it when it connects again, with the address of the first time. */
@@ -178,21 +220,37 @@ function render({ env, accountId, principal }: Context, rows: readonly EventRow[
 }
 
 /** A body that arrives later: a request that only waits does not count as in flight. */
-function wait(context: Context, from: Position, waitMs: number): Answer {
+function wait(
+  context: Context,
+  from: Position,
+  { waitMs, filter }: { waitMs: number; filter: EventFilter | undefined },
+): Answer {
   const { eventFeed } = context.env;
   const leave = eventFeed.enter(from.accountId);
+  const untilMs = performance.now() + waitMs;
   const write = async function* (): AsyncGenerator<string> {
-    yield await writeList(context, await eventFeed.next(from, waitMs));
+    let { after } = from;
+    for (;;) {
+      const leftMs = Math.max(0, untilMs - performance.now());
+      const rows = await eventFeed.next({ ...from, after }, leftMs);
+      const matching = rows.filter((row) => filter === undefined || matchesFilter(row, filter));
+      if (matching.length > 0 || rows.length === 0) {
+        yield await writeList(context, matching);
+        return;
+      }
+      after = rows.at(-1)?.sequence ?? after;
+    }
   };
   return answer(Readable.from(write()).once('close', leave));
 }
 
-function stream(context: Context, from: Position): Answer {
+function stream(context: Context, from: Position, filter: EventFilter | undefined): Answer {
   const { eventFeed: feed } = context.env;
   const leave = feed.enter(from.accountId);
   const body = openEventStream({
     feed,
     from,
+    matches: (row) => filter === undefined || matchesFilter(row, filter),
     render: (rows) => renderShared(context, rows),
     isAllowed: context.isAllowed,
   });

@@ -15,7 +15,7 @@ const eventColumns = {
 export type EventRow = RowOf<typeof eventColumns>;
 
 /** Events of a payout are counted, those of other objects have their number. */
-const defineSelect = (name: string, where: string) =>
+const defineSelect = (name: string, where: string, from = 'events e') =>
   defineQuery({
     name,
     text: `
@@ -25,7 +25,7 @@ const defineSelect = (name: string, where: string) =>
         where o.account_id = e.account_id and o.subject_id = e.subject_id
           and o.month between month_of(q.created_at) and e.month and o.sequence <= e.sequence)
       else e.detail::bigint end as object_sequence
-    from events e
+    from ${from}
     left join payout_quotes q
       on e.type like 'payout.%' and q.account_id = e.account_id and q.id = e.subject_id
     where e.account_id = $1 and e.sequence > $2 ${where}
@@ -35,17 +35,25 @@ const defineSelect = (name: string, where: string) =>
 
 const frequentTypes = ['payout.pending', 'payout.processing', 'payout.completed'];
 
+const notFrequent = `type not in (${frequentTypes.map((type) => `'${type}'`).join(', ')})`;
+
 /** One for each index. */
 export const eventLists = {
   all: defineSelect('select_events', ''),
   ofObject: defineSelect(
     'select_events_of_object',
-    'and e.subject_id = $4 and ($5::text is null or e.type = $5)',
+    'and e.subject_id = $4 and ($5::text[] is null or e.type = any($5))',
   ),
-  ofFrequentType: defineSelect('select_events_of_frequent_type', 'and e.type = $4'),
-  ofRareType: defineSelect(
-    'select_events_of_rare_type',
-    `and e.type = $4 and e.type not in (${frequentTypes.map((type) => `'${type}'`).join(', ')})`,
+  ofFrequentTypes: defineSelect('select_events_of_frequent_types', 'and e.type = any($4)'),
+  /** A page of each type, by the index, and of these the first. */
+  ofRareTypes: defineSelect(
+    'select_events_of_rare_types',
+    '',
+    `unnest($4::text[]) r (type)
+    cross join lateral (
+      select o.* from events o
+      where o.account_id = $1 and o.sequence > $2 and o.type = r.type and o.${notFrequent}
+      order by o.sequence limit $3) e`,
   ),
 };
 
@@ -73,19 +81,23 @@ export async function selectEvents(
 }
 
 /** One of them at least. */
-export type EventFilter = { objectId: string | undefined; type: string | undefined };
+export type EventFilter = {
+  readonly objectId: string | undefined;
+  readonly types: readonly string[] | undefined;
+};
 
 export async function selectFilteredEvents(
   session: Session,
   range: { accountId: string; after: bigint; count: number },
-  { objectId, type }: EventFilter,
+  { objectId, types }: EventFilter,
 ): Promise<EventRow[]> {
   const values = [range.accountId, range.after, range.count];
   if (objectId !== undefined) {
-    return many(session, eventLists.ofObject, [...values, objectId, type ?? null]);
+    return many(session, eventLists.ofObject, [...values, objectId, types ?? null]);
   }
-  const isFrequent = frequentTypes.includes(type ?? '');
-  return many(session, eventLists[isFrequent ? 'ofFrequentType' : 'ofRareType'], [...values, type]);
+  const isFrequent = types?.some((type) => frequentTypes.includes(type)) === true;
+  const list = eventLists[isFrequent ? 'ofFrequentTypes' : 'ofRareTypes'];
+  return many(session, list, [...values, types]);
 }
 
 /** The number of the account's last event, kept or not; 0n before the first. */

@@ -141,7 +141,10 @@ test('filtered events are read along an index', async () => {
       const rows = await run(`explain execute ${name}('${accountId}', 0, 1000, ${values})`);
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     });
-  assert.match(await explain('ofRareType', `'payout.hold'`), /_type_sequence_idx|events_rare/);
+  assert.match(
+    await explain('ofRareTypes', `'{payout.hold,user.created}'`),
+    /_type_sequence_idx|events_rare/,
+  );
   assert.match(
     await explain('ofObject', `'${accountId}', null`),
     /subject_id_sequence_idx|events_subject/,

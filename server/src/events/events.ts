@@ -8,7 +8,7 @@ import {
   selectFilteredEvents,
 } from './events.sql.ts';
 
-export type { EventFilter, EventRow } from './events.sql.ts';
+export { type EventFilter, type EventRow, findNewestSequence } from './events.sql.ts';
 
 /** The feed of an account's events, which reports events that a reader has missed. */
 
@@ -50,6 +50,12 @@ export async function findEvents(
   const { after = 0n } = range;
   if (range.after !== undefined) await readEvents(session, { ...range, count: 1 });
   return selectFilteredEvents(session, { ...range, after }, filter);
+}
+
+/** Of events that are read without a filter. */
+export function matchesFilter(row: EventRow, { objectId, types }: EventFilter): boolean {
+  if (objectId !== undefined && row.subject_id !== objectId) return false;
+  return types === undefined || types.includes(row.type);
 }
 
 /** The position before the oldest stored event, or after all that were ever written. */

@@ -1,3 +1,5 @@
+import { findLoggedAdvice } from '../db/postgres/server-faults.ts';
+
 /**
  * What is logged of an error: its kind and where it happened. Messages are left out, because a
  * database's message quotes values, which may be personal data.
@@ -5,6 +7,8 @@
 export type LoggedError = {
   name: string;
   code?: string;
+  /** What an operator can do about it. */
+  advice?: string;
   constraint?: string;
   at: string[];
   cause?: LoggedError;
@@ -20,7 +24,12 @@ export function describeError(error: unknown, depth = 0): LoggedError {
     name: error.name,
     at: frames.slice(0, framesMax).map((line) => line.trim()),
   };
-  if ('code' in error && typeof error.code === 'string') logged.code = error.code;
+  if ('code' in error && typeof error.code === 'string') {
+    logged.code = error.code;
+    const advice = findLoggedAdvice(error.code);
+    if (advice !== undefined) logged.advice = advice;
+  }
+  if ('advice' in error && typeof error.advice === 'string') logged.advice = error.advice;
   if ('constraint' in error && typeof error.constraint === 'string') {
     logged.constraint = error.constraint;
   }

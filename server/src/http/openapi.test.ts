@@ -20,7 +20,7 @@ type Operation = {
   operationId: string;
   tags: string[];
   security: Record<string, string[]>[];
-  parameters?: { $ref?: string; name?: string; in?: string }[];
+  parameters?: { $ref?: string; name?: string; in?: string; schema?: { enum?: string[] } }[];
   requestBody?: { content: Record<string, { examples?: object }> };
   responses: Record<string, { content?: Record<string, { examples?: object }>; headers?: object }>;
 };
@@ -208,6 +208,17 @@ test('codes, types and reasons are enums with a name, and the data of an event h
   assert.ok(schemas['DeliveryType']?.enum?.includes('CASH_PICKUP'));
   const kinds = (schemas['Event']?.oneOf ?? []).map(({ $ref }) => $ref.split('/').at(-1));
   assert.ok(kinds.includes('PayoutEvent') && kinds.includes('UserEvent'), String(kinds));
+});
+
+test('no parameter with choices of its own has a name that generators derive from its operation', () => {
+  // Orval names the choices of `result` and the answer of the operation `ListWebhookDeliveriesResult`.
+  const derived = new Set(['result', 'response', 'params', 'body', 'headers', 'data', 'error']);
+  const clashes = [...listOperations()].flatMap(([operation, { parameters = [] }]) =>
+    parameters
+      .filter(({ name = '', schema }) => derived.has(name) && schema?.enum !== undefined)
+      .map(({ name }) => `${operation}: ${name}`),
+  );
+  assert.deepEqual(clashes, []);
 });
 
 test('every reference leads somewhere', () => {

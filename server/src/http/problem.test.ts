@@ -8,8 +8,8 @@ const withCode = (code: string): Error => Object.assign(new Error('secret detail
 test('an unavailable database is 503 with Retry-After', () => {
   const errors = [
     ...['ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'EAI_AGAIN', 'ENOENT'].map(withCode),
-    // A restart, a failover to a read-only standby, too many sessions, a full disk.
-    ...['57P01', '57P05', '25006', '53300', '53100', '08006', '57014', '40P01'].map(withCode),
+    // A restart, a failover to a read-only standby, too many sessions.
+    ...['57P01', '57P05', '25006', '53300', '08006', '57014', '40P01'].map(withCode),
     new Error('Connection terminated unexpectedly'),
     new Error('Connection terminated due to connection timeout'),
     new Error('timeout exceeded when trying to connect'),
@@ -24,6 +24,14 @@ test('an unavailable database is 503 with Retry-After', () => {
     assert.equal((JSON.parse(body) as { code: string }).code, 'unavailable');
     assert.doesNotMatch(body, /secret|Client|terminated/);
   }
+});
+
+test('a full disk of the database is 503 that says so', () => {
+  const { status, headers, body } = describeProblem(withCode('53100'), 'req_1');
+  assert.equal(status, 503);
+  assert.equal(headers?.['retry-after'], '10');
+  const { code, detail } = JSON.parse(body) as { code: string; detail: string };
+  assert.deepEqual([code, /no disk space left/.test(detail)], ['unavailable', true]);
 });
 
 test('an error in a statement or its data is 500', () => {

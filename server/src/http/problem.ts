@@ -8,6 +8,7 @@ import {
   type FaultCode,
   faultCatalog,
 } from '../core/errors.ts';
+import { diskFull } from '../db/postgres/server-faults.ts';
 
 /** A response. A null body is sent without a Content-Type. */
 export type Answer = {
@@ -65,6 +66,13 @@ function readError(error: unknown): { code: ErrorCode; detail: string; options: 
   }
   const known = findHttpFault(error);
   if (known !== undefined) return { ...known, options: {} };
+  if (findErrorCode(error) === diskFull) {
+    return {
+      code: 'unavailable',
+      detail: 'The database has no disk space left, so nothing can be stored. Retry later.',
+      options: { retryAfterSeconds: diskFullRetrySeconds },
+    };
+  }
   if (isDatabaseUnavailable(error)) {
     return {
       code: 'unavailable',
@@ -78,6 +86,9 @@ function readError(error: unknown): { code: ErrorCode; detail: string; options: 
     options: {},
   };
 }
+
+/** A person has to make room first. */
+const diskFullRetrySeconds = 10;
 
 /** Errors of Fastify and of Node's HTTP parser, by their codes. */
 const httpFaults: Readonly<Record<string, { code: ErrorCode; detail: string }>> = {

@@ -187,10 +187,10 @@ function linkUploadRoute(): Route<BaseServices> {
     handle: async ({ env }, { params, body }) => {
       const { db, keys } = env;
       const linked = await getOpenSession(env, params.token);
-      const { accountId, userId, sessionId: linkSessionId } = linked;
+      const { accountId, userId, sessionId } = linked;
       const images = await prepareImages(readUpload(body), env.name);
       const session = await db.tenantTransaction(accountId, (sql) =>
-        submitImages({ sql, keys }, { accountId, userId, images, linkSessionId }),
+        submitImages({ sql, keys }, { accountId, userId, images, link: { sessionId } }),
       );
       return writeVerificationState(db, {
         ...linked,

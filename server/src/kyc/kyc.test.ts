@@ -31,16 +31,17 @@ async function createPerson() {
   const services = () => ({ db: kyc.db, keys: kyc.keys, nowMs: kyc.clock.nowMs() });
   const getLink = () =>
     getOrCreateVerificationLink(services(), { accountId, userId, baseUrl: 'https://pay.test' });
+  const submit = (through: { link?: { sessionId: string | undefined } }) =>
+    kyc.db.tenantTransaction(accountId, (sql) =>
+      submitImages({ sql, keys: kyc.keys }, { accountId, userId, images, ...through }),
+    );
   return {
     accountId,
     userId,
     submit: (linkSessionId?: string) =>
-      kyc.db.tenantTransaction(accountId, (sql) =>
-        submitImages(
-          { sql, keys: kyc.keys },
-          { accountId, userId, images, ...(linkSessionId === undefined ? {} : { linkSessionId }) },
-        ),
-      ),
+      submit(linkSessionId === undefined ? {} : { link: { sessionId: linkSessionId } }),
+    /** Through a link that is of the user and not of a session, where no session was open. */
+    submitByUserLink: () => submit({ link: { sessionId: undefined } }),
     decide: (decision: Decision) =>
       kyc.db.tenantTransaction(accountId, (sql) =>
         decideVerification({ sql }, { accountId, userId, decision }),
@@ -217,6 +218,31 @@ test('a link accepts images until they are submitted, and again after a decline'
   await person.decide('approved');
   assert.equal((await person.readLink()).status, 'Approved');
   await assert.rejects(person.submit(sessionId), hasCode('illegal_move'));
+});
+
+test('no link takes images of an approved user, also one that had begun to send them', async () => {
+  const person = await createPerson();
+  await person.decide('approved');
+  // The page had read that there is no session yet.
+  await assert.rejects(person.submitByUserLink(), hasCode('illegal_move'));
+  assert.deepEqual(await person.statuses(), ['Approved']);
+  // What the client uploads is reviewed, and its link stays closed.
+  const { id } = await person.submit();
+  await person.decide('declined');
+  assert.deepEqual(await person.statuses(), ['Declined', 'Approved']);
+  const linked = await person.readLink();
+  assert.deepEqual([linked.sessionId, linked.status, linked.takesImages], [id, 'Approved', false]);
+  await assert.rejects(person.submit(id), hasCode('illegal_move'));
+  await kyc.advanceDays(31);
+  await person.getLink();
+  assert.deepEqual(await person.statuses(), ['Declined', 'Approved'], 'no session is started');
+});
+
+test('of two uploads through one link of the user the second is refused', async () => {
+  const person = await createPerson();
+  await person.submitByUserLink();
+  await assert.rejects(person.submitByUserLink(), hasCode('illegal_move'));
+  assert.deepEqual(await person.statuses(), ['Submitted']);
 });
 
 test("a link expires after thirty days of the environment's clock", async () => {

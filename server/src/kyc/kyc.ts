@@ -70,21 +70,26 @@ export function userNotFound(): AppError {
   return new AppError('not_found', 'user not found');
 }
 
-export type Upload = UserId & { images: PreparedImage[]; linkSessionId?: string };
+export type Upload = UserId & {
+  images: PreparedImage[];
+  /** Through a link of the recipient: the session that it showed, or none yet. */
+  link?: { readonly sessionId: string | undefined };
+};
 
 /**
  * Stores the three images of one upload: the open session becomes Submitted, or Resubmitted after a
  * decline; without an open session a new one starts. Runs in the caller's transaction of the account.
- * With `linkSessionId` only that session accepts them. Throws `not_found` for an unknown user, and
- * `illegal_move` when the session of the link does not, or no longer, accept images.
+ * Through a link only the session that the link showed accepts them, and none of a user who is approved.
+ * Throws `not_found` for an unknown user, and `illegal_move` when the link does not, or no longer, accept
+ * images.
  */
 export async function submitImages(
   { sql, keys }: { sql: Session; keys: KeyRing },
-  { accountId, userId, images, linkSessionId }: Upload,
+  { accountId, userId, images, link }: Upload,
 ): Promise<VerificationSession> {
   const work = await beginWork(sql, { accountId, userId });
   const { user, newest } = work;
-  if (linkSessionId !== undefined) checkLink(work, linkSessionId);
+  if (link !== undefined) checkLink(work, link.sessionId);
   const isOpen = newest !== undefined && !finalStatuses.has(statusAt(newest, user.now));
   if (newest !== undefined && !isOpen) await expire(work, newest);
   const session = isOpen
@@ -101,8 +106,16 @@ export async function submitImages(
   return session;
 }
 
-function checkLink({ user, newest }: Work, linkSessionId: string): void {
-  if (newest?.id === linkSessionId && takesImagesAt(newest, user.now)) return;
+/** The user is locked here: what the page had read before the images arrived may have changed. */
+function checkLink({ user, newest }: Work, sessionId: string | undefined): void {
+  if (user.kycStatus === 'approved') {
+    throw new AppError('illegal_move', 'the identity is approved: no images are needed');
+  }
+  const isAsShown =
+    newest === undefined || sessionId === undefined
+      ? sessionId === undefined && (newest === undefined || !isLinkable(newest, user.now))
+      : newest.id === sessionId && takesImagesAt(newest, user.now);
+  if (isAsShown) return;
   throw new AppError('illegal_move', 'this verification link no longer accepts images');
 }
 
@@ -149,8 +162,8 @@ export type LinkRequest = UserId & { baseUrl: string };
 
 /**
  * The link to the user's verification session, `{baseUrl}/verify/{token}`. It stays the same while the
- * session accepts images, is under review or is approved; otherwise a new session starts. Throws
- * `not_found` for an unknown user.
+ * session accepts images, is under review or is approved; otherwise a new session starts, unless the user
+ * is approved. Throws `not_found` for an unknown user.
  */
 export async function getOrCreateVerificationLink(
   { db, keys, nowMs }: { db: Database; keys: KeyRing; nowMs: number },
@@ -164,7 +177,8 @@ export async function getOrCreateVerificationLink(
   return db.tenantTransaction(accountId, async (sql) => {
     const work = await beginWork(sql, { accountId, userId });
     const { user, newest } = work;
-    if (newest !== undefined && isLinkable(newest, user.now)) return format(newest);
+    const isKept = user.kycStatus === 'approved' || (newest && isLinkable(newest, user.now));
+    if (newest !== undefined && isKept) return format(newest);
     if (newest !== undefined) await expire(work, newest);
     const session = await start(work, { status: 'Started', submission: 0 });
     await announce(work, session, undefined);
@@ -203,14 +217,20 @@ export async function getLinkedSession(
   token: string,
 ): Promise<LinkedSession> {
   const id = findLinkSession(keys, token);
-  const session = id === undefined ? undefined : await findSession(db.tenant(id.accountId), id);
+  const session = id && (await findSession(db.tenant(id.accountId), id));
   if (id === undefined || session === undefined) {
     throw new AppError('not_found', 'this verification link is not valid');
   }
+  const { userId, submission } = session;
+  const linked = { ...id, userId, submission };
+  // An approval is of the user, and outlasts what is decided about later sessions.
+  const { accountId } = id;
+  const kycStatus = await findUserKycStatus(db.tenant(accountId), { accountId, userId });
+  if (kycStatus === 'approved') return { ...linked, status: 'Approved', takesImages: false };
   const takesImages = takesImagesAt(session, new Date(nowMs));
   // The expired link of a declined session accepts no images, so it is shown as expired.
   const status = openStatuses.has(session.status) && !takesImages ? 'Expired' : session.status;
-  return { ...id, userId: session.userId, submission: session.submission, status, takesImages };
+  return { ...linked, status, takesImages };
 }
 
 /**

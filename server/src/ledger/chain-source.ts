@@ -7,7 +7,6 @@ import {
   type LedgerLinkRow,
   type LinkRow,
   listChainedAccounts,
-  listCheckpoints,
   listEventLinks,
   listEvents,
   listJournals,
@@ -16,6 +15,7 @@ import {
 } from './chain.sql.ts';
 import { type AccountChain, type Checkpoint, type LinkRecord, nilAccount } from './chain.ts';
 import { type ChainProof, type ChainVerifier, createChainVerifier } from './chain-verifier.ts';
+import { listCheckpoints } from './checkpoints.sql.ts';
 
 /** Reads the chains of a live database: to verify them, or to export them. */
 

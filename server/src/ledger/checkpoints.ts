@@ -1,10 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { findUnsignedAuditHead, storeAuditCheckpoint } from '../audit/audit.ts';
 import type { SigningKey } from '../core/environment-keys.ts';
 import type { KeyRing } from '../core/sealing.ts';
+import { makeFolder } from '../db/make-folder.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import {
+  type Checkpoint,
+  type CheckpointStatement,
+  checkpointSchema,
+  nilAccount,
+  parseChainJson,
+} from './chain.ts';
 import {
   type HeadRow,
   listAccountsAfter,
@@ -13,16 +21,9 @@ import {
   lockCheckpoints,
   type NewCheckpoint,
   storeCheckpoints,
-} from './chain.sql.ts';
-import {
-  type Checkpoint,
-  type CheckpointStatement,
-  checkpointSchema,
-  nilAccount,
-  parseChainJson,
-} from './chain.ts';
+} from './checkpoints.sql.ts';
 
-export { measureUnsigned } from './chain.sql.ts';
+export { measureUnsigned } from './checkpoints.sql.ts';
 
 /**
  * Signs the heads of the chains, so that access to the database is not enough to rewrite a chain: the
@@ -142,7 +143,7 @@ async function keep(
 }
 
 async function append(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   const file = await open(path, 'a', 0o644);
   try {
     await file.writeFile(text);

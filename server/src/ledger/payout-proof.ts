@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { readPublicKeys } from '../core/verifying-keys.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
-  findCheckpointAfter,
   findKeptSince,
   findLinkOfEvent,
   listEventLinks,
@@ -26,6 +25,7 @@ import {
   readStatement,
 } from './chain.ts';
 import { addEvents, addJournals } from './chain-source.ts';
+import { findCheckpointAfter } from './checkpoints.sql.ts';
 import { type CheckpointServices, signAccount } from './checkpoints.ts';
 
 /**

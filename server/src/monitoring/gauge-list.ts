@@ -143,6 +143,10 @@ function createServiceGauges(gauge: NewGauge) {
       'days',
     ),
     connections: gauge('database_connections', 'Connections by pool', 'pool', 'state'),
+    diskFull: gauge(
+      'database_disk_full',
+      '1 where the database had no disk space left for a statement of the last minute',
+    ),
     readAge: gauge(
       'database_gauges_age_seconds',
       'Time since the gauges of the database were read',

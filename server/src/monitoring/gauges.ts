@@ -188,6 +188,7 @@ function showProcess(
   const book = environment.rates();
   const unusable = listPairs(catalog).filter(({ code }) => !book.find('USD', code).ok);
   gauges.ratesUnusable.set({ environment: name }, unusable.length);
+  gauges.diskFull.set({ environment: name }, Number(db.isDiskFull()));
   for (const { pool, inUse, idle, waiting } of db.connections()) {
     const labels = { environment: name, pool };
     gauges.connections.set({ ...labels, state: 'in_use' }, inUse);

@@ -23,6 +23,7 @@ const fields = [
 ];
 const answers = {
   checkReady: async () => undefined,
+  isDiskFull: () => false,
   tenant: () => ({
     query: async () => ({ fields, rows: [{ now: new Date(), is_known: false }], rowCount: 1 }),
   }),

@@ -2,6 +2,7 @@ import type { EnvironmentName } from '../core/access.ts';
 import { findCurrency } from '../core/currency.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
+import { diskFull } from '../db/postgres/server-faults.ts';
 import { column, defineQuery, one } from '../db/rows.ts';
 import type { Catalog } from '../destinations/catalog.ts';
 import { usd } from '../destinations/pricing.ts';
@@ -44,7 +45,8 @@ export async function checkReadiness(parts: ReadinessParts): Promise<Readiness> 
   const rates = checkRates(parts);
   const probed = await probeDatabase(parts);
   const label = (text: string): string => `${parts.name}: ${text}`;
-  const warnings = rates.warnings.map(label);
+  const disk = parts.db.isDiskFull() ? [diskFullText] : [];
+  const warnings = [...disk, ...rates.warnings].map(label);
   if (probed === undefined) return { faults: rates.faults.map(label), warnings };
   return { faults: [probed.fault, ...rates.faults].map(label), warnings, cause: probed.cause };
 }
@@ -63,12 +65,15 @@ async function probeDatabase({
   }
 }
 
+/** Requests that only read are answered, and another process would refuse the others too. */
+const diskFullText = 'the disk of the database is full: nothing can be stored; free space on it';
+
 /** SQLSTATE 22023: the role does not exist; 42501: no right to set it, or a missing grant. */
 function describeDatabaseFault(state: string | undefined): string {
   if (state === '22023' || state === '42501') {
     return 'the database role outlay_tenant is missing or lacks grants; run outlay admin doctor';
   }
-  return 'the database does not answer';
+  return state === diskFull ? diskFullText : 'the database does not answer';
 }
 
 /**

@@ -346,9 +346,8 @@ function imagesRoute(): Route<Services> {
       const open = await getOpenVerification(env, params.token);
       const { accountId, userId, sessionId } = open;
       const images = await prepareImages(readUpload(body), env.name);
-      const named = sessionId === undefined ? {} : { linkSessionId: sessionId };
       const session = await db.tenantTransaction(accountId, (sql) =>
-        submitImages({ sql, keys }, { accountId, userId, images, ...named }),
+        submitImages({ sql, keys }, { accountId, userId, images, link: { sessionId } }),
       );
       const { id, submission, status } = session;
       const after = { ...open, sessionId: id, submission, status, takesImages: false };

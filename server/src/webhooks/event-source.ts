@@ -1,10 +1,10 @@
 import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { type EventRow, readEvents } from '../events/events.ts';
+import { matchesType } from '../events/type-filters.ts';
 import { findTracePlaces } from '../tracing/trace-contexts.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { QueuedDelivery } from './delivery-queue.ts';
-import { matchesType } from './event-types.ts';
 import { type Message, type RenderEvents, writeMessages } from './messages.ts';
 
 /**

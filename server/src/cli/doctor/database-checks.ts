@@ -7,6 +7,7 @@ import { selectKeys } from '../../db/environment-key-rows.ts';
 import { readMigrations, unreleasedSchema } from '../../db/migrate.ts';
 import { createOpener, createSession, type Session } from '../../db/postgres/connection.ts';
 import { inspectServer as inspectPooling } from '../../db/postgres/server-check.ts';
+import { findServerAdvice } from '../../db/postgres/server-faults.ts';
 import type { Pooling } from '../../db/postgres/session-settings.ts';
 import { inspectTenantRole, listTasks } from '../../db/postgres/tenant-role.ts';
 import { column, defineQuery, many, maybeOne, one } from '../../db/rows.ts';
@@ -126,8 +127,8 @@ export function describeAdvice(error: unknown, setting: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === '28P01' || code === '28000') return `correct role or password in ${setting}`;
   if (code === '3D000') return 'create the database, owned by the role of the service';
-  if (code === '53100') return 'free space on the disk of the database';
-  if (code === '53300') return 'the server has no free connection: raise max_connections';
+  const advice = findServerAdvice(code);
+  if (advice !== undefined) return advice;
   if (/CERT|SIGNATURE|ALTNAME/.test(code)) {
     return `set the certificate of the server's authority in ${setting}: sslrootcert=PATH`;
   }

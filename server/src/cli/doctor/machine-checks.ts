@@ -1,8 +1,9 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, statfsSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
+import { requireWritable } from '../../db/make-folder.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { placeMasterKey } from '../../environment/master-keys.ts';
 import { findConfinement } from '../../kyc/decoder-confinement.ts';
@@ -68,23 +69,37 @@ export function checkDataFolder(config: Config): Finding[] {
   const folder = config.OUTLAY_DATA;
   // A missing folder is created at the start.
   const present = findNearestFolder(folder);
-  try {
-    accessSync(present, constants.W_OK);
-  } catch (error) {
-    return [
-      problem(
-        `${folder} is not writable: ${formatCause(error)}; set OUTLAY_DATA to another folder`,
-      ),
-    ];
-  }
+  const unwritable = findUnwritable('OUTLAY_DATA', folder);
+  if (unwritable !== undefined) return [unwritable];
   const { bavail, bsize } = statfsSync(present);
   const freeBytes = bavail * bsize;
   const free = `${folder} has ${Math.round(freeBytes / 1024 ** 2)} MB of free space`;
   return [
     passed(`${folder} is writable`),
     freeBytes >= freeBytesMin ? passed(free) : problem(`${free}: it needs 1024 MB`),
+    ...checkNamedFolders(config),
     ...listEnvironments(config).flatMap((name) => checkKeyMode(config, name)),
   ];
+}
+
+/** Folders of their own, which the start requires too. */
+function checkNamedFolders({ OUTLAY_CHECKPOINTS, OUTLAY_ERASURES }: Config): Finding[] {
+  return Object.entries({ OUTLAY_CHECKPOINTS, OUTLAY_ERASURES }).flatMap(([setting, folder]) =>
+    folder === undefined
+      ? []
+      : (findUnwritable(setting, folder) ?? passed(`${setting}: ${folder} is writable`)),
+  );
+}
+
+function findUnwritable(setting: string, folder: string): Finding | undefined {
+  try {
+    requireWritable(findNearestFolder(folder));
+    return undefined;
+  } catch (error) {
+    return problem(
+      `${folder} is not writable: ${formatCause(error)}; set ${setting} to another folder`,
+    );
+  }
 }
 
 function findNearestFolder(folder: string): string {

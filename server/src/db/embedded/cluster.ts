@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import { EmbeddedDatabaseError, isSystemError } from './error.ts';
 import { type Binaries, canReach, changeOwner, prepareBinaries } from './files.ts';
 import { identifyService, isServiceAlive, waitUntilClusterIsFree } from './process.ts';
@@ -44,7 +45,7 @@ export async function prepareCluster(
 ): Promise<Cluster> {
   const directory = join(dataDirectory, 'postgres');
   // Root's server runs as another user, who must be able to pass through, though not to look around.
-  mkdirSync(dataDirectory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  makeFolder(dataDirectory, process.getuid?.() === 0 ? 0o711 : 0o700);
   const owner = chooseOwner(directory);
   const binaries = prepareBinaries(owner, report);
   const cluster = { directory, logFile: join(dataDirectory, 'postgres.log'), owner, binaries };

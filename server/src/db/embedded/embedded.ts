@@ -1,6 +1,7 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolder, requireWritable } from '../make-folder.ts';
 import { prepareAccess, readPassword } from './access.ts';
 import { describeFullDisk, prepareCluster, SUPERUSER } from './cluster.ts';
 import { EmbeddedDatabaseError, isSystemError } from './error.ts';
@@ -202,10 +203,15 @@ function formatUrl({ socketDirectory, password }: Login, database: string): stri
   return `postgresql://${login}@localhost/${encodeURIComponent(database)}?host=${encodeURIComponent(socketDirectory)}`;
 }
 
-/** For the keys and credentials of environments. @throws EmbeddedDatabaseError where it cannot be made. */
-export function makeDataFolder(dataDirectory: string): void {
+/**
+ * For the keys and credentials of environments.
+ *
+ * @throws EmbeddedDatabaseError where it cannot be made, or written to by a service (not `isGuest`).
+ */
+export function makeDataFolder(dataDirectory: string, { isGuest }: { isGuest: boolean }): void {
   try {
-    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+    if (isGuest) makeFolder(dataDirectory, 0o700);
+    else requireWritable(dataDirectory, 0o700);
   } catch (error) {
     throw explainSystemError(error, dataDirectory);
   }

@@ -4,6 +4,7 @@ import { bindAccount, queryBound, tenantRole } from './bound-query.ts';
 import { type Setup, type SetupOptions, setUp } from './connection-setup.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { explainUnheld, type IndexKeyHold, IndexKeyUnheld } from './index-key-hold.ts';
+import { diskFull } from './server-faults.ts';
 import {
   type Edition,
   markStatement,
@@ -88,6 +89,13 @@ export type Connection = Setup & {
   silentSinceMs: number;
   /** Where statements of a recorded span begin one of their own. */
   readonly tracing?: Tracing | undefined;
+  readonly health: ServerHealth;
+};
+
+/** What the statements of all connections of an opener have met. */
+export type ServerHealth = {
+  /** When the server last had no disk space left for a statement, by a clock that never jumps. */
+  diskFullAtMs: number | undefined;
 };
 
 export type OpenOptions = SettingOptions & { readonly isPipelined?: boolean };
@@ -100,6 +108,7 @@ export const openMsMax = 5_000;
 export type Opener = {
   /** @throws what the last host answered, where none accepts a connection that may write. */
   open(options: OpenOptions, withinMs?: number): Promise<Connection>;
+  readonly health: ServerHealth;
 };
 
 export type OpenerOptions = {
@@ -119,8 +128,10 @@ export function createOpener(
 ): Opener {
   const { hosts, mustBeWritable } = parseDatabaseUrl(url);
   const edition: Edition = { mark: '' };
+  const health: ServerHealth = { diskFullAtMs: undefined };
   let preferred = 0;
   return {
+    health,
     open: async (given, withinMs = openMsMax) => {
       const isNarrowed =
         given.role === 'outlay_service' ||
@@ -145,6 +156,7 @@ export function createOpener(
             edition,
             indexKey,
             processName,
+            health,
           });
           preferred = index;
           return connection;
@@ -162,9 +174,10 @@ export function createOpener(
 async function openOne(
   connectionString: string,
   options: OpenOptions &
-    SetupOptions & { tracing: Tracing | undefined; processName: string | undefined },
+    SetupOptions &
+    Pick<Connection, 'tracing' | 'health'> & { processName: string | undefined },
 ): Promise<Connection> {
-  const { timeoutMs, statementMsMax, tracing, processName = 'outlay' } = options;
+  const { timeoutMs, statementMsMax, tracing, health, processName = 'outlay' } = options;
   const client = new pg.Client({
     connectionString,
     types,
@@ -180,7 +193,8 @@ async function openOne(
   try {
     await client.connect();
     const state = await setUp(client, options);
-    return { client, ...state, unanswered: 0, silentSinceMs: performance.now(), tracing };
+    const silentSinceMs = performance.now();
+    return { client, ...state, unanswered: 0, silentSinceMs, tracing, health };
   } catch (error) {
     destroy(client);
     throw error;
@@ -238,6 +252,9 @@ async function count<T>(connection: Connection, ask: () => Promise<T>): Promise<
   connection.unanswered += 1;
   try {
     return await ask();
+  } catch (error) {
+    if (findSqlState(error) === diskFull) connection.health.diskFullAtMs = performance.now();
+    throw error;
   } finally {
     connection.unanswered -= 1;
     connection.silentSinceMs = performance.now();

@@ -10,6 +10,7 @@ import {
   createSession,
   holdIndexKey,
   isUnanswered,
+  type Opener,
   requestMsMax,
   retry,
   run,
@@ -51,6 +52,8 @@ export type Database = {
   readonly tracing?: Tracing | undefined;
   /** Present use of connections, by pool. */
   connections(): readonly PoolConnections[];
+  /** Whether a statement of the last minute found no disk space left at the server. */
+  isDiskFull(): boolean;
   /** Rejects unless requests and background work would reach a database that answers. */
   checkReady(): Promise<void>;
   close(): Promise<void>;
@@ -83,7 +86,10 @@ export const laneCount = Math.min(4, availableParallelism());
 /** How long a request waits for others of its account. */
 const quotaWaitMsMax = 2_000;
 
+const diskFullMs = 60_000;
+
 type Parts = {
+  opener: Opener;
   system: ConnectionPool;
   tenant: ConnectionPool;
   lanes: ReturnType<typeof createLane>[];
@@ -139,6 +145,10 @@ export function connectDatabase(options: DatabaseOptions): Database {
       { pool: 'system', ...parts.system.describeUse() },
       { pool: 'tenant', ...parts.tenant.describeUse() },
     ],
+    isDiskFull: () => {
+      const { diskFullAtMs = Number.NEGATIVE_INFINITY } = parts.opener.health;
+      return performance.now() - diskFullAtMs < diskFullMs;
+    },
     checkReady: () => checkReady(parts),
     close: async () => {
       parts.search.stop();
@@ -183,7 +193,7 @@ function openParts(options: DatabaseOptions): Parts {
     tenant.closeIdle();
   }, closeIdleEveryMs);
   closeIdle.unref();
-  return { system, tenant, lanes, search, closeIdle };
+  return { opener, system, tenant, lanes, search, closeIdle };
 }
 
 async function checkReady({ system, tenant, lanes, search }: Parts): Promise<void> {

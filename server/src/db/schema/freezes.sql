@@ -141,8 +141,8 @@ end
 $$;
 
 -- Ends a freeze. Its payouts are due again, the oldest first, and the pace of each rail decides how fast
--- they are sent. Those that another freeze holds wait for that one at their next claim. Returns how many
--- there are, or null where the freeze is not open.
+-- they are sent. Those that another freeze holds wait for that one at their next claim. Scheduled payouts
+-- that waited are judged again. Returns how many are due again, or null where the freeze is not open.
 create function lift_freeze(p_id uuid, p_by text, p_reason text) returns integer
   language plpgsql as $$
 declare
@@ -161,6 +161,8 @@ begin
     perform set_recipient_lock(f.account_id, f.user_id, 'LOCKED', 'ACTIVE', v_now);
   end if;
   perform write_freeze_event(f, 'account.unfrozen', v_now);
+  -- Those of a recipient follow from the status.
+  if f.scope in ('account', 'commits') then perform retry_schedules(f.account_id); end if;
   with ordered as (
     select d.account_id, d.payout_id,
       row_number() over (order by s.committed_at, s.payout_id) as place

@@ -64,6 +64,38 @@ create trigger fixed_schedule before update of account_id, payout_id, scheduled_
 create trigger never_removed before delete or truncate on payout_schedules
   for each statement execute function refuse_change('schedules must not be deleted');
 
+-- Has the scheduled payouts tried now, not within the next minute, that wait for something else than
+-- funds. Null: of all accounts. A try under way ends before, or judges what is true afterwards, because it
+-- holds the account's row as well.
+create function retry_schedules(p_account uuid) returns void
+  language plpgsql as $$
+begin
+  perform lock_accounts(array(
+    select account_id from payout_schedules
+    where due_at is not null and num_nonnulls(retry_at, lease_until) > 0
+      and (p_account is null or account_id = p_account)), true);
+  update payout_schedules set retry_at = clock_timestamp()
+  where retry_at > clock_timestamp() and (p_account is null or account_id = p_account);
+end
+$$;
+
+-- The same of a recipient who has become active, or whose identity was approved. Whoever changes that
+-- holds the account's row.
+create function retry_recipient_schedules() returns trigger
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  update payout_schedules x set retry_at = clock_timestamp()
+  from payout_quotes q
+  where x.account_id = new.account_id and x.retry_at > clock_timestamp()
+    and q.account_id = x.account_id and q.id = x.payout_id and q.user_id = new.id;
+  return null;
+end
+$$;
+create trigger retries_schedules after update of status, kyc_status on users
+  for each row when (new.status = 'ACTIVE' and old.status <> 'ACTIVE'
+    or new.kyc_status = 'approved' and old.kyc_status <> 'approved')
+  execute function retry_recipient_schedules();
+
 -- The price of a quote changes once, in the transaction in which its scheduled payout runs.
 create function require_scheduled_price() returns trigger
   language plpgsql as $$

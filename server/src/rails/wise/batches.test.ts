@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Fault } from '../../../testing/counterparties/wise/wise-simulator.ts';
 import { type HostGround, openHostGround } from '../../../testing/setups/rail.ts';
 import {
   context,
   newInstruction,
-  openWiseRail,
+  type openWiseRail,
   toAmerica,
   toGermany,
   type WiseRail,
 } from '../../../testing/setups/wise.ts';
-import type { Instruction } from '../contract/contract.ts';
+import {
+  assertPaidOnce,
+  batchGroups,
+  sendAll,
+  topUp,
+  withGroups as withGroupsOn,
+} from '../../../testing/setups/wise-batches.ts';
 
 let ground: HostGround;
 before(async () => {
@@ -18,51 +23,12 @@ before(async () => {
 });
 after(() => ground.close());
 
-const batchGroups = { waitSeconds: 0 };
-
-async function withGroups(
-  run: (parts: WiseRail) => Promise<void>,
+type Run = Parameters<typeof withGroupsOn>[1];
+const withGroups = (
+  run: Run,
   options: Parameters<typeof openWiseRail>[1] = {},
   changes: object = {},
-): Promise<void> {
-  const opened = await openWiseRail(ground, options);
-  try {
-    await run({ ...opened, rail: await opened.again({ batchGroups, ...changes }) });
-  } finally {
-    await opened.close();
-  }
-}
-
-async function sendAll(
-  { rail }: Pick<WiseRail, 'rail'>,
-  instructions: readonly Instruction[],
-): Promise<void> {
-  for (const instruction of instructions) {
-    assert.equal((await rail.send(instruction, context)).outcome, 'accepted');
-  }
-}
-
-function assertPaidOnce({ wise }: Pick<WiseRail, 'wise'>, all: readonly Instruction[]): void {
-  for (const { reference } of all) {
-    const made = wise.transfers.filter((transfer) => transfer.reference === reference);
-    assert.deepEqual(
-      made.map(({ fundings, status }) => [fundings, status]),
-      [[1, 'processing']],
-    );
-    const inGroups = wise.groups.filter(({ transfers }) =>
-      transfers.some((transfer) => transfer.reference === reference),
-    );
-    assert.equal(inGroups.length, 1);
-  }
-}
-
-async function topUp({ wise }: Pick<WiseRail, 'wise'>, amount: number): Promise<void> {
-  await fetch(`${wise.url}/v1/simulation/balance/topup`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${wise.token}` },
-    body: JSON.stringify({ profileId: 30_000_001, balanceId: 200_001, currency: 'EUR', amount }),
-  });
-}
+) => withGroupsOn(ground, run, { options, changes });
 
 const unfunded = { wise: { balances: { EUR: '10' } } };
 
@@ -90,84 +56,6 @@ test('payments that wait are funded as one group, regardless of their currencies
       assert.equal((await rail.send(instruction, context)).outcome, 'paid');
     }
   }));
-
-const calls: readonly (readonly [string, RegExp])[] = [
-  ['creation', /^POST \/v3\/profiles\/\d+\/batch-groups$/],
-  ['reading', /^GET \/v3\/profiles\/\d+\/batch-groups\//],
-  ['transfer', /^POST \/v3\/profiles\/\d+\/batch-groups\/[^/]+\/transfers$/],
-  ['transfer that is read', /^GET \/v1\/transfers\/\d+$/],
-  ['completion', /^PATCH \/v3\/profiles\/\d+\/batch-groups\//],
-  ['funding', /^POST \/v3\/profiles\/\d+\/batch-payments\//],
-];
-const breaks: readonly Fault['kind'][] = ['reset_before', 'reset_after', 'silent_after', 'garbage'];
-
-for (const [name, on] of calls) {
-  test(`a break before or after the ${name} pays each payment once`, async () => {
-    for (const kind of breaks) {
-      await withGroups(
-        async ({ rail, wise, again }) => {
-          const all = [newInstruction(), newInstruction(), newInstruction()];
-          await sendAll({ rail }, all);
-          wise.setFaults([{ on, kind, count: 1 }]);
-          await rail.work?.(context);
-          for (const instruction of all) {
-            assert.equal((await rail.query(instruction, context)).outcome, 'accepted');
-            assert.equal((await rail.cancel?.(instruction, context))?.outcome ?? '', 'accepted');
-          }
-          // Another process has nothing but the records.
-          const next = await again({ batchGroups });
-          for (let pass = 0; pass < 3; pass += 1) await next.work?.(context);
-          assertPaidOnce({ wise }, all);
-        },
-        {},
-        { fundingSeconds: 0 },
-      );
-    }
-  });
-}
-
-/** The process ends at its n-th exchange: before the request leaves, or after it was carried out. */
-function dieAt(exchange: number, when: 'before' | 'after'): typeof fetch {
-  let count = 0;
-  return async (...request) => {
-    count += 1;
-    if (count > exchange || (count === exchange && when === 'before')) throw new Error('killed');
-    const response = await fetch(...request);
-    if (count < exchange) return response;
-    await response.arrayBuffer();
-    throw new Error('killed');
-  };
-}
-
-for (const when of ['before', 'after'] as const) {
-  test(`killed ${when} each of its calls, a pass is continued by the next process`, async () => {
-    for (let exchange = 1; exchange <= 10; exchange += 1) {
-      await withGroups(async ({ rail, wise, again }) => {
-        const all = [newInstruction(), newInstruction()];
-        await sendAll({ rail }, all);
-        const mortal = await again({ batchGroups }, {}, { fetch: dieAt(exchange, when) });
-        await mortal.work?.(context);
-        const next = await again({ batchGroups });
-        for (let pass = 0; pass < 3; pass += 1) await next.work?.(context);
-        assertPaidOnce({ wise }, all);
-      });
-    }
-  });
-}
-
-test('two processes at once fund a group once', () =>
-  withGroups(
-    async ({ rail, wise, again }) => {
-      const all = Array.from({ length: 5 }, () => newInstruction());
-      await sendAll({ rail }, all);
-      const other = await again({ batchGroups, fundingSeconds: 60 });
-      await Promise.all([rail.work?.(context), other.work?.(context)]);
-      for (let pass = 0; pass < 3; pass += 1) await other.work?.(context);
-      assertPaidOnce({ wise }, all);
-    },
-    {},
-    { fundingSeconds: 60 },
-  ));
 
 test('a payment is canceled while it waits, and not once it is in a group', () =>
   withGroups(async ({ rail, wise }) => {

@@ -9,6 +9,7 @@ import { balancesQuery } from '../api/queries.ts';
 import { heads } from '../shell/heads.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Amount, Foreign, PageHead } from '../ui/parts.tsx';
+import { Together } from '../ui/together.tsx';
 import { ChooseDestination } from './pay/choose-destination.tsx';
 import { ChooseRecipient } from './pay/choose-recipient.tsx';
 import type { Choice } from './pay/destinations.ts';
@@ -18,66 +19,71 @@ import './new-payout.css';
 
 /** From a recipient to a committed payout, step by step; each step can be gone back to. */
 export function NewPayout(): ReactNode {
-  const api = useApi();
-  const mayWrite = useMay('operate');
-  const { data: balances } = useQuery(balancesQuery(api));
-  const [user, setUser] = useState<User | undefined>();
-  const [choice, setChoice] = useState<Choice | undefined>();
-  const [attributeSet, setAttributeSet] = useState<string | undefined>();
-  if (!mayWrite) return <NotAllowed />;
-  const step = [user, choice, attributeSet].findIndex((done) => done === undefined);
+  if (!useMay('operate')) return <NotAllowed />;
   return (
     <>
       <PageHead {...heads['new-payout']} />
-      <div className="steps">
+      <Together>
+        <Steps />
+      </Together>
+    </>
+  );
+}
+
+function Steps(): ReactNode {
+  const { data: balances } = useQuery(balancesQuery(useApi()));
+  const [user, setUser] = useState<User | undefined>();
+  const [choice, setChoice] = useState<Choice | undefined>();
+  const [attributeSet, setAttributeSet] = useState<string | undefined>();
+  return (
+    <div className="steps">
+      <Step
+        number={1}
+        title="Recipient"
+        summary={user === undefined ? undefined : <Foreign>{nameUser(user)}</Foreign>}
+        onChange={() => {
+          setUser(undefined);
+          setChoice(undefined);
+          setAttributeSet(undefined);
+        }}
+      >
+        <ChooseRecipient onChosen={setUser} />
+      </Step>
+      {user === undefined ? (
+        <Waiting number={2} title="Destination" />
+      ) : (
         <Step
-          number={1}
-          title="Recipient"
-          summary={user === undefined ? undefined : <Foreign>{nameUser(user)}</Foreign>}
+          number={2}
+          title="Destination"
+          summary={choice === undefined ? undefined : <ChoiceSummary choice={choice} />}
           onChange={() => {
-            setUser(undefined);
             setChoice(undefined);
             setAttributeSet(undefined);
           }}
         >
-          <ChooseRecipient onChosen={setUser} />
+          <ChooseDestination user={user} balances={balances ?? []} onChosen={setChoice} />
         </Step>
-        {user === undefined ? (
-          <Waiting number={2} title="Destination" />
-        ) : (
-          <Step
-            number={2}
-            title="Destination"
-            summary={choice === undefined ? undefined : <ChoiceSummary choice={choice} />}
-            onChange={() => {
-              setChoice(undefined);
-              setAttributeSet(undefined);
-            }}
-          >
-            <ChooseDestination user={user} balances={balances ?? []} onChosen={setChoice} />
-          </Step>
-        )}
-        {user === undefined || choice === undefined ? (
-          <Waiting number={3} title="Details" />
-        ) : (
-          <Step
-            number={3}
-            title="Details"
-            summary={attributeSet === undefined ? undefined : 'Complete'}
-            onChange={() => setAttributeSet(undefined)}
-          >
-            <EnterDetails user={user} choice={choice} onStored={setAttributeSet} />
-          </Step>
-        )}
-        {step !== -1 || user === undefined || choice === undefined || attributeSet === undefined ? (
-          <Waiting number={4} title="Quote and commit" />
-        ) : (
-          <Step number={4} title="Quote and commit" summary={undefined} onChange={() => undefined}>
-            <QuoteAndCommit user={user} choice={choice} attributeSet={attributeSet} />
-          </Step>
-        )}
-      </div>
-    </>
+      )}
+      {user === undefined || choice === undefined ? (
+        <Waiting number={3} title="Details" />
+      ) : (
+        <Step
+          number={3}
+          title="Details"
+          summary={attributeSet === undefined ? undefined : 'Complete'}
+          onChange={() => setAttributeSet(undefined)}
+        >
+          <EnterDetails user={user} choice={choice} onStored={setAttributeSet} />
+        </Step>
+      )}
+      {user === undefined || choice === undefined || attributeSet === undefined ? (
+        <Waiting number={4} title="Quote and commit" />
+      ) : (
+        <Step number={4} title="Quote and commit" summary={undefined} onChange={() => undefined}>
+          <QuoteAndCommit user={user} choice={choice} attributeSet={attributeSet} />
+        </Step>
+      )}
+    </div>
   );
 }
 

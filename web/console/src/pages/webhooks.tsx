@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Schemas } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
@@ -7,12 +7,11 @@ import { useMay } from '../api/operator.ts';
 import { formatCount, formatCountOf } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
-import { findFault } from '../ui/faults.ts';
-import { TextField } from '../ui/field.tsx';
-import { Notice, ProblemNotice } from '../ui/notice.tsx';
-import { Copy, Empty, Foreign, PageHead, Panel, Skeleton, Tag, Time } from '../ui/parts.tsx';
+import { ProblemNotice } from '../ui/notice.tsx';
+import { Empty, Foreign, PageHead, Panel, Skeleton, Tag, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
+import { ChangeWebhook, NewWebhook } from './webhooks/endpoint-form.tsx';
 
 type Webhook = Schemas['Webhook'];
 
@@ -47,53 +46,6 @@ export function Webhooks(): ReactNode {
   );
 }
 
-function NewWebhook(): ReactNode {
-  const api = useApi();
-  const queries = useQueryClient();
-  const [url, setUrl] = useState('');
-  const create = useMutation({
-    mutationFn: () =>
-      api.createWebhook({
-        body: { url, description: '', event_types: [], signature: 'hmac-sha256' },
-      }),
-    onSuccess: () => setUrl(''),
-    onSettled: () => queries.invalidateQueries({ queryKey: [api.account, 'webhooks'] }),
-  });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
-  return (
-    <Panel title="Add an endpoint">
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="Address"
-          hint="HTTPS, reachable from the internet. It gets every type of event"
-          placeholder="https://example.com/outlay"
-          type="url"
-          required
-          maxLength={2000}
-          value={url}
-          onText={setUrl}
-          fault={findFault(create.error, 'url')}
-        />
-        {create.error === null ? null : <ProblemNotice error={create.error} />}
-        {create.data === undefined ? null : (
-          <Notice tone="success" icon="checkCircle" title="Added. Copy its secret now">
-            <p>It signs the deliveries and is shown only once.</p>
-            <Copy value={create.data.secret} label="secret" isWhole />
-          </Notice>
-        )}
-        <div className="row">
-          <Button type="submit" className="button" isDisabled={create.isPending}>
-            Add
-          </Button>
-        </div>
-      </form>
-    </Panel>
-  );
-}
-
 function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
   const api = useApi();
   const queries = useQueryClient();
@@ -108,6 +60,7 @@ function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
     },
     onSettled,
   });
+  const [isChanging, setChanging] = useState(false);
   const isEnabled = webhook.status === 'ENABLED';
   const state = (
     <Tag tone={isEnabled ? 'success' : 'warning'} icon={isEnabled ? 'check' : 'pause'}>
@@ -117,29 +70,9 @@ function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
   return (
     <Panel title={webhook.url} isFlush aside={state}>
       <div className="body stack">
-        <dl className="facts">
-          <dt>Events</dt>
-          <dd>{webhook.event_types.length === 0 ? 'All types' : webhook.event_types.join(', ')}</dd>
-          <dt>Not sent yet</dt>
-          <dd className="num">{formatCountOf(webhook.backlog, 'event')}</dd>
-          {webhook.failing_since === '' ? null : (
-            <>
-              <dt>Failing since</dt>
-              <dd>
-                <Time value={webhook.failing_since} />
-              </dd>
-            </>
-          )}
-          {webhook.status_reason === '' ? null : (
-            <>
-              <dt>Reason</dt>
-              <dd>
-                <Foreign>{webhook.status_reason}</Foreign>
-              </dd>
-            </>
-          )}
-        </dl>
-        {mayWrite ? (
+        <Facts webhook={webhook} />
+        {isChanging ? <ChangeWebhook webhook={webhook} close={() => setChanging(false)} /> : null}
+        {mayWrite && !isChanging ? (
           <p className="row">
             <Button className="button" isDisabled={test.isPending} onPress={() => test.mutate()}>
               Send a test
@@ -151,6 +84,9 @@ function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
             >
               {isEnabled ? 'Pause' : 'Resume'}
             </Button>
+            <Button className="button" onPress={() => setChanging(true)}>
+              Change
+            </Button>
           </p>
         ) : null}
         {test.error === null ? null : <ProblemNotice error={test.error} />}
@@ -158,6 +94,33 @@ function Endpoint({ webhook }: { webhook: Webhook }): ReactNode {
       </div>
       <Deliveries token={webhook.webhook_token} />
     </Panel>
+  );
+}
+
+function Facts({ webhook }: { webhook: Webhook }): ReactNode {
+  return (
+    <dl className="facts">
+      <dt>Events</dt>
+      <dd>{webhook.event_types.length === 0 ? 'All types' : webhook.event_types.join(', ')}</dd>
+      <dt>Not sent yet</dt>
+      <dd className="num">{formatCountOf(webhook.backlog, 'event')}</dd>
+      {webhook.failing_since === '' ? null : (
+        <>
+          <dt>Failing since</dt>
+          <dd>
+            <Time value={webhook.failing_since} />
+          </dd>
+        </>
+      )}
+      {webhook.status_reason === '' ? null : (
+        <>
+          <dt>Reason</dt>
+          <dd>
+            <Foreign>{webhook.status_reason}</Foreign>
+          </dd>
+        </>
+      )}
+    </dl>
   );
 }
 

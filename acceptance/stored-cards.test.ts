@@ -165,7 +165,7 @@ const amount = {
   destination_amount: 100,
 };
 
-/** Reads the payout until it has the status; the charges come with the webhooks before it. */
+/** Reads the payout until it has the status. */
 async function waitFor(recipient: Recipient, token: string, status: string): Promise<Payout> {
   let payout: Payout;
   let tries = 0;
@@ -180,15 +180,23 @@ async function waitFor(recipient: Recipient, token: string, status: string): Pro
 
 type Margin = { charges: { rail: string; kind: string; currency: string; amount: string }[] };
 
-const readMargin = async (token: string): Promise<Margin> =>
-  (await runCommand(service, ['payout', 'margin', '--payout', token])) as unknown as Margin;
+/** A charge has a report of its own, which may come after the one that ends the payout. */
+async function waitForCharges(token: string): Promise<Margin['charges']> {
+  let charges: Margin['charges'] = [];
+  for (let tries = 0; tries < 100 && charges.length === 0; tries += 1) {
+    if (tries > 0) await sleep(100);
+    const margin = await runCommand(service, ['payout', 'margin', '--payout', token]);
+    ({ charges } = margin as unknown as Margin);
+  }
+  return charges;
+}
 
 test('a card is paid by its token, and the fee of Adyen is a charge of the payout', async () => {
   const recipient = await createCardRecipient();
   const { payout_token: token } = await pay(account.api, recipient, amount);
   const payout = await waitFor(recipient, token, 'COMPLETED');
   assert.deepEqual(payout.attrs, { ...card, CardNumber: '****KG66' });
-  const { charges } = await readMargin(token);
+  const charges = await waitForCharges(token);
   assert.deepEqual(charges, [
     { rail: 'adyen_eu', kind: 'partner', currency: 'EUR', amount: '0.35' },
   ]);
@@ -286,7 +294,7 @@ test('a wallet sends back a part, which the sender gets back in proportion', asy
   assert.match(returned['status_reason'] ?? '', /^returned/);
   const refund = returned['refund'] as unknown as { amount: ExactNumber };
   assert.equal(refund.amount.text, '25');
-  const { charges } = await readMargin(token);
+  const charges = await waitForCharges(token);
   assert.equal(charges.length, 1, 'the fee stays');
 });
 
@@ -308,7 +316,7 @@ test('fees of payouts that were refused or came back are charges, and ask nothin
     [refused.payout_token, '0.07'],
     [returned.payout_token, '0.35'],
   ] as const) {
-    const { charges } = await readMargin(token);
+    const charges = await waitForCharges(token);
     assert.deepEqual(
       charges.map(({ amount: charged }) => charged),
       [taken],

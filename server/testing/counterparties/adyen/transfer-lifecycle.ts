@@ -215,7 +215,10 @@ function findNextOfBooked(
   const { tracking, order, priority } = transfer;
   const options = setup.options();
   const whole = order.amount.value;
-  if (tracking === undefined && new RegExp(options.reviewPattern).test(transfer.reference)) {
+  // Between two balance accounts nothing is sent on that could be reviewed.
+  const isReviewed =
+    order.category !== 'internal' && new RegExp(options.reviewPattern).test(transfer.reference);
+  if (tracking === undefined && isReviewed) {
     transfer.reviewSteps = reviewStepsMax;
     return { tracking: { type: 'internalReview', status: 'pending' } };
   }

@@ -190,7 +190,7 @@ check_logins() {
     fail 'the report of the month as the reader'
   local logins
   logins=$(PGPASSWORD=drill psql -qAt -h "$work/socket" -U postgres outlay_staging -c \
-    "select string_agg(distinct usename, ' ' order by usename) from pg_stat_activity where application_name = 'outlay'")
+    "select string_agg(distinct usename, ' ' order by usename) from pg_stat_activity where application_name like 'outlay %'")
   [ "$logins" = 'outlay_serving outlay_working' ] || fail "the logins are $logins"
   # Insufficient privilege.
   grep '"code":"42501"' "$work/api.log" "$work/worker.log" && fail 'a login lacks a grant'

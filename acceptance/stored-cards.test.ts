@@ -289,6 +289,8 @@ test('a wallet sends back a part, which the sender gets back in proportion', asy
     transfers: { reference: string; value: number }[];
   };
   const reference = transfers.at(-1)?.reference ?? '';
+  // Adyen takes it after the booking, and from nothing that came back before.
+  assert.equal((await waitForCharges(token)).length, 1);
   await control('force', { reference, status: 'returned', value: 2_500 });
   const returned = await waitFor(recipient, token, 'CANCELLED');
   assert.match(returned['status_reason'] ?? '', /^returned/);

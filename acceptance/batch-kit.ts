@@ -30,6 +30,7 @@ export type Batch = {
   funds: { currency_code: string; needed: ExactNumber; available: ExactNumber }[];
   faults: Fault[];
   faults_path: string;
+  quote_number: ExactNumber;
   payouts: Record<string, ExactNumber>;
   expiration: string;
 };
@@ -112,6 +113,12 @@ export async function quote(api: Api, batch: Batch): Promise<Batch> {
 
 export async function commit(api: Api, batch: Batch, mode = 'all'): Promise<Commit> {
   return ok(await api.put<Commit>(pathOf(batch), { mode }));
+}
+
+/** Only at the prices that were read. */
+export async function commitAsRead(api: Api, read: Batch): Promise<Commit> {
+  const body = { mode: 'all', quote_number: Number(read.quote_number.text) };
+  return ok(await api.put<Commit>(pathOf(read), body));
 }
 
 export async function readRows(api: Api, batch: Batch, query = ''): Promise<Row[]> {

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import {
   type Batch,
   commit,
+  commitAsRead,
   countOf,
   createSender,
   csv,
@@ -218,6 +219,29 @@ test('an expired quote is reported, and can be renewed', async () => {
   assert.equal((await commit(own.api, quoted, 'all')).status, 'success');
   const committed = await waitUntilCommitted(own.api, quoted);
   assert.equal(countOf(committed, 'committed'), '2');
+});
+
+test('a commit can name the quote whose prices were read', async () => {
+  const own = await createSender(service, { funds: '100.00' });
+  const draft = await uploadRows(own.api, describeRows(own, 1));
+  assert.equal(draft.quote_number.text, '0');
+  const read = await quote(own.api, draft);
+  assert.equal(read.quote_number.text, '1');
+  const later = await quote(own.api, draft);
+  assert.equal(later.quote_number.text, '2');
+
+  const refused = await commitAsRead(own.api, read);
+  assert.deepEqual([refused.status, refused.code], ['failure', 'quote_changed']);
+  assert.equal(refused.errors, 'the batch was quoted again: read its prices, and commit quote 2');
+  assert.equal((await commitAsRead(own.api, later)).status, 'success');
+  // It is committed at other prices than the one who repeats this has read.
+  const repeated = await commitAsRead(own.api, read);
+  assert.deepEqual(
+    [repeated.code, repeated.errors],
+    ['quote_changed', 'quote 2 of the batch was committed'],
+  );
+  assert.equal((await commitAsRead(own.api, later)).status, 'success');
+  assert.equal((await waitUntilCommitted(own.api, read)).quote_number.text, '2');
 });
 
 test('a repeated upload gets its first answer, and its key is refused for other requests', async () => {

@@ -255,6 +255,9 @@ test('a batch is paid to its result file; a file with faults pays nothing', asyn
   assert.equal(shell.read(sent.result).trim().split('\n').length, 3);
   assert.match((await done(['batch', 'show', sent.batch_token])).out, /November/);
   assert.equal((await shell.run(['batch', 'commit', sent.batch_token])).exitCode, 0);
+  const other = await shell.run(['batch', 'commit', sent.batch_token, '--quote-number', '2']);
+  assert.equal(other.exitCode, 1);
+  assert.match(other.error, /quote 1 of the batch was committed/);
   await done(['batch', 'result', sent.batch_token, '--file', 'again.csv']);
   assert.match(shell.read('again.csv'), /COMMITTED/);
 });

@@ -4,7 +4,7 @@ import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
 import type { Output } from '../output.ts';
 import { formatFields, printable } from '../table.ts';
-import { checkWritable, findFault, formatCode, formatMoney } from '../values.ts';
+import { checkWritable, findFault, formatCode, formatMoney, readCount } from '../values.ts';
 import { followCommitted, repeatSafely } from './commit.ts';
 
 type Batch = AnswerOf<'getBatch'>;
@@ -42,6 +42,7 @@ export const batchCommands = [
     words: ['batch'],
     options: {
       mode: { value: 'mode', about: 'all (default) or valid' },
+      quoteNumber: { value: 'number', about: 'of the quote that was read: pays no other one' },
       result: { value: 'path', about: 'where to save the result (<batch>.result.csv)' },
       idempotencyKey: { value: 'key', about: 'of an earlier attempt whose answer was lost' },
     },
@@ -50,10 +51,14 @@ export const batchCommands = [
     run: async (context, values) => {
       const { batch: batch_token, result = `${batch_token}.result.csv`, idempotencyKey } = values;
       const mode = readMode(values.mode);
+      const quoteNumber =
+        values.quoteNumber === undefined
+          ? undefined
+          : readCount(values.quoteNumber, '--quote-number');
       checkWritable(result, '--result');
       const client = context.connect();
       const batch = await client.getBatch({ batch_token }, { signal: context.signal });
-      await payBatch(context, client, { batch, mode, result, idempotencyKey });
+      await payBatch(context, client, { batch, mode, quoteNumber, result, idempotencyKey });
     },
   }),
   defineCommand({
@@ -104,11 +109,12 @@ async function sendBatch(context: Context, values: Sending): Promise<void> {
     throw describeUpload(error, { ...values, mode });
   });
   const { batch_token, rows } = draft;
+  const paying = { mode, result, idempotencyKey: undefined, quoteNumber: undefined };
   // A repeated upload is answered as at first, whatever has happened to the batch since.
   const now = await client.getBatch({ batch_token }, { signal });
   if (now.status === 'COMMITTING' || now.status === 'COMMITTED') {
     output.note(`${batch_token} was committed before`);
-    return payBatch(context, client, { batch: now, mode, result, idempotencyKey: undefined });
+    return payBatch(context, client, { ...paying, batch: now });
   }
   if (rows.valid === 0 || (rows.invalid > 0 && mode === 'all')) {
     throw refuseRows(output, draft, { file, mode });
@@ -116,7 +122,8 @@ async function sendBatch(context: Context, values: Sending): Promise<void> {
   const quote = await client.quoteBatch({ batch_token }, { signal });
   if (!output.isJson) output.note(describeBatch(output, quote));
   await confirm(context, quote, yes);
-  await payBatch(context, client, { batch: quote, mode, result, idempotencyKey: undefined });
+  const { quote_number: quoteNumber } = quote;
+  await payBatch(context, client, { ...paying, batch: quote, quoteNumber });
 }
 
 type Mode = 'all' | 'valid';
@@ -129,6 +136,8 @@ function readMode(mode = 'all'): Mode {
 type BatchOrder = {
   readonly batch: Batch;
   readonly mode: Mode;
+  /** The only quote that is paid; undefined: the newest. */
+  readonly quoteNumber: number | undefined;
   /** Where the result is saved. */
   readonly result: string;
   readonly idempotencyKey: string | undefined;
@@ -138,15 +147,17 @@ type BatchOrder = {
 async function payBatch(
   context: Context,
   client: Client,
-  { batch: quote, mode, result, idempotencyKey }: BatchOrder,
+  { batch: quote, mode, quoteNumber, result, idempotencyKey }: BatchOrder,
 ): Promise<void> {
   const { output, signal } = context;
   const { batch_token } = quote;
+  const body = { mode, ...(quoteNumber !== undefined && { quote_number: quoteNumber }) };
+  const named = quoteNumber === undefined ? '' : ` --quote-number ${quoteNumber}`;
   const commit = await repeatSafely(context, {
     key: idempotencyKey,
-    send: (options) => client.commitBatch({ batch_token, body: { mode } }, options),
+    send: (options) => client.commitBatch({ batch_token, body }, options),
     show: `outlay batch show ${batch_token}`,
-    repeat: `outlay batch commit ${batch_token} --mode ${mode}`,
+    repeat: `outlay batch commit ${batch_token} --mode ${mode}${named}`,
   });
   if (commit.status !== 'success') {
     output.result({ ...quote, commit }, () => `Not committed: ${batch_token}`);
@@ -305,6 +316,7 @@ function describeBatch(output: Output, batch: Batch): string {
       ['batch', batch.batch_token],
       ['name', batch.name],
       ['status', formatCode(batch.status)],
+      ['quote', batch.quote_number === 0 ? '' : String(batch.quote_number)],
       ['rows', counts.map(([name, count]) => `${count} ${formatCode(name)}`).join(', ')],
       [
         'payouts',

@@ -1682,6 +1682,8 @@ export interface components {
             created_on: string;
             /** @description When the rates were locked, UTC; "" before */
             quoted_on: string;
+            /** @description Counts the quotes of the batch; 0 before the first */
+            quote_number: number;
             /** @description The end of the quote */
             expiration: string;
             /** @description When the last row was committed or refused, UTC; "" before */
@@ -1695,6 +1697,8 @@ export interface components {
              * @enum {string}
              */
             mode: "all" | "valid";
+            /** @description Of the quote whose prices were read: where the batch was quoted again since, nothing is committed. Without it, the newest quote is committed */
+            quote_number?: number;
         };
         BatchCommitResult: {
             /** @description The batch */
@@ -1792,6 +1796,8 @@ export interface components {
             created_on: string;
             /** @description When the rates were locked, UTC; "" before */
             quoted_on: string;
+            /** @description Counts the quotes of the batch; 0 before the first */
+            quote_number: number;
             /** @description The end of the quote */
             expiration: string;
             /** @description When the last row was committed or refused, UTC; "" before */
@@ -1847,7 +1853,7 @@ export interface components {
             available: Decimal;
         };
         /** @enum {string} */
-        BatchRefusal: "account_frozen" | "commits_stopped" | "ex_rate_expired" | "invalid_rows" | "insufficient_funds" | "nothing_to_pay" | "not_quoted";
+        BatchRefusal: "account_frozen" | "commits_stopped" | "ex_rate_expired" | "invalid_rows" | "insufficient_funds" | "nothing_to_pay" | "not_quoted" | "quote_changed";
         BatchRow: {
             /** @description 1 is the first row of data */
             row: number;
@@ -4880,7 +4886,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21ab5-6301-72aa-b067-84336e4811f6
+                 * @example 01a21b40-24df-7158-9eab-75209ad7fce8
                  */
                 balance_token: string;
             };
@@ -4922,7 +4928,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21ab5-6301-72aa-b067-84336e4811f6
+                 * @example 01a21b40-24df-7158-9eab-75209ad7fce8
                  */
                 balance_token: string;
             };
@@ -5061,7 +5067,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -5091,7 +5097,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -5126,7 +5132,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-6f36-75a3-9273-aa8860a0347f
+                 * @example usr_01a21b40-6a89-7064-ab08-3595422ffb65
                  */
                 user_token: string;
             };
@@ -5159,7 +5165,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -5190,7 +5196,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -5247,7 +5253,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -5277,7 +5283,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -5434,7 +5440,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
@@ -5474,7 +5480,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
@@ -5516,7 +5522,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
@@ -5578,7 +5584,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -5611,7 +5617,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -5657,12 +5663,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
+                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
                  */
                 payout_token: string;
             };
@@ -5695,12 +5701,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
+                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
                  */
                 payout_token: string;
             };
@@ -5737,12 +5743,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
+                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
                  */
                 payout_token: string;
             };
@@ -5797,12 +5803,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
+                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
                  */
                 payout_token: string;
             };
@@ -5832,12 +5838,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21ab5-67c3-70ed-8813-ddd90592d3a5
+                 * @example payout_01a21b40-3c24-724f-b7ca-3c82dd393062
                  */
                 payout_token: string;
             };
@@ -5955,7 +5961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -6050,12 +6056,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21ab5-6d31-77e9-9ceb-3d50998aa51f
+                 * @example payout_01a21b40-617e-7243-9bb8-56086dcadd68
                  */
                 payout_token: string;
             };
@@ -6119,7 +6125,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21ab5-6d46-744d-b516-53d87aea697b
+                 * @example proposal_01a21b40-6213-750d-a275-ec971c88ce5b
                  */
                 proposal_token: string;
             };
@@ -6149,7 +6155,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21ab5-6d46-744d-b516-53d87aea697b
+                 * @example proposal_01a21b40-6213-750d-a275-ec971c88ce5b
                  */
                 proposal_token: string;
             };
@@ -6180,7 +6186,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21ab5-6d46-744d-b516-53d87aea697b
+                 * @example proposal_01a21b40-6213-750d-a275-ec971c88ce5b
                  */
                 proposal_token: string;
             };
@@ -6227,7 +6233,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -6260,7 +6266,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
@@ -6419,7 +6425,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -6450,7 +6456,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };
@@ -6485,12 +6491,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21ab5-6c77-76bf-a707-bd1968925e0e
+                 * @example link_01a21b40-5bdf-756c-9f11-cbc1aec677f5
                  */
                 link_token: string;
             };
@@ -6518,12 +6524,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
+                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
                  */
                 payout_token: string;
             };
@@ -6657,7 +6663,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
+                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
                  */
                 batch_token: string;
             };
@@ -6689,7 +6695,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
+                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
                  */
                 batch_token: string;
             };
@@ -6736,7 +6742,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
+                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
                  */
                 batch_token: string;
             };
@@ -6764,7 +6770,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
+                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
                  */
                 batch_token: string;
             };
@@ -6795,7 +6801,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21ab5-6ec5-7271-bd59-87c75d350687
+                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
                  */
                 batch_token: string;
             };
@@ -6826,7 +6832,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21ab5-6f01-7691-bc32-d50501c62537
+                 * @example batch_01a21b40-68ee-759c-8188-db071fe37906
                  */
                 batch_token: string;
             };
@@ -6968,7 +6974,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -6998,7 +7004,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -7033,7 +7039,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -7068,7 +7074,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -7099,7 +7105,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -7130,7 +7136,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -7161,7 +7167,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -7192,7 +7198,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -7238,7 +7244,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
             };
@@ -7266,12 +7272,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21ab5-6da2-71a1-890c-3358ec623be4
+                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21ab5-6db8-7647-8915-49afd2e104c5
+                 * @example delivery_01a21b40-64af-76b3-a8f2-e31888725707
                  */
                 delivery_token: string;
             };
@@ -7409,7 +7415,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21ab5-675c-7686-9591-6e66a497e038
+                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
                  */
                 payout_token: string;
             };
@@ -7444,7 +7450,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21ab5-668f-75a8-91b7-f8a4f3338667
+                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
                  */
                 user_token: string;
             };

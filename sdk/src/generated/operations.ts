@@ -635,6 +635,7 @@ export const wholeNumbers: ReadonlySet<string> = new Set([
   'object_sequence',
   'overlap_hours',
   'payouts.*',
+  'quote_number',
   'refused',
   'repeated',
   'replaying_until',

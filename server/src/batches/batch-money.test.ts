@@ -114,7 +114,7 @@ test("no tenant can commit another's batch, or process its own directly", async 
   const batchId = await batches.createQuoted(owner, batches.describe(owner, ['own']));
   const states = ['42501'];
   for (const text of [
-    `select begin_batch_commit('${owner.accountId}', '${batchId}', 'all', null)`,
+    `select begin_batch_commit('${owner.accountId}', '${batchId}', 'all', null, null)`,
     `select commit_batch_rows('${owner.accountId}', '${batchId}', 1, 500, 10000)`,
     `select new_pickup_code()`,
     `insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,

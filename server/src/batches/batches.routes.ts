@@ -12,7 +12,7 @@ import {
   type Route,
   type RouteContext,
 } from '../http/route.ts';
-import { flag, momentQuery } from '../http/schema.ts';
+import { flag, integerField, momentQuery } from '../http/schema.ts';
 import { viewPostings } from '../payouts/dry-run-view.ts';
 import { storeTraceContext } from '../tracing/trace-contexts.ts';
 import { readUserToken } from '../users/users.routes.ts';
@@ -240,6 +240,11 @@ const commitRequest = z
     mode: z
       .enum(['all', 'valid'])
       .describe('all: fails if any row is invalid; valid: leaves invalid rows out'),
+    quote_number: integerField({ min: 1, max: 2 ** 31 - 1 })
+      .optional()
+      .describe(
+        'Of the quote whose prices were read: where the batch was quoted again since, nothing is committed. Without it, the newest quote is committed',
+      ),
   })
   .meta({ id: 'BatchCommitRequest' });
 
@@ -261,7 +266,9 @@ function commitRoute(): Route<BatchServices> {
     refusals: [404],
     handle: async ({ env, accountId, principal, isDryRun, write }: Context, { params, body }) => {
       const batchId = readBatchToken(params.batch_token);
-      const commit = { accountId, batchId, mode: body.mode, maker: getMaker(principal) };
+      const maker = getMaker(principal);
+      const { mode, quote_number: quoteNumber } = body;
+      const commit = { accountId, batchId, mode, quoteNumber, maker };
       env.recovery.refuse();
       const answer = await write(
         async (session) => {

@@ -61,6 +61,7 @@ const columns = {
   priced_at: column.instant,
   totals: column.jsonText(z.array(batchTotal)),
   quoted_at: nullable(column.instant),
+  quote_number: column.integer,
   expires_at: nullable(column.instant),
   committed_at: nullable(column.instant),
   completed_at: nullable(column.instant),
@@ -187,7 +188,7 @@ const stampQuery = defineBatchQuery(
   `
     ${ownAccount}
     update batches b
-    set status = 'QUOTED', quoted_at = now.at, updated_at = now.at, usd_amount = $5,
+    set status = 'QUOTED', quoted_at = now.at, quote_number = b.quote_number + 1, updated_at = now.at, usd_amount = $5,
       expires_at = date_trunc('second',
         now.at + coalesce(b.lock_seconds, $3) * interval '1 second')
     from environment_now() as now (at), own

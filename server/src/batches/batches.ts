@@ -11,7 +11,7 @@ import {
   cancelBatchRow,
   findBatchRow,
 } from './batches.sql.ts';
-import { type BeginRow, beginCommit } from './commit.sql.ts';
+import { type BatchCommit, type BeginRow, beginCommit } from './commit.sql.ts';
 import { listWallets } from './row-context.sql.ts';
 
 /** A batch after its upload: the funds that it needs, its commit and its cancellation. */
@@ -52,6 +52,7 @@ export const batchRefusals = [
   'insufficient_funds',
   'nothing_to_pay',
   'not_quoted',
+  'quote_changed',
 ] as const;
 
 export type BatchCommitAnswer = {
@@ -70,7 +71,7 @@ export type BatchCommitAnswer = {
  */
 export async function commitBatch(
   session: Session,
-  commit: BatchId & { mode: 'all' | 'valid'; maker?: string },
+  commit: BatchCommit,
 ): Promise<BatchCommitAnswer> {
   const begun = await beginCommit(session, commit);
   switch (begun.result) {
@@ -97,6 +98,9 @@ export async function commitBatch(
     case 'account_frozen':
     case 'commits_stopped':
       return { status: 'failure', errors: stopTexts[begun.result], code: begun.result };
+    case 'quote_changed':
+    case 'other_quote':
+      return { status: 'failure', errors: describeRefusal(begun), code: 'quote_changed' };
     case 'invalid_rows':
     case 'nothing_to_pay':
     case 'not_quoted':
@@ -109,6 +113,9 @@ export async function commitBatch(
 function describeRefusal({ result, detail }: BeginRow): string {
   if (result === 'nothing_to_pay') return 'the batch has no valid row that is not committed yet';
   if (result === 'not_quoted') return describeUnquoted(detail);
+  if (result === 'quote_changed')
+    return `the batch was quoted again: read its prices, and commit quote ${detail}`;
+  if (result === 'other_quote') return `quote ${detail} of the batch was committed`;
   const what = detail === '1' ? '1 row is invalid' : `${detail} rows are invalid`;
   return `${what}; commit with mode "valid" to leave them out`;
 }

@@ -10,6 +10,8 @@ const beginColumns = {
     'ex_rate_expired',
     'insufficient_funds',
     'not_quoted',
+    'quote_changed',
+    'other_quote',
     'nothing_to_pay',
     'not_found',
   ),
@@ -18,7 +20,7 @@ const beginColumns = {
 
 const beginQuery = defineQuery({
   name: 'begin_batch_commit',
-  text: `select result, detail from begin_batch_commit($1, $2, $3, $4)`,
+  text: `select result, detail from begin_batch_commit($1, $2, $3, $4, $5)`,
   columns: beginColumns,
 });
 
@@ -75,20 +77,27 @@ const claimAbandonedQuery = defineQuery({
 });
 
 /**
- * The detail of `invalid_rows` is their number, that of `not_quoted` the status, that of
- * `insufficient_funds` a JSON array of { currency, needed, available } in minor units.
+ * The detail of `invalid_rows` is their number, that of `not_quoted` the status, that of `quote_changed`
+ * and `other_quote` the number of the quote, that of `insufficient_funds` a JSON array of { currency, needed, available } in minor units.
  */
 export type BeginRow = RowOf<typeof beginColumns>;
 
+export type BatchCommit = {
+  accountId: string;
+  batchId: string;
+  mode: 'all' | 'valid';
+  /** The only quote that may be committed. */
+  quoteNumber?: number | undefined;
+  maker?: string;
+};
+
 /** Moves a quoted batch to COMMITTING and reserves all of its money, or says why it did not. */
-export async function beginCommit(
-  session: Session,
-  commit: { accountId: string; batchId: string; mode: 'all' | 'valid'; maker?: string },
-): Promise<BeginRow> {
+export async function beginCommit(session: Session, commit: BatchCommit): Promise<BeginRow> {
   return one(session, beginQuery, [
     commit.accountId,
     commit.batchId,
     commit.mode,
+    commit.quoteNumber ?? null,
     commit.maker ?? null,
   ]);
 }

@@ -1,8 +1,39 @@
 -- The money of batches: reserved for a quoted one, paid row by row, and released.
 
+-- Why a batch cannot be committed now, or `success` where it is committed already; null: it is in order.
+-- `p_quote_number`: the only quote that may be committed; null: the newest.
+create function judge_batch_commit(
+  b batches, p_mode text, p_quote_number integer, p_now timestamptz,
+  out result text, out detail text
+)
+  language plpgsql stable as $$
+begin
+  detail := '';
+  if b.status not in ('QUOTED', 'COMMITTING', 'COMMITTED') then
+    result := 'not_quoted'; detail := b.status;
+  elsif p_quote_number <> b.quote_number then
+    result := case b.status when 'QUOTED' then 'quote_changed' else 'other_quote' end;
+    detail := b.quote_number::text;
+  elsif b.status <> 'QUOTED' then
+    result := 'success';
+  elsif p_mode = 'all' and b.invalid_count > 0 then
+    result := 'invalid_rows'; detail := b.invalid_count::text;
+  elsif b.valid_count = 0 then
+    result := 'nothing_to_pay';
+  else
+    select case scope when 'account' then 'account_frozen' else 'commits_stopped' end into result
+    from freezes
+    where lifted_at is null and (scope = 'commits' or scope = 'account' and account_id = b.account_id)
+    order by scope limit 1;
+    if result is null and p_now >= b.expires_at then result := 'ex_rate_expired'; end if;
+  end if;
+end
+$$;
+
 -- Reserves the cost of all valid rows of a quoted batch, or returns the reason why not.
 create function begin_batch_commit(
-  p_account uuid, p_batch uuid, p_mode text, p_maker uuid, out result text, out detail text
+  p_account uuid, p_batch uuid, p_mode text, p_quote_number integer, p_maker uuid,
+  out result text, out detail text
 )
   language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -11,25 +42,15 @@ declare
   v_short text;
   v_time text;
 begin
-  detail := '';
   perform require_own_account(p_account);
   perform 1 from accounts where id = p_account for update;
   select * into b from batches where account_id = p_account and id = p_batch for update;
-  if not found then result := 'not_found'; return; end if;
-  if b.status in ('COMMITTING', 'COMMITTED') then result := 'success'; return; end if;
-  if b.status <> 'QUOTED' then result := 'not_quoted'; detail := b.status; return; end if;
-  if p_mode = 'all' and b.invalid_count > 0 then
-    result := 'invalid_rows'; detail := b.invalid_count::text; return;
-  end if;
-  if b.valid_count = 0 then result := 'nothing_to_pay'; return; end if;
+  if not found then result := 'not_found'; detail := ''; return; end if;
   v_now := environment_now();
   v_time := journal_time();
-  select case scope when 'account' then 'account_frozen' else 'commits_stopped' end into result
-  from freezes
-  where lifted_at is null and (scope = 'commits' or scope = 'account' and account_id = p_account)
-  order by scope limit 1;
+  select j.result, j.detail into result, detail
+  from judge_batch_commit(b, p_mode, p_quote_number, v_now) j;
   if result is not null then return; end if;
-  if v_now >= b.expires_at then result := 'ex_rate_expired'; return; end if;
 
   with needed as (
     select source_currency as currency, sum(source_amount::numeric + fee) as amount

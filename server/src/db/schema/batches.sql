@@ -27,6 +27,8 @@ create table batches (
   -- JSON array: sums of the valid rows by pair and rate.
   totals text not null default '[]',
   quoted_at timestamptz,
+  -- How often it was quoted: a commit may name the quote whose prices its client has read.
+  quote_number integer not null default 0,
   expires_at timestamptz,
   mode text check (mode in ('all', 'valid')),
   committed_at timestamptz,
@@ -106,9 +108,10 @@ create trigger fixed_hash before update of content_hash on batches
 create trigger fixed_quote before update on batches
   for each row when (old.status in ('COMMITTING', 'COMMITTED')
     and (new.valid_count, new.invalid_count, new.repeated_count, new.rates, new.priced_at,
-        new.totals, new.quoted_at, new.expires_at, new.mode, new.committed_at)
+        new.totals, new.quoted_at, new.quote_number, new.expires_at, new.mode, new.committed_at)
       is distinct from (old.valid_count, old.invalid_count, old.repeated_count, old.rates,
-        old.priced_at, old.totals, old.quoted_at, old.expires_at, old.mode, old.committed_at))
+        old.priced_at, old.totals, old.quoted_at, old.quote_number, old.expires_at,
+        old.mode, old.committed_at))
   execute function refuse_change('a committed batch is immutable');
 create trigger forward_only before update on batches
   for each row when (new.next_row < old.next_row or new.fence < old.fence)
@@ -234,7 +237,8 @@ begin
       'invalid_count', b.invalid_count, 'repeated_count', b.repeated_count,
       'committed_count', b.committed_count, 'refused_count', b.refused_count,
       'stored_details_count', b.stored_details_count, 'totals', b.totals,
-      'created_at', b.created_at, 'quoted_at', b.quoted_at, 'expires_at', b.expires_at,
+      'created_at', b.created_at, 'quoted_at', b.quoted_at, 'quote_number', b.quote_number,
+      'expires_at', b.expires_at,
       'committed_at', b.committed_at, 'completed_at', b.completed_at)::text,
     environment_now());
   return null;

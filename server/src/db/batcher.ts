@@ -1,7 +1,8 @@
 import { AppError } from '../core/errors.ts';
 import { finishReading } from '../core/finish-reading.ts';
 import { findRecorded, runInSpan, type Span, type Tracing } from '../tracing/tracing.ts';
-import { findSqlState, type Session } from './postgres/connection.ts';
+import { type Session } from './postgres/connection.ts';
+import { findSqlState } from './postgres/errors.ts';
 import type { Database } from './postgres/pool.ts';
 
 /**

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/setups/money.ts';
 import { tenantRole } from './bound-query.ts';
-import { type Connection, createOpener, findSqlState, run, runBound } from './connection.ts';
+import { type Connection, createOpener, run, runBound } from './connection.ts';
+import { findSqlState } from './errors.ts';
 
 let money: MoneyTest;
 let own: Owner;

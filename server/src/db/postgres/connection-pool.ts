@@ -2,7 +2,6 @@ import { AppError } from '../../core/errors.ts';
 import {
   answers,
   arePlansOld,
-  breaksConnection,
   type Connection,
   destroy,
   discardPlans,
@@ -11,6 +10,7 @@ import {
   openMsMax,
   run,
 } from './connection.ts';
+import { breaksConnection } from './errors.ts';
 
 /**
  * A bounded pool. An idle connection is tested before use, because a network may drop packets silently;

@@ -4,17 +4,16 @@ import {
   answers,
   arePlansOld,
   backgroundMsMax,
-  breaksConnection,
   type Connection,
   createSession,
   destroy,
   discardPlans,
   type Opener,
-  retry,
   run,
   type Session,
 } from './connection.ts';
 import { testAfterMs, testMsMax } from './connection-pool.ts';
+import { breaksConnection, retry } from './errors.ts';
 
 /**
  * One connection that pipelines statements. Each is a transaction of its own, and the server runs them

@@ -9,10 +9,8 @@ import {
   createOpener,
   createSession,
   holdIndexKey,
-  isUnanswered,
   type Opener,
   requestMsMax,
-  retry,
   run,
   runBound,
   runPlain,
@@ -21,12 +19,14 @@ import {
 } from './connection.ts';
 import { type ConnectionPool, createConnectionPool, type PoolUse } from './connection-pool.ts';
 import { searchDeadConnections } from './dead-connections.ts';
+import { isUnanswered, retry } from './errors.ts';
 import type { IndexKeyHold } from './index-key-hold.ts';
 import { createLane } from './lane.ts';
 import type { Pooling } from './session-settings.ts';
 import type { ServiceRole } from './tenant-role.ts';
 
-export { findConstraint, findSqlState, type Session, type Statement } from './connection.ts';
+export { type Session, type Statement } from './connection.ts';
+export { findConstraint, findSqlState } from './errors.ts';
 
 /**
  * The database for the modules: statements prepared by name, sessions of one account (row-level security

@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { createOpener, destroy, isUnanswered, type Opener } from './connection.ts';
+import { createOpener, destroy, type Opener } from './connection.ts';
+import { isUnanswered } from './errors.ts';
 import type { Pooling } from './session-settings.ts';
 
 /** Checks a database server before anything is stored in it. */

@@ -57,10 +57,7 @@ create function store_attribute_sets(
   p_profile_versions text[], p_fingerprints bytea[], p_sealed bytea[], p_are_complete boolean[],
   p_may_wait boolean
 ) returns table (ordinal integer, set_id uuid, is_held boolean)
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now timestamptz;

@@ -95,10 +95,7 @@ grant execute on function begin_batch_commit to outlay_tenant;
 create function refuse_batch_rows(
   p_account uuid, p_batch uuid, p_first integer, p_last integer, p_at timestamptz
 ) returns integer
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   v_refused integer;
 begin
@@ -164,10 +161,7 @@ $$;
 create function pay_batch_rows(
   b batches, p_first integer, p_last integer, p_due_at timestamptz, p_at timestamptz
 ) returns integer
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   v_paid record;
 begin
@@ -229,10 +223,7 @@ $$;
 create function commit_batch_rows(
   p_account uuid, p_batch uuid, p_fence bigint, p_count integer, p_lease_ms integer
 ) returns integer
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   b batches;
   v_now timestamptz;

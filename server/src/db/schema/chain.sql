@@ -78,10 +78,7 @@ create function link_hash(
 -- show the others. Numbers are big-endian, times are microseconds since 2000, and an absent number or id
 -- counts as zero: which of them a row has, its kind says.
 create function link_journals() returns trigger
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 begin
   insert into ledger_links (account_id, number, first_id, last_id, row_count, digest, hash, created_at)
   select n.account_id, coalesce(p.number, 0) + 1, n.ids[1], n.ids[n.row_count], n.row_count, n.digest,
@@ -112,10 +109,7 @@ create trigger link_journals after insert on ledger_journals
 -- A tenant's own statements write events too, and may not write links.
 create function link_events() returns trigger
   language plpgsql security definer
-  set search_path = public, pg_temp
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  set search_path = public, pg_temp as $$
 begin
   insert into event_links (account_id, last_sequence, row_count, digest, hash, created_at)
   select n.account_id, n.last_sequence, n.row_count, n.digest,

@@ -121,10 +121,7 @@ create function store_commit_answers(
   p_accounts uuid[], p_users uuid[], p_keys text[], p_fingerprints bytea[], p_answers text[],
   p_results text[], p_codes text[], p_at timestamptz
 ) returns void
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 begin
   insert into idempotency_records (account_id, key, month, fingerprint, status, body, user_id,
     created_at)
@@ -148,10 +145,7 @@ create function commit_payouts(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_keys text[], p_fingerprints bytea[],
   p_answers text[], p_may_wait boolean, p_traces text[] default null, p_makers uuid[] default null
 ) returns table (ordinal integer, result text, detail text, pickup_code text)
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 declare
   v_locked uuid[] := lock_accounts(p_accounts, p_may_wait);

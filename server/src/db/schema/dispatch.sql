@@ -30,10 +30,7 @@ create index payout_dispatches_frozen on payout_dispatches (frozen_by) where fro
 create function lock_due_dispatches(
   p_rail text, p_count integer, p_in_random_order boolean, p_now timestamptz
 ) returns setof payout_dispatches
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 begin
   if p_in_random_order then
     return query
@@ -68,10 +65,7 @@ create function lease_dispatches(
   p_rails text[], p_counts integer[], p_in_random_order boolean[], p_lease_ms integer,
   p_account uuid, p_payout uuid, p_now timestamptz
 ) returns payout_dispatches[]
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   v_due payout_dispatches[] := array[]::payout_dispatches[];
   v_leased payout_dispatches[];
@@ -130,10 +124,7 @@ create function plan_dispatches(
     was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz, reference text,
     mode text, freeze_id uuid
   )
-  language plpgsql stable
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql stable as $$
 #variable_conflict use_column
 begin
   return query
@@ -244,10 +235,7 @@ create function claim_dispatches(
   data_key bytea, person bytea, user_country text, is_verified boolean, account_name text,
   reference text, provider_price text
 )
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := environment_now();

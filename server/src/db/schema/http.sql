@@ -40,9 +40,7 @@ grant execute on function find_idempotency_answer to outlay_tenant;
 create function store_idempotency_answers(
   p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[], p_users uuid[]
 ) returns boolean
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now timestamptz;

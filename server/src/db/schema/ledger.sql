@@ -126,10 +126,7 @@ grant execute on function journal_lines to outlay_tenant;
 
 -- Updates every balance in the statement that inserts the journals.
 create function update_balances() returns trigger
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 begin
   with posted as materialized (
     select account_id, kind, source_currency, destination_currency, rail, max(created_at) as at,

@@ -6,10 +6,7 @@
 create function move_payouts(
   p_accounts uuid[], p_payouts uuid[], p_to text[], p_reasons text[], p_at timestamptz
 ) returns void
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 declare
   v_time text := journal_time();

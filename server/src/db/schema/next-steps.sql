@@ -19,10 +19,7 @@ create function reschedule_dispatches(
   p_accounts uuid[], p_payouts uuid[], p_due_ats timestamptz[], p_keep_tries boolean[],
   p_at timestamptz
 ) returns void
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 begin
   with wanted as materialized (
     select r.account_id, r.payout_id, p.rail, r.keeps_tries, a.is_asked,

@@ -3,10 +3,7 @@
 -- Stores observations, and what applied ones say about their attempts.
 create function record_observations(p_observed classified_observation[], p_at timestamptz)
   returns void
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 begin
   insert into observations (account_id, payout_id, id, source, outcome, reason, code, is_applied,
     observed_at)
@@ -47,10 +44,7 @@ $$;
 -- excess, the route to another payer, and the exception that a hold asks about.
 create function post_observations(p_observed classified_observation[], p_at timestamptz)
   returns void
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   o classified_observation;
   v_payout payouts;
@@ -203,10 +197,7 @@ create function apply_observations(
   p_reasons text[], p_fences bigint[], p_due_ats timestamptz[], p_details jsonb[],
   p_may_wait boolean
 ) returns table (ordinal integer, result text)
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 declare
   v_locked uuid[] := lock_accounts(p_accounts, p_may_wait);

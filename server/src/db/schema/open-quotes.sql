@@ -40,10 +40,7 @@ create function admit_quotes(
   p_accounts uuid[], p_ids uuid[], p_usd_amounts bigint[], p_seconds integer[],
   p_runs timestamptz[], p_may_wait boolean, out verdicts boolean[], out at timestamptz
 )
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   v_locked uuid[] := lock_accounts(p_accounts, p_may_wait);
 begin

@@ -52,9 +52,7 @@ create policy own_account on payout_day_progress using (account_id = current_acc
 
 -- Adds the days up over all accounts.
 create function sum_payout_days(p_days date[]) returns void
-  language plpgsql
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   v_all constant uuid := uuid '00000000-0000-0000-0000-000000000000';
 begin
@@ -178,9 +176,7 @@ $$;
 -- Adds the hours up over all accounts, and forgets those that no period reaches.
 create function sum_rail_hours(p_account uuid, p_hours timestamptz[], p_oldest timestamptz)
   returns void
-  language plpgsql
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   v_all constant uuid := uuid '00000000-0000-0000-0000-000000000000';
 begin
@@ -205,9 +201,7 @@ $$;
 
 -- Counts hours of an account anew.
 create function count_rail_hours(p_account uuid, p_hours timestamptz[], p_scales jsonb) returns void
-  language plpgsql
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   v_oldest constant timestamptz := environment_now() - interval '32 days';
   v_hours constant timestamptz[] := array(select h from unnest(p_hours) h where h >= v_oldest);
@@ -236,9 +230,7 @@ $$;
 -- `p_events` events. One process at a time: another one leaves it to that. Answers whether it counted.
 create function count_payout_days(p_account uuid, p_events integer, p_scales jsonb)
   returns boolean
-  language plpgsql
-  set jit = off
-  as $$
+  language plpgsql as $$
 declare
   v_from bigint;
   v_to bigint;

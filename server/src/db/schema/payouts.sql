@@ -198,10 +198,7 @@ create function write_payout_events(
   p_accounts uuid[], p_payouts uuid[], p_statuses text[], p_details text[], p_recipients uuid[],
   p_at timestamptz
 ) returns void
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 begin
   -- One look at each account: its changes travel in arrays through the update that numbers them.
   with counted as (
@@ -262,10 +259,7 @@ create function create_payouts(p_new new_payouts, p_may_wait boolean) returns ta
   id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
   sealed bytea, data_key bytea, is_refused boolean
 )
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 declare
   v_judged record;

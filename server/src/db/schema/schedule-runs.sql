@@ -4,10 +4,7 @@
 -- balance covers what they wait for, or they wait for a change that causes no event.
 create function find_due_schedules(p_count integer)
   returns table (account_id uuid, payout_id uuid)
-  language plpgsql stable
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql stable as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := environment_now();
@@ -43,10 +40,7 @@ create function claim_schedules(p_count integer, p_lease_ms integer) returns tab
   source_currency text, source_amount bigint, destination_currency text, destination_amount bigint,
   given_side text, max_source_amount bigint, min_destination_amount bigint
 )
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 begin
   -- Rails may have made payments that a restored database does not know.

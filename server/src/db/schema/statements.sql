@@ -9,10 +9,7 @@
 -- key, and finds the same journal whatever is posted later.
 create function find_last_journal_before(p_account uuid, p_currency text, p_at timestamptz)
   returns uuid
-  language plpgsql stable
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql stable as $$
 declare
   v_low bigint := 0;
   v_high bigint := 1::bigint << 48;

@@ -95,10 +95,7 @@ create function create_users(
   p_countries text[], p_data_keys bytea[], p_sealed bytea[],
   p_name_users uuid[], p_name_hashes bytea[], p_may_wait boolean
 ) returns table (ordinal integer, created_at timestamptz, is_held boolean)
-  language plpgsql
-  set plan_cache_mode = force_generic_plan
-  set jit = off
-  as $$
+  language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now timestamptz;

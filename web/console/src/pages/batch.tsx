@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Schemas } from '../api/client.ts';
 import { useApi, useSession } from '../api/context.tsx';
 import { useMay } from '../api/operator.ts';
+import { useServiceNowMs } from '../api/service-clock.ts';
 import { formatCount, formatCountOf, formatRate } from '../format/amount.ts';
 import { formatLength, readTime } from '../format/time.ts';
 import { describeStatus } from '../format/words.ts';
@@ -14,7 +15,6 @@ import { Icon } from '../ui/icon.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Foreign, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { useNowMs } from '../ui/use-now.ts';
 import { BatchStatus } from './batches.tsx';
 import './batch.css';
 
@@ -79,14 +79,17 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
   const path = { batch_token: batch.batch_token };
   const onSettled = () => queries.invalidateQueries({ queryKey: [api.account] });
   const quote = useMutation({ mutationFn: () => api.quoteBatch(path), onSettled });
+  // Of the quote that the page shows: where another one has taken its place, nothing is committed.
   const commit = useMutation({
-    mutationFn: () =>
-      api.commitBatch({ ...path, body: { mode: batch.rows.invalid === 0 ? 'all' : 'valid' } }),
+    mutationFn: ({ quote_number, rows }: Batch) => {
+      const mode = rows.invalid === 0 ? 'all' : 'valid';
+      return api.commitBatch({ ...path, body: { mode, quote_number } });
+    },
     onSettled,
   });
   const cancel = useMutation({ mutationFn: () => api.cancelBatch(path), onSettled });
   const isOpen = batch.status === 'DRAFT' || batch.status === 'QUOTED';
-  const [left, renew] = useQuoteTime(batch, quote.data);
+  const left = useQuoteTime(batch);
   const words = environment === 'live' ? 'Commit: send real money' : 'Commit';
   const error = quote.error ?? commit.error ?? cancel.error;
   return (
@@ -97,11 +100,11 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
           <Button className="button" onPress={() => cancel.mutate()}>
             Cancel the batch
           </Button>
-          {batch.status === 'QUOTED' && left > 0 ? (
+          {batch.status === 'QUOTED' && left !== 0 ? (
             <Button
               className="button primary"
-              isDisabled={commit.isPending || batch.rows.valid === 0}
-              onPress={() => commit.mutate()}
+              isDisabled={left === undefined || commit.isPending || batch.rows.valid === 0}
+              onPress={() => commit.mutate(batch)}
             >
               {words} {formatCountOf(batch.rows.valid, 'payout')}
             </Button>
@@ -109,19 +112,16 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
             <Button
               className="button primary"
               isDisabled={quote.isPending || batch.rows.valid === 0}
-              onPress={() => {
-                renew();
-                quote.mutate();
-              }}
+              onPress={() => quote.mutate()}
             >
               {quote.isPending ? 'Getting the quote' : 'Get a quote'}
             </Button>
           )}
         </>
       ) : null}
-      {batch.status === 'QUOTED' && left > 0 ? (
+      {batch.status === 'QUOTED' && left !== undefined ? (
         <span className="num soft" role="timer">
-          Rates hold for {formatLength(left)}
+          {left > 0 ? `Rates hold for ${formatLength(left)}` : 'The quote has expired'}
         </span>
       ) : null}
       {error === null ? null : <ProblemNotice error={error} />}
@@ -134,13 +134,12 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
   );
 }
 
-/** Seconds that the quote still holds, by the length that the service's clock gives it. */
-function useQuoteTime(batch: Batch, quoted: Batch | undefined): [number, () => void] {
-  const [startMs, setStartMs] = useState(() => Date.now());
-  const nowMs = useNowMs();
-  const { quoted_on: from, expiration: to } = quoted ?? batch;
-  const length = (readTime(to)?.getTime() ?? 0) - (readTime(from)?.getTime() ?? 0);
-  return [Math.max(0, Math.floor((startMs + length - nowMs) / 1000)), () => setStartMs(Date.now())];
+/** Seconds that the quote still holds; undefined until the service's clock is known. */
+function useQuoteTime({ expiration }: Batch): number | undefined {
+  const nowMs = useServiceNowMs();
+  if (nowMs === undefined) return undefined;
+  const endMs = readTime(expiration)?.getTime() ?? 0;
+  return Math.max(0, Math.floor((endMs - nowMs) / 1000));
 }
 
 function ResultButton({ batch }: { batch: Batch }): ReactNode {

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useSession } from '../api/context.tsx';
 import { useMay, useOperator } from '../api/operator.ts';
 import type { Budget, Credential, List } from '../api/operator-types.ts';
+import { useServiceNowMs } from '../api/service-clock.ts';
 import { heads } from '../shell/heads.ts';
 import { Act, type ActField, Secrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -59,11 +60,16 @@ const columns: readonly Column<Credential>[] = [
   { head: 'Created (UTC)', cell: (row) => <Time value={row.created_at} /> },
 ];
 
-const isOver = ({ revoked_at: revokedAt, expires_at: expiresAt }: Credential): boolean =>
-  revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) < Date.now());
+/** Credentials expire by the service's clock. */
+function useIsOver({ revoked_at: revokedAt, expires_at: expiresAt }: Credential): boolean {
+  const nowMs = useServiceNowMs();
+  if (revokedAt !== null) return true;
+  return expiresAt !== null && nowMs !== undefined && Date.parse(expiresAt) < nowMs;
+}
 
 function State({ credential }: { credential: Credential }): ReactNode {
   const { revoked_at: revokedAt, expires_at: expiresAt, replaced_by: next } = credential;
+  const isOver = useIsOver(credential);
   if (revokedAt !== null) {
     return (
       <Tag icon="cancel">
@@ -76,8 +82,7 @@ function State({ credential }: { credential: Credential }): ReactNode {
   }
   return (
     <Tag tone={next === null ? 'neutral' : 'warning'} icon="clock">
-      {isOver(credential) ? 'Expired' : next === null ? 'Until' : 'Replaced, until'}{' '}
-      <Time value={expiresAt} />
+      {isOver ? 'Expired' : next === null ? 'Until' : 'Replaced, until'} <Time value={expiresAt} />
     </Tag>
   );
 }
@@ -108,9 +113,7 @@ function BudgetText({ budget }: { budget: Budget }): ReactNode {
 }
 
 const actionsOf = (account: string): Column<Credential> =>
-  actionsColumn((credential) =>
-    isOver(credential) ? null : <Actions account={account} credential={credential} />,
-  );
+  actionsColumn((credential) => <Actions account={account} credential={credential} />);
 
 const secrets = {
   api_key: 'API key',
@@ -122,6 +125,7 @@ type ActionsProps = { account: string; credential: Credential };
 
 function Actions({ account, credential }: ActionsProps): ReactNode {
   const path = `accounts/${account}/credentials/${credential.id}`;
+  if (useIsOver(credential)) return null;
   return (
     <div className="row end">
       {credential.scopes.includes('payouts:propose') ? <SetBudget path={path} /> : null}

@@ -236,21 +236,16 @@ test('a batch is paid to its result file; a file with faults pays nothing', asyn
   const head =
     'client_transfer_id,internal_user_id,delivery_type,destination_currency_code,source_amount';
   const rows = [head, 'run-1,eva,BANK_DEPOSIT,MXN,10', 'run-2,eva,BANK_DEPOSIT,MXN,10.50'];
+  const wrong = [...rows, 'run-3,eva,BANK_DEPOSIT,MXN,abc'];
   writeFileSync(join(shell.folder, 'run.csv'), rows.join('\n'));
-  writeFileSync(
-    join(shell.folder, 'wrong.csv'),
-    [...rows, 'run-3,eva,BANK_DEPOSIT,MXN,abc'].join('\n'),
-  );
+  writeFileSync(join(shell.folder, 'wrong.csv'), wrong.join('\n'));
   const faulty = await shell.run(['batch', 'send', 'wrong.csv', '--yes']);
   assert.equal(faulty.exitCode, 1);
   assert.match(faulty.out, /line 4, source_amount/);
   await refused(['batch', 'send', 'run.csv'], 2, 'usage');
   const sending = 'batch send run.csv --yes --name November'.split(' ');
-  const sent = await json<{
-    batch_token: string;
-    rows: { committed: number };
-    result: string;
-  }>(...sending);
+  type Sent = { batch_token: string; rows: { committed: number }; result: string };
+  const sent = await json<Sent>(...sending);
   assert.equal(sent.rows.committed, 2);
   assert.equal(shell.read(sent.result).trim().split('\n').length, 3);
   assert.match((await done(['batch', 'show', sent.batch_token])).out, /November/);

@@ -191,7 +191,7 @@ async function book(
 ) {
   const booking = await readBooking(context, kind, values);
   const by = context.operator.name;
-  const { result, balanceMinor } = await bookBalance(context.db, booking, {
+  const { result, balanceMinor } = await bookBalance(context, booking, {
     by,
     reason: values.reason,
     ...(check !== undefined && { check }),

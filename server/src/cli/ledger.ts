@@ -7,6 +7,7 @@ import { openChain } from '../environment/chain.ts';
 import { openErasures } from '../environment/erasures.ts';
 import { openRates } from '../environment/imports.ts';
 import { listTrustedKeys } from '../erasure/tombstones.ts';
+import { verifyBookings } from '../ledger/booking-proof.ts';
 import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
@@ -117,9 +118,13 @@ async function verifyLive(context: CommandContext, outside: ReturnType<typeof re
     ],
     outside: [...own, ...outside],
   });
-  const isSound = proof.isSound && chain.findings.length === 0;
+  const wrongBookings = await verifyBookings(context.db, {
+    keys: context.keys,
+    isFundingFree: context.name === 'staging',
+  });
+  const isSound = proof.isSound && chain.findings.length === 0 && wrongBookings.length === 0;
   if (!isSound) process.exitCode = 1;
-  return { ...proof, isSound, chain };
+  return { ...proof, isSound, wrongBookings, chain };
 }
 
 function verifyProof(path: string, pemPath: string) {

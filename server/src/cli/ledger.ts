@@ -8,6 +8,7 @@ import { openErasures } from '../environment/erasures.ts';
 import { openRates } from '../environment/imports.ts';
 import { listTrustedKeys } from '../erasure/tombstones.ts';
 import { verifyBookings } from '../ledger/booking-proof.ts';
+import { ChainFileError, type Checkpoint } from '../ledger/chain.ts';
 import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
@@ -36,7 +37,7 @@ export const ledgerCommands = [
     check: ({ export: path, key: pem }) =>
       (path === undefined) === (pem === undefined) ? undefined : '--export and --key go together',
     run: async (host, { export: path, key: pem, checkpoints: kept, environment }) => {
-      const outside = kept === undefined ? [] : readCheckpoints(kept);
+      const outside = kept === undefined ? [] : readKept(kept);
       if (path !== undefined && pem !== undefined) {
         const chain = await verifyExport(path, {
           keys: readFileSync(pem, 'utf8'),
@@ -107,8 +108,18 @@ async function exportToNewFile(db: CommandContext['db'], path: string) {
   }
 }
 
-async function verifyLive(context: CommandContext, outside: ReturnType<typeof readCheckpoints>) {
-  const own = readCheckpoints(openChain(context).file);
+/** @throws ConfigError for a damaged line. */
+function readKept(path: string): Checkpoint[] {
+  try {
+    return readCheckpoints(path);
+  } catch (cause) {
+    if (cause instanceof ChainFileError) throw new ConfigError(cause.message, { cause });
+    if (!isSystemError(cause, 'EACCES', 'EPERM', 'EISDIR')) throw cause;
+    throw new ConfigError(`${path} must be a file of checkpoints that can be read`, { cause });
+  }
+}
+
+async function verifyLive(context: CommandContext, outside: readonly Checkpoint[]) {
   const proof = await verifyLedger(context.db);
   const chain = await verifyChains(context.db, {
     // Of a database that was restored from before a rotation, the list of erasures knows later keys.
@@ -116,7 +127,8 @@ async function verifyLive(context: CommandContext, outside: ReturnType<typeof re
       ...openVerifyingKeys(context.keys.signingKeys),
       ...listTrustedKeys(openErasures(context).tombstones),
     ],
-    outside: [...own, ...outside],
+    outside,
+    readFile: () => readKept(openChain(context).file),
   });
   const wrongBookings = await verifyBookings(context.db, {
     keys: context.keys,

@@ -95,6 +95,7 @@ export const payoutCommands = [
   }),
   defineCommand({
     name: 'payout cancel',
+    resultNames: ['status'],
     argument: 'payout',
     permission: 'decide',
     about: 'stop a payout before it runs, or at its rail where that is still possible',

@@ -25,7 +25,7 @@ import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
 import { needsAnother, oneOf, payout, payoutVersion, reason } from './options.ts';
 import { writeExplanation } from './payout-screen.ts';
-import { describeWait } from './status.ts';
+import { describeWait } from './status-screen.ts';
 
 export const payoutCommands = [
   defineCommand({

@@ -6,8 +6,13 @@ import { formatAge, formatSections, type Section } from './columns.ts';
 /** What `status` prints: never more than fits on a terminal of 80 columns and 24 lines. */
 
 const columns = 80;
-/** Without titles and the line that counts the others. */
-const shown = { freezes: 2, rails: 3, stuck: 2, exceptions: 2 } as const;
+/** How many of each, and which command lists all. */
+const shown = {
+  freezes: { count: 2, command: 'freeze list' },
+  rails: { count: 3, command: 'rail list' },
+  stuck: { count: 2, command: 'payout list --stuck' },
+  exceptions: { count: 2, command: 'exception list' },
+} as const;
 
 type RateAge = { source: string; age: string };
 
@@ -19,42 +24,17 @@ export function writeStatus(
   const { freezes, rails, exceptions, stuck, byStatus } = status;
   const now = status.now.getTime();
   const sections: Section[] = [
-    [
-      'STOPPED',
-      shorten(freezes, shown.freezes, 'freeze list', (row) => {
-        const age = formatAge((now - row.since.getTime()) / 1000);
-        const waiting = `${row.waiting} wait`;
-        const by = `for ${age} by ${row.frozen_by}, ${waiting}`;
-        return [`${describeObject(row)} ${by}`, `  ${row.id} ${row.reason}`];
-      }),
-    ],
+    ['STOPPED', shorten(freezes, (row) => writeFreeze(row, now), shown.freezes)],
     [
       'RAILS      being sent / at the rail / waiting / oldest',
-      shorten(rails, shown.rails, 'rail list', (row) => [
-        `${row.rail.padEnd(24)} ${row.beingSent} / ${row.handedOver} / ${row.waiting} / ` +
-          formatAge(row.oldestSeconds),
-      ]),
+      shorten(rails, writeRail, shown.rails),
     ],
     [`PAYOUTS: ${byStatus.map((row) => `${row.status} ${row.count}`).join(', ') || 'none'}`],
     [
       `STUCK: ${stuck.matching}`,
-      shorten(
-        stuck.oldest,
-        shown.stuck,
-        'payout list --stuck',
-        (row) => [
-          `${formatToken('payout', row.payout_id)} ${row.rail} ${formatAge(row.age_seconds)} ` +
-            describeWait(row),
-        ],
-        stuck.matching,
-      ),
+      shorten(stuck.oldest, writeStuck, { ...shown.stuck, matching: stuck.matching }),
     ],
-    [
-      'EXCEPTIONS',
-      shorten(exceptions, shown.exceptions, 'exception list', ({ kind, count, ...row }) => [
-        `${kind.padEnd(24)} ${count}, oldest ${formatAge(row.oldest_seconds)}`,
-      ]),
-    ],
+    ['EXCEPTIONS', shorten(exceptions, writeExceptions, shown.exceptions)],
     [`AGE OF DATA: ${describeAges(status, rates) || 'none'}`],
   ];
   const isSending = !freezes.some(({ scope }) => scope === 'sending');
@@ -67,16 +47,34 @@ export function writeStatus(
   return [...head, formatSections(sections)].join('\n').split('\n').map(cut).join('\n');
 }
 
+function writeFreeze(row: Status['freezes'][number], now: number): string[] {
+  const age = formatAge((now - row.since.getTime()) / 1000);
+  const head = `${describeObject(row)} for ${age} by ${row.frozen_by}, ${row.waiting} wait`;
+  return [head, `  ${row.id} ${row.reason}`];
+}
+
+const writeRail = (row: Status['rails'][number]): string[] => [
+  `${row.rail.padEnd(24)} ${row.beingSent} / ${row.handedOver} / ${row.waiting} / ` +
+    formatAge(row.oldestSeconds),
+];
+
+const writeStuck = (row: UnfinishedPayoutRow): string[] => [
+  `${formatToken('payout', row.payout_id)} ${row.rail} ${formatAge(row.age_seconds)} ` +
+    describeWait(row),
+];
+
+const writeExceptions = ({ kind, count, ...row }: Status['exceptions'][number]): string[] => [
+  `${kind.padEnd(24)} ${count}, oldest ${formatAge(row.oldest_seconds)}`,
+];
+
 const cut = (line: string): string =>
   line.length <= columns ? line : `${line.slice(0, columns - 1)}…`;
 
-/** The first rows, and how many there are besides. */
+/** The first rows, and how many there are besides of those that match. */
 function shorten<Row>(
   rows: readonly Row[],
-  count: number,
-  command: string,
   write: (row: Row) => string[],
-  matching = rows.length,
+  { count, command, matching = rows.length }: { count: number; command: string; matching?: number },
 ): string[] {
   const lines = rows.slice(0, count).flatMap(write);
   const others = matching - Math.min(rows.length, count);

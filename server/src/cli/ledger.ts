@@ -85,6 +85,11 @@ export const ledgerCommands = [
     run: async (context, options) => {
       const rates = await openRates(context);
       const report = await rates.importAll(options);
+      if (report.sources.length === 0) {
+        throw new ConfigError(
+          'no source of rates is configured: set OUTLAY_RATES_ECB, OUTLAY_RATES_CRYPTO or OUTLAY_RATES_TABLE',
+        );
+      }
       if (!report.ok) process.exitCode = 1;
       return report;
     },

@@ -14,6 +14,7 @@ import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
 import { verifyLedger } from '../ledger/ledger.ts';
 import { readPayoutProof, verifyPayoutProof } from '../ledger/payout-proof.ts';
+import { findRevivedAccess } from '../operators/access-proof.ts';
 import { defineCommand, defineHostCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
 import { environmentName, file, flag, option } from './options.ts';
@@ -139,9 +140,12 @@ async function verifyLive(context: CommandContext, outside: readonly Checkpoint[
     keys: context.keys,
     isFundingFree: context.name === 'staging',
   });
-  const isSound = proof.isSound && chain.findings.length === 0 && wrongBookings.length === 0;
+  const revivedAccess = await findRevivedAccess(context.db);
+  const isSound =
+    proof.isSound &&
+    [chain.findings, wrongBookings, revivedAccess].every((found) => found.length === 0);
   if (!isSound) process.exitCode = 1;
-  return { ...proof, isSound, wrongBookings, chain };
+  return { ...proof, isSound, wrongBookings, revivedAccess, chain };
 }
 
 function verifyProof(path: string, pemPath: string) {

@@ -20,6 +20,7 @@ after(() => service.stop());
 
 type Entry = {
   actor_kind: string;
+  actor: string;
   actor_id: string | null;
   credential: string;
   address: string;
@@ -83,6 +84,27 @@ test('changes of webhooks are in the audit log, with credential, address and req
   assert.equal(moved?.after?.['origin'], 'https://example.net');
   assert.notEqual(moved?.before?.['url_sha256'], moved?.after?.['url_sha256']);
   assert.doesNotMatch(JSON.stringify(entries), /secret-path|other-path|whsec_/);
+});
+
+test('an operator who acts for the account is named as the actor, not a credential', async () => {
+  const account = await createAccount(service);
+  const words = ['operator', 'create', '--name', 'otto', '--role', 'operator'];
+  const { key } = (await runCommand(service, words)) as { key: string };
+  const response = await fetch(`${service.baseUrl}/v0.1.4/webhooks`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'outlay-account': account.credentials.account,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ url: 'https://example.com/hook' }),
+  });
+  assert.equal(response.status, 200, await response.text());
+  const [created] = (await listEntries(account)).filter(
+    ({ action }) => action === 'webhook create',
+  );
+  assert.deepEqual([created?.actor_kind, created?.actor], ['operator', 'otto']);
+  assert.match(created?.credential ?? '', /^key_[0-9a-f]{12}$/);
 });
 
 test('so are revocations, erasures, links and decisions, and a refused one as refused', async () => {

@@ -145,7 +145,7 @@ test('a trusted proxy names its requests, and metrics are closed to those behind
 test('metrics answer this machine only, unless an address or a token is set', async () => {
   assert.equal((await service.demo.get('/metrics')).status, 200);
   // A proxy on this machine that is not trusted.
-  for (const name of ['x-forwarded-for', 'forwarded']) {
+  for (const name of ['x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'x-real-ip', 'via']) {
     assert.equal((await service.demo.get('/metrics', { [name]: '127.0.0.1' })).status, 401, name);
   }
   const settings = { OUTLAY_METRICS_ADDRESSES: '192.0.2.0/24' };

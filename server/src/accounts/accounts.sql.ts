@@ -87,6 +87,24 @@ const findAccountText = defineQuery({
   columns: settingsColumns,
 });
 
+/** What operators set. */
+const findControlsText = defineQuery({
+  name: 'find_account_controls',
+  text: `
+    select accept_both_tokens, identity_two_persons, open_quotes_max, open_quotes_usd_max,
+      display_name, brand_color, privacy_url
+    from accounts where id = $1`,
+  columns: {
+    accept_both_tokens: column.boolean,
+    identity_two_persons: column.boolean,
+    open_quotes_max: column.bigint,
+    open_quotes_usd_max: column.bigint,
+    display_name: column.text,
+    brand_color: column.text,
+    privacy_url: column.text,
+  },
+});
+
 const brandColumns = {
   sender_name: column.text,
   brand_color: column.text,
@@ -153,6 +171,10 @@ export async function insertCredential(
     expiresDays ?? null,
   ]);
 }
+
+/** Of an account that exists. */
+export const findAccountControls = (session: Session, accountId: string) =>
+  one(session, findControlsText, [accountId]);
 
 export async function formatRanges(session: Session, ranges: readonly string[]): Promise<string[]> {
   return (await one(session, formatRangesText, [ranges])).ranges;

@@ -28,6 +28,7 @@ import {
 export {
   type BrandRow,
   findAccount,
+  findAccountControls,
   getBrand,
   revokeCredentialRow as revokeCredential,
   selectAccounts as listAccounts,

@@ -46,7 +46,7 @@ const insert: Statement = {
 
 const insertOfClient: Statement = {
   name: 'append_client_audit',
-  text: `select append_client_audit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  text: `select append_client_audit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 };
 
 const linkColumns = {
@@ -190,12 +190,15 @@ export async function insertAuditEntry(session: Session, entry: NewAuditEntry): 
 /** Also on the connection of a client, for its own account. */
 export async function insertClientEntry(
   session: Session,
-  entry: Omit<NewAuditEntry, 'actor_kind' | 'actor' | 'role' | 'credential' | 'reason'>,
+  entry: Omit<NewAuditEntry, 'actor_kind' | 'reason'>,
 ): Promise<void> {
   await exec(session, insertOfClient, [
     entry.account_id,
     entry.id,
     entry.actor_id,
+    entry.actor,
+    entry.role,
+    entry.credential,
     entry.address,
     entry.action,
     entry.object,

@@ -85,21 +85,28 @@ function describeCredential(actor: Actor): string {
   return actor.kind === 'operator' ? (actor.credential ?? '') : '';
 }
 
-/** The request of a client. The credential is undefined where a link alone admitted it. */
+/**
+ * The request of a client, or of an operator for it. The credential is undefined where a link alone admitted
+ * it.
+ */
 export type ClientRequest = {
   readonly accountId: string;
   readonly credentialId: string | undefined;
+  readonly operator?: Pick<OperatorActor, 'id' | 'name' | 'role' | 'credential'> | undefined;
   readonly address: string;
   readonly requestId: string;
 };
 
 export function describeClient(context: {
-  readonly principal: { readonly accountId: string; readonly credentialId: string };
+  readonly principal: Pick<ClientRequest, 'accountId' | 'operator'> & {
+    readonly credentialId: string;
+  };
   readonly request: { readonly id: string; readonly remoteAddress: string };
 }): ClientRequest {
   const { principal, request } = context;
-  const { accountId, credentialId } = principal;
-  return { accountId, credentialId, address: request.remoteAddress, requestId: request.id };
+  const { accountId, credentialId, operator } = principal;
+  const { remoteAddress: address, id: requestId } = request;
+  return { accountId, credentialId, operator, address, requestId };
 }
 
 /**
@@ -115,7 +122,10 @@ export async function appendClientAudit(
 ): Promise<void> {
   await insertClientEntry(session, {
     id: newId(),
-    actor_id: client.credentialId ?? null,
+    actor_id: client.operator?.id ?? client.credentialId ?? null,
+    actor: client.operator?.name ?? '',
+    role: client.operator?.role ?? '',
+    credential: (client.operator ? client.operator.credential : client.credentialId) ?? '',
     address: client.address,
     action: entry.action,
     object: formatState(entry.object ?? {}),

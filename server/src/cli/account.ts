@@ -1,11 +1,4 @@
-import {
-  createAccount,
-  findAccount,
-  listAccounts,
-  setAcceptBothTokens,
-  setBrand,
-  setIdentityTwoPersons,
-} from '../accounts/accounts.ts';
+import { createAccount, findAccount, listAccounts } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
@@ -19,24 +12,18 @@ import {
   listBookings,
   listDeposits,
 } from '../ledger/bookings.ts';
-import { setOpenQuoteLimits } from '../payouts/open-quotes.ts';
+import { findBalanceMinor } from '../ledger/ledger.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext, OperatorContext } from './context.ts';
 import {
   account,
   amount,
-  atMost,
-  color,
   currency,
-  displayName,
-  file,
   limit,
   name,
-  privacyUrl,
   reason,
   reference,
   signedAmount,
-  trueOrFalse,
 } from './options.ts';
 
 export const accountCommands = [
@@ -65,6 +52,7 @@ export const accountCommands = [
     permission: 'operate',
     about: 'record a deposit, once for each reference',
     options: { account, currency, amount, reference, reason },
+    snapshot: findBalance,
     approval: async (context, values) => {
       const booking = await readBooking(context, 'fund', values);
       // A repeat moves nothing.
@@ -84,6 +72,7 @@ export const accountCommands = [
     permission: 'operate',
     about: 'correct a balance, once for each reference; needs two people',
     options: { account, currency, amount: signedAmount, reference, reason },
+    snapshot: findBalance,
     approval: async (context, values) => {
       const booking = await readBooking(context, 'adjust', values);
       return (await isBooked(context.db, booking)) ? undefined : { policy: 'adjustment' };
@@ -105,54 +94,16 @@ export const accountCommands = [
       });
     },
   }),
-  defineCommand({
-    name: 'account set',
-    permission: 'operate',
-    about: 'change the settings of an account',
-    options: {
-      account,
-      acceptBothTokens: trueOrFalse(
-        'accept a source and a destination token in one request',
-      ).optional(),
-      identityTwoPersons: trueOrFalse('decisions about identities need two people').optional(),
-      displayName: displayName.optional(),
-      color: color.optional(),
-      openQuotes: atMost('quotes that may be open at the same time', 1_000_000_000).optional(),
-      openQuotesUsd: atMost('value of open quotes, in whole USD', 1_000_000_000_000).optional(),
-      logo: file
-        .meta({ value: 'path', about: 'picture on its receipts and pages (PNG, JPEG, WebP)' })
-        .optional(),
-      privacyUrl: privacyUrl.optional(),
-    },
-    check: ({ account: _account, ...settings }) =>
-      Object.values(settings).every((value) => value === undefined)
-        ? 'one of --accept-both-tokens, --identity-two-persons, --display-name, --color, --logo, --privacy-url, --open-quotes and --open-quotes-usd is missing'
-        : undefined,
-    run: async (context, { account: id, acceptBothTokens, identityTwoPersons, ...values }) => {
-      const accountId = await getAccountId(context, id);
-      const { displayName: shownName, color: brandColor, privacyUrl: notice } = values;
-      const logo = values.logo === undefined ? undefined : await readLogo(values.logo);
-      await context.db.systemTransaction(async (session) => {
-        if (acceptBothTokens !== undefined) {
-          await setAcceptBothTokens(session, { accountId, isAccepted: acceptBothTokens });
-        }
-        if (identityTwoPersons !== undefined) {
-          await setIdentityTwoPersons(session, { accountId, isNeeded: identityTwoPersons });
-        }
-        const { openQuotes: countMax, openQuotesUsd: usdMax } = values;
-        await setOpenQuoteLimits(session, { accountId, countMax, usdMax });
-        await setBrand(session, {
-          accountId,
-          displayName: shownName,
-          color: brandColor,
-          logo,
-          privacyUrl: notice,
-        });
-      });
-      return { result: 'done' };
-    },
-  }),
 ];
+
+/** For the audit log. */
+async function findBalance(
+  { db }: CommandContext,
+  { account: accountId, currency: of }: { account: string; currency: Currency },
+) {
+  const minor = await findBalanceMinor(db.system, { accountId, currency: of.code });
+  return { currency: of.code, balance: formatAmount(minor, of) };
+}
 
 type BookingValues = { account: string; currency: Currency; amount: string; reference: string };
 
@@ -191,7 +142,7 @@ async function book(
 ) {
   const booking = await readBooking(context, kind, values);
   const by = context.operator.name;
-  const { result, balanceMinor } = await bookBalance(context.db, booking, {
+  const { result, balanceMinor } = await bookBalance(context, booking, {
     by,
     reason: values.reason,
     ...(check !== undefined && { check }),
@@ -205,21 +156,6 @@ function readMoney(given: { amount: string; currency: Currency }) {
   const parsed = parseAmount(given.amount, given.currency);
   if (parsed.ok) return { currency: given.currency.code, minor: parsed.minor };
   throw new ConfigError(amountFaults('--amount', parsed.fault, given.currency).detail);
-}
-
-/** Drawn anew as a small PNG, so that nothing but the picture gets into receipts. */
-async function readLogo(path: string): Promise<Buffer> {
-  // Loaded only here, because every command would wait for it.
-  const { default: sharp } = await import('sharp');
-  try {
-    const picture = sharp(path, { limitInputPixels: 25_000_000 });
-    return await picture
-      .resize(600, 200, { fit: 'inside', withoutEnlargement: true })
-      .png()
-      .toBuffer();
-  } catch (cause) {
-    throw new ConfigError(`--logo must be a picture: ${path}`, { cause });
-  }
 }
 
 /** @throws AppError not_found. */

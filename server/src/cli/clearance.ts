@@ -36,6 +36,7 @@ const entries = option(
 export const clearanceCommands = [
   defineCommand({
     name: 'screening clear',
+    resultNames: ['cleared', 'covered'],
     permission: 'comply',
     about: 'clear hits of a user until a date; may need two people',
     options: { user, result, entries: entries.optional(), until, reason },

@@ -1,12 +1,12 @@
 /** Sections, tables and ages, as commands show them to a person. */
 
-/** A title with its lines below. */
-export type Section = readonly [title: string, lines: readonly string[]];
+/** A title with its lines below; without lines it is complete by itself. */
+export type Section = readonly [title: string, lines?: readonly string[]];
 
 export function formatSections(sections: readonly Section[]): string {
   return sections
     .map(([title, lines]) =>
-      [title, ...(lines.length === 0 ? ['none'] : lines).map((line) => `  ${line}`)]
+      [title, ...(lines?.length === 0 ? ['none'] : (lines ?? [])).map((line) => `  ${line}`)]
         .map(printable)
         .join('\n'),
     )

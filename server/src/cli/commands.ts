@@ -1,4 +1,5 @@
 import { accountCommands } from './account.ts';
+import { accountSettingsCommands } from './account-settings.ts';
 import { cellCommands } from './cell.ts';
 import type { Command } from './command.ts';
 import { credentialCommands } from './credential.ts';
@@ -35,6 +36,7 @@ export const commands: readonly Command[] = [
   ...ledgerCommands,
   ...operatorCommands,
   ...accountCommands,
+  ...accountSettingsCommands,
   ...senderCommands,
   ...limitCommands,
   ...ruleCommands,

@@ -167,6 +167,8 @@ export const credentialCommands = [
     about: 'show what a credential may propose, or set it for a currency',
     options: { account, credential, ...budgetOptions, remove: flag('remove that of --currency') },
     check: (values) => checkBudget(values),
+    snapshot: ({ db }, { account: accountId, credential: credentialId }) =>
+      listBudgets(db.system, { accountId, credentialId }),
     run: async (context, { account: id, credential: credentialId, remove, ...given }) => {
       const { system: session } = context.db;
       const key = { accountId: await getAccountId(context, id), credentialId };

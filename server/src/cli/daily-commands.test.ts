@@ -65,7 +65,7 @@ test('sending stops at once, and two people resume it in live', async () => {
   assert.equal(listed?.waits_for, 'the end of a freeze: sending');
   const screen = (await run('status')) as string;
   assert.match(screen, /sending: STOPPED {2}commits: yes/);
-  assert.match(screen, /sending since .* by ada: a test \(1 wait\)/);
+  assert.match(screen, /sending for .* by ada, 1 wait\n {4}[0-9a-f-]{36} a test/);
   assert.match(screen, /STUCK: 1\n {2}payout_/);
 
   for (const _ of ['first', 'again']) {

@@ -99,6 +99,7 @@ const closeCommand = defineCommand({
       ? 'give --exception, or --kind and --rail for all of them'
       : undefined;
   },
+  resultNames: ['closed'],
   run: async ({ db, operator }, { exception: id, kind, rail: railName, ...values }) => {
     const decision = { decidedBy: operator.name, reason: values.reason };
     if (kind === undefined || railName === undefined) {

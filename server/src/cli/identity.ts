@@ -83,6 +83,7 @@ const showCommand = defineCommand({
 
 const decideCommand = defineCommand({
   name: 'identity decide',
+  resultNames: ['session_id', 'status'],
   permission: 'comply',
   about: "decide about a user's verification",
   options: {
@@ -113,6 +114,7 @@ const decideCommand = defineCommand({
 
 const exportCommand = defineCommand({
   name: 'identity export',
+  resultNames: ['session_id', 'submission'],
   permission: 'comply',
   about: 'write the images of a verification for the reviewer',
   options: { user, folder },

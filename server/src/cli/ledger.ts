@@ -7,11 +7,14 @@ import { openChain } from '../environment/chain.ts';
 import { openErasures } from '../environment/erasures.ts';
 import { openRates } from '../environment/imports.ts';
 import { listTrustedKeys } from '../erasure/tombstones.ts';
+import { verifyBookings } from '../ledger/booking-proof.ts';
+import { ChainFileError, type Checkpoint } from '../ledger/chain.ts';
 import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
 import { verifyLedger } from '../ledger/ledger.ts';
 import { readPayoutProof, verifyPayoutProof } from '../ledger/payout-proof.ts';
+import { findRevivedAccess } from '../operators/access-proof.ts';
 import { defineCommand, defineHostCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
 import { environmentName, file, flag, option } from './options.ts';
@@ -35,7 +38,7 @@ export const ledgerCommands = [
     check: ({ export: path, key: pem }) =>
       (path === undefined) === (pem === undefined) ? undefined : '--export and --key go together',
     run: async (host, { export: path, key: pem, checkpoints: kept, environment }) => {
-      const outside = kept === undefined ? [] : readCheckpoints(kept);
+      const outside = kept === undefined ? [] : readKept(kept);
       if (path !== undefined && pem !== undefined) {
         const chain = await verifyExport(path, {
           keys: readFileSync(pem, 'utf8'),
@@ -83,6 +86,11 @@ export const ledgerCommands = [
     run: async (context, options) => {
       const rates = await openRates(context);
       const report = await rates.importAll(options);
+      if (report.sources.length === 0) {
+        throw new ConfigError(
+          'no source of rates is configured: set OUTLAY_RATES_ECB, OUTLAY_RATES_CRYPTO or OUTLAY_RATES_TABLE',
+        );
+      }
       if (!report.ok) process.exitCode = 1;
       return report;
     },
@@ -106,8 +114,18 @@ async function exportToNewFile(db: CommandContext['db'], path: string) {
   }
 }
 
-async function verifyLive(context: CommandContext, outside: ReturnType<typeof readCheckpoints>) {
-  const own = readCheckpoints(openChain(context).file);
+/** @throws ConfigError for a damaged line. */
+function readKept(path: string): Checkpoint[] {
+  try {
+    return readCheckpoints(path);
+  } catch (cause) {
+    if (cause instanceof ChainFileError) throw new ConfigError(cause.message, { cause });
+    if (!isSystemError(cause, 'EACCES', 'EPERM', 'EISDIR')) throw cause;
+    throw new ConfigError(`${path} must be a file of checkpoints that can be read`, { cause });
+  }
+}
+
+async function verifyLive(context: CommandContext, outside: readonly Checkpoint[]) {
   const proof = await verifyLedger(context.db);
   const chain = await verifyChains(context.db, {
     // Of a database that was restored from before a rotation, the list of erasures knows later keys.
@@ -115,11 +133,19 @@ async function verifyLive(context: CommandContext, outside: ReturnType<typeof re
       ...openVerifyingKeys(context.keys.signingKeys),
       ...listTrustedKeys(openErasures(context).tombstones),
     ],
-    outside: [...own, ...outside],
+    outside,
+    readFile: () => readKept(openChain(context).file),
   });
-  const isSound = proof.isSound && chain.findings.length === 0;
+  const wrongBookings = await verifyBookings(context.db, {
+    keys: context.keys,
+    isFundingFree: context.name === 'staging',
+  });
+  const revivedAccess = await findRevivedAccess(context.db);
+  const isSound =
+    proof.isSound &&
+    [chain.findings, wrongBookings, revivedAccess].every((found) => found.length === 0);
   if (!isSound) process.exitCode = 1;
-  return { ...proof, isSound, chain };
+  return { ...proof, isSound, wrongBookings, revivedAccess, chain };
 }
 
 function verifyProof(path: string, pemPath: string) {

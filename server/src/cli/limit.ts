@@ -11,6 +11,7 @@ import {
 } from '../rules/account-limits.ts';
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
+import type { CommandContext } from './context.ts';
 import { account, limitName, oneOf, option, reason } from './options.ts';
 
 /** Limits of a client. A second person is needed to raise or remove one. */
@@ -57,6 +58,14 @@ function readLimit({ name, per, hours = '24', count, usd, corridor }: Bounds): A
   };
 }
 
+/** For the audit log. */
+async function findState(
+  { db }: CommandContext,
+  { account: accountId, name }: { account: string; name: string },
+) {
+  return (await findAccountLimit(db.system, { accountId, name })) ?? null;
+}
+
 export const limitCommands = [
   defineCommand({
     name: 'limit list',
@@ -82,6 +91,7 @@ export const limitCommands = [
       if (per === 'payout' && count !== undefined) return '--per payout takes --usd alone';
       return undefined;
     },
+    snapshot: findState,
     approval: async (context, { account: id, ...values }) => {
       const key = { accountId: await getAccountId(context, id), name: values.name };
       const before = await findAccountLimit(context.db.system, key);
@@ -98,6 +108,7 @@ export const limitCommands = [
     permission: 'operate',
     about: 'remove a limit of an account; two people are needed',
     options: { account, name: limitName, reason },
+    snapshot: findState,
     approval: () => ({ policy: 'limit' }),
     run: async (context, { account: id, name }) => {
       const key = { accountId: await getAccountId(context, id), name };

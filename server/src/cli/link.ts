@@ -89,6 +89,7 @@ async function create(context: CommandContext, given: Terms) {
 export const linkCommands = [
   defineCommand({
     name: 'link details',
+    resultNames: ['link_token', 'expiration'],
     permission: 'operate',
     about: 'create a link by which a recipient gives the details of a destination',
     options: { user, destination: identifier('token of the destination'), currency, ...terms },
@@ -108,6 +109,7 @@ export const linkCommands = [
   }),
   defineCommand({
     name: 'link verification',
+    resultNames: ['link_token', 'expiration'],
     permission: 'operate',
     about: 'create a link by which a recipient verifies an identity',
     options: { user, ...terms },
@@ -120,6 +122,7 @@ export const linkCommands = [
   }),
   defineCommand({
     name: 'link status',
+    resultNames: ['link_token', 'expiration'],
     permission: 'operate',
     about: 'create a link by which a recipient follows a payout',
     options: {
@@ -152,6 +155,7 @@ export const linkCommands = [
   }),
   defineCommand({
     name: 'link revoke',
+    resultNames: ['status'],
     permission: 'operate',
     about: 'revoke a link of a recipient',
     options: { user, link },

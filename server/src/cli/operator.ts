@@ -50,6 +50,14 @@ const sequence = option(
 
 const services = ({ db, keys }: CommandContext) => ({ session: db.system, keys });
 
+/** Without the secret: the name of the key. */
+async function findState(context: CommandContext, name: string) {
+  const found = (await listOperators(services(context))).find((each) => each.name === name);
+  if (found === undefined) return null;
+  const { operator, role, key, revoked_at: revokedAt } = found;
+  return { operator, role, key, revoked_at: revokedAt };
+}
+
 const operatorCommandList = [
   defineCommand({
     name: 'operator list',
@@ -64,6 +72,7 @@ const operatorCommandList = [
     about: 'create an operator; the key is shown only once. The first one is an owner',
     options: { name: operatorName, role: oneOf('role', operatorRoles), reason: reason.optional() },
     approval: (_context, { role }) => ({ policy: 'operator', role }),
+    snapshot: (context, { name }) => findState(context, name),
     bootstrap: async ({ db, keys }, { name, role }) => {
       if (role !== 'owner') throw new ConfigError('the first operator must have the role owner');
       const created = await db.systemTransaction((session) =>
@@ -82,6 +91,7 @@ const operatorCommandList = [
     permission: 'administer',
     about: 'revoke an operator at once',
     options: { name: operatorName, reason },
+    snapshot: (context, { name }) => findState(context, name),
     run: async ({ db }, { name }) => {
       await db.systemTransaction(async (session) =>
         revokeOperator(session, await getOperator(session, name)),
@@ -94,6 +104,7 @@ const operatorCommandList = [
     permission: 'own',
     about: 'replace your own key; the old one ends at once, the new one is shown only once',
     options: {},
+    snapshot: (context) => findState(context, context.operator.name),
     run: ({ db, keys, operator }) =>
       db.systemTransaction((session) => renewOperatorKey({ session, keys }, operator)),
   }),
@@ -105,6 +116,7 @@ const inviteCommand = defineCommand({
   about: 'make a link that logs an operator in to the console once, within a day',
   options: { name: operatorName, reason: reason.optional() },
   argument: 'name',
+  resultNames: ['expires_at'],
   approval: () => ({ policy: 'operator' }),
   run: async ({ config, ...context }, { name }) => {
     const found = await findGenuineOperator(services({ config, ...context }), name);

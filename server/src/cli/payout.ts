@@ -25,7 +25,7 @@ import { type CommandContext, openRails } from './context.ts';
 import { describeDecision } from './exception.ts';
 import { needsAnother, oneOf, payout, payoutVersion, reason } from './options.ts';
 import { writeExplanation } from './payout-screen.ts';
-import { describeWait } from './status.ts';
+import { describeWait } from './status-screen.ts';
 
 export const payoutCommands = [
   defineCommand({
@@ -95,6 +95,7 @@ export const payoutCommands = [
   }),
   defineCommand({
     name: 'payout cancel',
+    resultNames: ['status'],
     argument: 'payout',
     permission: 'decide',
     about: 'stop a payout before it runs, or at its rail where that is still possible',

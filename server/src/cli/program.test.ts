@@ -169,6 +169,13 @@ describe('commands on an environment', () => {
     await refuses('credential create', kind, /account not found/);
   });
 
+  it('say that there is nothing to import, instead of an empty list', async () => {
+    await refuses('screening import', {}, /no sanctions list is configured/);
+    const { OUTLAY_RATES_ECB: _, ...config } = context.config;
+    const without = { ...context, config: config as typeof context.config };
+    await assert.rejects(runCommand(without, 'rates import'), /no source of rates is configured/);
+  });
+
   it('refuse invalid amounts and addresses, and change nothing', async () => {
     const account = await createClient('One');
     const booking = { account, currency: 'USD', reference: 'r', reason: 'a wire' };

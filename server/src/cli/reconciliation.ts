@@ -39,6 +39,7 @@ const settlements = identifiers('journals of settlements, with spaces between');
 
 const importCommand = defineCommand({
   name: 'reconciliation import',
+  resultNames: ['new_entries', 'known_entries', 'matched'],
   permission: 'operate',
   about: 'import a statement of the bank (camt.053 or CSV) and match it with the settlements',
   options: { rail, file },
@@ -112,6 +113,7 @@ async function decide(
 
 const closeCommand = defineCommand({
   name: 'reconciliation close',
+  resultNames: ['bank_movement', 'ledger_movement', 'carried'],
   permission: 'operate',
   about: 'close a period of which everything matches or is explained',
   options: { rail, currency, from, to },

@@ -1,4 +1,4 @@
-import { RefusedCommand } from '../config.ts';
+import { ConfigError, RefusedCommand } from '../config.ts';
 import { formatToken } from '../core/ids.ts';
 import { importSanctionsLists } from '../environment/imports.ts';
 import {
@@ -33,6 +33,11 @@ export const screeningCommands = [
     options: { acceptShorter: flag('accept a list that is much shorter than the previous one') },
     run: async (context, { acceptShorter }) => {
       const reports = await importSanctionsLists(context, acceptShorter);
+      if (reports.length === 0) {
+        throw new ConfigError(
+          'no sanctions list is configured, so that no name is screened: set OUTLAY_SCREENING_OFAC_SDN, OUTLAY_SCREENING_UN, OUTLAY_SCREENING_EU or OUTLAY_SCREENING_UK',
+        );
+      }
       if (reports.some(({ ok }) => !ok)) process.exitCode = 1;
       return reports;
     },

@@ -48,6 +48,7 @@ export const senderCommands = [
       registrationAuthority: authority.optional(),
       reason,
     },
+    snapshot: async ({ db }, { account: id }) => describeSender(await findSender(db.system, id)),
     check: ({ registrationType: type, registration, registrationAuthority }) => {
       if ((type === undefined) !== (registration === undefined)) {
         return '--registration-type and --registration go together';

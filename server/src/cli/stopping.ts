@@ -71,6 +71,7 @@ export const sendingCommands = [
   defineCommand({
     name: 'sending stop',
     permission: 'operate',
+    resultNames: ['freeze'],
     about: 'stop all sending now, and show what is in flight and what waits',
     options: { reason },
     run: (context, values) => freezeObject(context, { scope: 'sending' }, values),
@@ -78,6 +79,7 @@ export const sendingCommands = [
   defineCommand({
     name: 'sending resume',
     permission: 'operate',
+    resultNames: ['released'],
     about: 'resume sending; in live two people are needed',
     options: { reason },
     approval: (context) => approveGlobal(context, 'sending'),
@@ -86,6 +88,7 @@ export const sendingCommands = [
   defineCommand({
     name: 'sending drain',
     permission: 'operate',
+    resultNames: ['freeze', 'left'],
     about: 'refuse commits and send what is committed; run it again to see what is left',
     options: { reason },
     run: async (context, values) => {
@@ -96,6 +99,7 @@ export const sendingCommands = [
   defineCommand({
     name: 'sending undrain',
     permission: 'operate',
+    resultNames: ['released'],
     about: 'accept commits again after a drain; in live two people are needed',
     options: { reason },
     approval: (context) => approveGlobal(context, 'commits'),
@@ -118,6 +122,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze account',
     permission: 'operate',
+    resultNames: ['freeze'],
     about: "refuse a client's commits, and send nothing of what it has committed",
     options: { account, reason },
     run: async (context, { account: id, ...values }) =>
@@ -130,6 +135,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze recipient',
     permission: 'operate',
+    resultNames: ['freeze'],
     about: 'lock a recipient: nothing is committed or sent to it',
     options: { user, reason },
     run: async (context, { user: id, ...values }) => {
@@ -141,6 +147,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze corridor',
     permission: 'operate',
+    resultNames: ['freeze'],
     about: 'stop sending to a country, or one delivery type or currency there',
     options: {
       country,
@@ -158,6 +165,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze rail',
     permission: 'operate',
+    resultNames: ['freeze'],
     about: 'stop sending through a rail; its passes pause',
     options: { rail, reason },
     run: async (context, { rail: name, ...values }) => {
@@ -176,6 +184,7 @@ export const freezeCommands = [
   defineCommand({
     name: 'freeze lift',
     permission: 'operate',
+    resultNames: ['released'],
     about: 'end a freeze; in live two people are needed',
     options: { freeze, reason },
     approval: async ({ db }, { freeze: id }) => {

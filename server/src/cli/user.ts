@@ -8,6 +8,7 @@ import { getUserKey } from './user-key.ts';
 export const userCommands = [
   defineCommand({
     name: 'user erase',
+    resultNames: ['erased_at'],
     permission: 'comply',
     about: 'erase the personal data of a recipient forever; needs two people',
     options: { user, reason },
@@ -21,6 +22,7 @@ export const userCommands = [
   }),
   defineCommand({
     name: 'user hold',
+    resultNames: ['hold', 'until'],
     permission: 'comply',
     about: 'keep the data of a recipient until a date, even if its erasure is requested',
     options: { user, until, reason },
@@ -32,6 +34,7 @@ export const userCommands = [
   }),
   defineCommand({
     name: 'user release-hold',
+    resultNames: ['hold', 'user_token', 'ended_at'],
     permission: 'comply',
     about: 'end a legal hold before its date; needs two people',
     options: { hold, reason },

@@ -110,6 +110,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'dispatch/recovery.ts': ['recovery_releases'],
   'exceptions/decisions.ts': ['payout_decisions'],
   'http/idempotency.ts': ['idempotency_records'],
+  'ledger/bookings.ts': ['balance_bookings'],
   'operators/approvals.ts': ['approvals'],
   'operators/logins.ts': ['operator_logins', 'operator_links'],
   'operators/operators.ts': ['operators'],

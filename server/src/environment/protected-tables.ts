@@ -7,6 +7,7 @@ import { column, nullable } from '../db/rows.ts';
 import { protectedReleases } from '../dispatch/recovery.ts';
 import { protectedDecisions } from '../exceptions/decisions.ts';
 import { protectedAnswers } from '../http/idempotency.ts';
+import { protectedBookings } from '../ledger/bookings.ts';
 import { protectedApprovals } from '../operators/approvals.ts';
 import { protectedLinks, protectedLogins } from '../operators/logins.ts';
 import { protectedOperators } from '../operators/operators.ts';
@@ -47,6 +48,7 @@ export const protectedTables: readonly ProtectedTable[] = [
   protectedApprovalPolicies,
   protectedDecisions,
   protectedReleases,
+  protectedBookings,
   protectedCredentials,
   protectedTokens,
   protectedSecrets,

@@ -96,6 +96,16 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
   });
 }
 
+/** One of them is there where a proxy has forwarded the request, unless it says nothing of itself. */
+const forwardingHeaders = [
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'forwarded',
+  'via',
+];
+
 /** @throws AppError unauthorized. */
 function checkMetricsReader(
   request: FastifyRequest,
@@ -110,8 +120,7 @@ function checkMetricsReader(
   }
   const peer = request.socket.remoteAddress ?? '';
   // A proxy on this machine forwards the requests of anyone. A trusted one says whose they are.
-  const isForwarded =
-    request.ip === peer && ['x-forwarded-for', 'forwarded'].some((name) => name in headers);
+  const isForwarded = request.ip === peer && forwardingHeaders.some((name) => name in headers);
   if (!isForwarded && isAllowed(findAddress(request) ?? '')) return;
   throw new AppError(
     'unauthorized',

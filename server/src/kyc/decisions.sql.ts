@@ -38,7 +38,7 @@ const needsTwoQuery = defineQuery({
   columns: { identity_two_persons: column.boolean },
 });
 
-/** Counts each person's last decision since the last one that took effect. */
+/** Counts each person's last decision since the last one that took effect, unless the person has left. */
 const countPersonsQuery = defineQuery({
   name: 'kyc_count_persons',
   text: `
@@ -50,7 +50,7 @@ const countPersonsQuery = defineQuery({
           select from verification_decisions e
           where e.account_id = d.account_id and e.session_id = d.session_id
             and e.submission = d.submission and e.is_effective and e.id > d.id)
-        and not is_effective
+        and not is_effective and not is_vote_lapsed(account_id, decided_by, credential_id)
       order by person, id desc
     ) latest
     where decision = $4`,

@@ -3,9 +3,11 @@ import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createKycServer, createKycTest, images } from '../../testing/setups/kyc.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
+import { createApiKey } from '../accounts/accounts.ts';
 import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { createOperator, getOperator, revokeOperator } from '../operators/operators.ts';
 import {
   decideIdentity,
   type GivenDecision,
@@ -124,6 +126,33 @@ test('after a decline and a request for new images, the user uploads again and i
     history.map(({ decision, submission }) => `${submission} ${decision}`),
     ['3 approved', '2 declined', '1 resubmission_requested'],
   );
+});
+
+test('the vote of an operator, or through a credential, that was revoked since does not count', async () => {
+  const person = await createPerson({ twoPersons: true });
+  await person.submit();
+  const services = { session: kyc.db.system, keys: kyc.keys };
+  for (const name of ['ava', 'ben']) {
+    await createOperator(services, { name, role: 'owner', createdBy: undefined });
+  }
+  assert.equal((await person.decide('approved', { decidedBy: 'ava' })).result, 'waiting');
+  await kyc.db.systemTransaction(async (sql) => revokeOperator(sql, await getOperator(sql, 'ava')));
+  assert.equal((await person.decide('approved', { decidedBy: 'ben' })).result, 'waiting');
+
+  const { credential_id: credentialId } = await createApiKey(kyc.db.system, {
+    keys: kyc.keys,
+    accountId: person.accountId,
+    scopes: ['kyc:decide'],
+    allowedAddresses: [],
+    expiresDays: undefined,
+    environmentName: 'staging',
+  });
+  const through = { decidedBy: 'Ada', credentialId };
+  assert.equal((await person.decide('declined', through)).result, 'waiting');
+  await kyc.rows('update credentials set revoked_at = now() where id = $1', [credentialId]);
+  assert.equal((await person.decide('declined', { decidedBy: 'ben' })).result, 'waiting');
+  assert.equal((await person.decide('approved', { decidedBy: 'Bob' })).result, 'waiting');
+  assert.equal((await person.decide('approved', { decidedBy: 'ben' })).result, 'done');
 });
 
 test('if two people are required, one name in any spelling counts as one person', async () => {

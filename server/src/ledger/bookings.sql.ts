@@ -12,7 +12,7 @@ import {
 
 const book = defineQuery({
   name: 'book_balance',
-  text: `select result, balance, token from book_balance($1, $2, $3, $4, $5, $6, $7, $8)`,
+  text: `select result, balance, token from book_balance($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
   columns: {
     result: column.oneOf('booked', 'booked_before', 'reference_used', 'not_covered'),
     balance: column.bigint,
@@ -51,10 +51,10 @@ export type Booking = {
 
 export async function bookBalanceRow(
   session: Session,
-  booking: Booking & { by: string; reason: string; token: string },
+  booking: Booking & { by: string; reason: string; token: string; mac: Buffer },
 ): Promise<RowOf<typeof book.columns>> {
-  const { accountId, kind, reference, currency, amountMinor, by, reason, token } = booking;
-  const values = [accountId, kind, reference, currency, amountMinor, by, reason, token];
+  const { accountId, kind, reference, currency, amountMinor, by, reason, token, mac } = booking;
+  const values = [accountId, kind, reference, currency, amountMinor, by, reason, token, mac];
   return one(session, book, values);
 }
 

@@ -14,7 +14,7 @@ after(() => money[Symbol.asyncDispose]());
 
 const book = ({ accountId }: Owner, booking: Partial<Booking>) =>
   bookBalance(
-    money.db,
+    money,
     { accountId, kind: 'adjust', reference: 'r', currency: 'USD', amountMinor: 1n, ...booking },
     { by: 'ada', reason: 'a correction' },
   );

@@ -1,6 +1,9 @@
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
+import { column } from '../db/rows.ts';
 import { type Booking, bookBalanceRow, findBooking, lockDeposits } from './bookings.sql.ts';
 
 export {
@@ -22,6 +25,48 @@ export type Booked = {
   balanceMinor: bigint;
 };
 
+/** What the code of a booking covers. */
+export type VouchedBooking = {
+  account_id: string;
+  reference: string;
+  kind: string;
+  currency: string;
+  amount: bigint;
+  booked_by: string;
+  reason: string;
+};
+
+export function describeBooking(row: VouchedBooking): string {
+  const { account_id: accountId, reference, kind, currency, amount } = row;
+  const money = [currency, amount.toString()];
+  return rowContext(
+    'balance_bookings',
+    accountId,
+    reference,
+    kind,
+    ...money,
+    row.booked_by,
+    row.reason,
+  );
+}
+
+export const protectedBookings = defineProtectedTable({
+  table: 'balance_bookings',
+  key: { account_id: 'uuid', reference: 'text' },
+  values: ['mac'],
+  columns: {
+    account_id: column.uuid,
+    reference: column.text,
+    kind: column.text,
+    currency: column.text,
+    amount: column.bigint,
+    booked_by: column.text,
+    reason: column.text,
+  },
+  replacement: 'renew_balance_bookings',
+  renew: renewMac(describeBooking),
+});
+
 /**
  * `check` runs in the transaction of a new booking, when no other deposit of the same person can be
  * recorded any more, and refuses it by throwing.
@@ -29,14 +74,19 @@ export type Booked = {
  * @throws AppError illegal_move: the reference has other values, or the balance does not cover it.
  */
 export async function bookBalance(
-  db: Database,
+  { db, keys }: { db: Database; keys: KeyRing },
   booking: Booking,
   deciding: { by: string; reason: string; check?(session: Session): Promise<void> },
 ): Promise<Booked> {
   const { check, ...signed } = deciding;
+  const { accountId, amountMinor, reference, kind, currency } = booking;
+  const vouched = { account_id: accountId, reference, kind, currency, amount: amountMinor };
+  const mac = keys.mac(
+    describeBooking({ ...vouched, booked_by: signed.by, reason: signed.reason }),
+  );
   return db.systemTransaction(async (session) => {
     if (check !== undefined) await lockDeposits(session, signed.by);
-    const row = await bookBalanceRow(session, { ...booking, ...signed, token: newId() });
+    const row = await bookBalanceRow(session, { ...booking, ...signed, token: newId(), mac });
     if (row.result === 'booked') await check?.(session);
     switch (row.result) {
       case 'reference_used':

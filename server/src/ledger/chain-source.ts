@@ -175,6 +175,11 @@ async function* readAllLinks(
   }
 }
 
+export type LiveChainProof = ChainProof & {
+  /** How many checkpoints the file has, and how many it lacks that the database has. */
+  file?: { checkpoints: number; missing: number };
+};
+
 /**
  * Verifies the chains of a live database.
  *
@@ -183,13 +188,24 @@ async function* readAllLinks(
  */
 export function verifyChains(
   db: Database,
-  trusted?: { keys: readonly PublicKey[]; outside: readonly Checkpoint[] },
-): Promise<ChainProof> {
+  trusted?: {
+    keys: readonly PublicKey[];
+    outside: readonly Checkpoint[];
+    /** Those of the environment's own file, which has each one before the database has it. */
+    readFile?: () => readonly Checkpoint[];
+  },
+): Promise<LiveChainProof> {
   return readChains(db, async ({ checkpoints, links }) => {
+    const inFile = trusted?.readFile?.();
+    const outside = [...(inFile ?? []), ...(trusted?.outside ?? [])];
     const verifier = createChainVerifier(
-      trusted && { keys: trusted.keys, checkpoints: [...checkpoints, ...trusted.outside] },
+      trusted && { keys: trusted.keys, checkpoints: [...checkpoints, ...outside] },
     );
     for await (const link of links(verifier)) verifier.add(link);
-    return verifier.finish();
+    const proof = verifier.finish();
+    if (inFile === undefined) return proof;
+    const statements = new Set(inFile.map(({ statement }) => statement));
+    const missing = checkpoints.filter(({ statement }) => !statements.has(statement)).length;
+    return { ...proof, file: { checkpoints: inFile.length, missing } };
   });
 }

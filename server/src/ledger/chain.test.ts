@@ -273,6 +273,37 @@ describe('the proof of a payout', () => {
   });
 });
 
+describe('the file of checkpoints', () => {
+  const countFile = async () => {
+    const readFile = () => readCheckpoints(services.file);
+    const { file } = await verifyChains(money.db, { ...trusted(), readFile });
+    return file ?? { checkpoints: 0, missing: 0 };
+  };
+
+  it('that was rolled back or removed lacks checkpoints that the database has', async () => {
+    await signCheckpoints(services);
+    // Those of other tests have files of their own.
+    const { checkpoints, missing } = await countFile();
+    assert.ok(checkpoints > 1);
+    const [first = ''] = readFileSync(services.file, 'utf8').split('\n');
+    writeFileSync(services.file, `${first}\n`);
+    assert.equal((await countFile()).missing, missing + checkpoints - 1);
+    rmSync(services.file);
+    assert.deepEqual(await countFile(), { checkpoints: 0, missing: missing + checkpoints });
+  });
+
+  it('whose last line was cut is continued, and the cut line is left out', async () => {
+    await signCheckpoints(services);
+    const text = readFileSync(services.file, 'utf8');
+    const lines = text.trimEnd().split('\n').length;
+    writeFileSync(services.file, text.slice(0, -40));
+    assert.equal(readCheckpoints(services.file).length, lines - 1);
+    await money.quoteAndCommit(owner);
+    await signCheckpoints(services);
+    assert.equal(readCheckpoints(services.file).length, lines);
+  });
+});
+
 it('a new key signs every head again, and both of its checkpoints verify', async () => {
   await signCheckpoints(services);
   const successor = createKeyRing(newDataKey());

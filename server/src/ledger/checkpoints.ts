@@ -144,9 +144,12 @@ async function keep(
 
 async function append(path: string, text: string): Promise<void> {
   makeFolder(dirname(path));
-  const file = await open(path, 'a', 0o644);
+  const file = await open(path, 'a+', 0o644);
   try {
-    await file.writeFile(text);
+    const { size } = await file.stat();
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
+    const isCut = size > 0 && buffer.toString() !== '\n';
+    await file.writeFile(`${isCut ? '\n' : ''}${text}`);
     await file.sync();
   } finally {
     await file.close();
@@ -156,11 +159,14 @@ async function append(path: string, text: string): Promise<void> {
 /** The checkpoints of a file; none where there is no file. @throws ChainFileError for a damaged line. */
 export function readCheckpoints(path: string): Checkpoint[] {
   if (!existsSync(path)) return [];
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .map((line, index) => ({ line, number: index + 1 }))
-    .filter(({ line }) => line !== '')
-    .map(({ line, number }) =>
-      parseChainJson(line, checkpointSchema, `${path}: the checkpoint in line ${number}`),
-    );
+  return (
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .map((line, index) => ({ line, number: index + 1 }))
+      // A crash cut it while it was written, and the checkpoint was not stored.
+      .filter(({ line }) => line.endsWith('}'))
+      .map(({ line, number }) =>
+        parseChainJson(line, checkpointSchema, `${path}: the checkpoint in line ${number}`),
+      )
+  );
 }

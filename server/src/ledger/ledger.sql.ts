@@ -272,6 +272,23 @@ export async function findWallet(
   return maybeOne(session, walletOfToken, [wallet.accountId, wallet.token]);
 }
 
+const balanceOfCurrency = defineQuery({
+  name: 'find_balance_of_currency',
+  text: `
+    select coalesce((
+      select balance from ledger_accounts where account_id = $1 and currency = $2 and name = 'wallet'
+    ), 0) as balance`,
+  columns: { balance: column.bigint },
+});
+
+/** What an account may spend; 0 where the balance was never opened. */
+export async function findBalanceMinor(
+  session: Session,
+  { accountId, currency }: { accountId: string; currency: string },
+): Promise<bigint> {
+  return (await one(session, balanceOfCurrency, [accountId, currency])).balance;
+}
+
 export type EntryRow = RowOf<typeof walletEntries.columns>;
 
 const walletEntries = defineEntries('select_wallet_entries', '');

@@ -10,7 +10,7 @@ import {
   type WalletRow,
 } from './ledger.sql.ts';
 
-export { entryTypes, findWallet } from './ledger.sql.ts';
+export { entryTypes, findBalanceMinor, findWallet } from './ledger.sql.ts';
 
 /** Funding and verification of the ledger. Payouts are posted by the SQL that moves them. */
 

@@ -34,6 +34,7 @@ const approveParams = z.object({
 const approvedHere: ReadonlySet<string> = new Set([
   'account fund',
   'account adjust',
+  'account set',
   'credential create',
   'credential budget',
   'credential rotate',
@@ -75,7 +76,7 @@ const approveRoute = (): Route<OperatorServices> =>
         { session: context.env.db.system, keys: context.env.commandContext.keys },
         params.approval,
       );
-      if (!approvedHere.has(asked.action)) {
+      if (!approvedHere.has(asked.action) || 'logo' in asked.parameters) {
         const detail = `${asked.action} is approved by the same command: outlay admin ${asked.action}`;
         throw new AppError('illegal_move', detail);
       }

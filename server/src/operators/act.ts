@@ -135,10 +135,10 @@ function openActing(
   };
 }
 
-/** Undefined where the result has none of the names. */
+/** What a result says of itself in every command. Undefined where it has none of the names. */
 function keepNames(result: unknown, names: readonly string[] = []): unknown {
   if (typeof result !== 'object' || result === null) return undefined;
-  const kept = Object.entries(result).filter(([name]) => names.includes(name));
+  const kept = Object.entries(result).filter(([name]) => name === 'result' || names.includes(name));
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 

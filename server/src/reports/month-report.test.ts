@@ -19,7 +19,7 @@ test('a month adds up to the ledger, by client, rail and corridor', async () => 
   const other = await money.createOwner({ USD: 500_000n });
   const { accountId } = owner;
   await bookBalance(
-    money.db,
+    money,
     { accountId, kind: 'adjust', reference: 'a', currency: 'USD', amountMinor: -700n },
     { by: 'ada', reason: 'a typo' },
   );

@@ -6,6 +6,7 @@ import { newId } from '../../src/core/ids.ts';
 import { type KeyRing, rowContext } from '../../src/core/sealing.ts';
 import type { Database } from '../../src/db/postgres/pool.ts';
 import { createRequestKey, openKeyRecord } from '../../src/http/idempotency.ts';
+import { bookBalance } from '../../src/ledger/bookings.ts';
 import { requestApproval } from '../../src/operators/approvals.ts';
 import { confirmTotp, createLink, proposeTotp, setPassword } from '../../src/operators/logins.ts';
 import { createOperator, findGenuineOperator } from '../../src/operators/operators.ts';
@@ -40,6 +41,8 @@ export async function storeProtectedRows({ db, keys }: Place) {
       address: '127.0.0.1',
     },
   );
+  const deposit = { kind: 'fund', reference: 'wire', currency: 'USD', amountMinor: 1n } as const;
+  await bookBalance({ db, keys }, { accountId, ...deposit }, { by: 'ada', reason: 'Test' });
   const operator = await storeOperator(services);
   const approved = { accountId, content: { rules: [], examples: [] }, by: 'ada', reason: 'Test' };
   await db.systemTransaction((own) => setApprovalPolicy({ session: own, keys }, approved));

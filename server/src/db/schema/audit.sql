@@ -97,19 +97,21 @@ $$;
 create trigger link_entry before insert on audit_entries
   for each row execute function link_audit_entry();
 
--- What a client changed about its own access, in the transaction of the change, whose last lock is
--- that of the head.
+-- What a client, or an operator for it, changed about its access, in the transaction of the change, whose
+-- last lock is that of the head. p_operator: its name; '' for a credential.
 create function append_client_audit(
-  p_account uuid, p_id uuid, p_credential uuid, p_address text, p_action text, p_object text,
-  p_request text, p_outcome text, p_before text, p_after text
+  p_account uuid, p_id uuid, p_actor uuid, p_operator text, p_role text, p_credential text,
+  p_address text, p_action text, p_object text, p_request text, p_outcome text, p_before text,
+  p_after text
 ) returns void
   language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   perform require_own_account(p_account);
-  insert into audit_entries (id, created_at, actor_kind, actor_id, credential, address, action,
-    object, account_id, request_id, outcome, state_before, state_after)
-  values (p_id, clock_timestamp(), 'credential', p_credential, coalesce(p_credential::text, ''),
-    p_address, p_action, p_object, p_account, p_request, p_outcome, p_before, p_after);
+  insert into audit_entries (id, created_at, actor_kind, actor_id, actor, role, credential, address,
+    action, object, account_id, request_id, outcome, state_before, state_after)
+  values (p_id, clock_timestamp(), case p_operator when '' then 'credential' else 'operator' end,
+    p_actor, p_operator, p_role, p_credential, p_address, p_action, p_object, p_account, p_request,
+    p_outcome, p_before, p_after);
 end
 $$;
 grant execute on function append_client_audit to outlay_tenant;

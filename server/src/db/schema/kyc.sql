@@ -116,5 +116,20 @@ alter table verification_decisions enable row level security;
 create policy own_account on verification_decisions using (account_id = current_account());
 grant select, insert on verification_decisions to outlay_tenant;
 
+-- Whether a vote counts no longer: of an operator, or through a credential, that was revoked since.
+create function is_vote_lapsed(p_account uuid, p_operator text, p_credential uuid) returns boolean
+  language plpgsql stable security definer set search_path = public, pg_temp as $$
+begin
+  perform require_own_account(p_account);
+  if p_credential is null then
+    return exists (select from operators where name = p_operator and revoked_at is not null);
+  end if;
+  return exists (
+    select from credentials
+    where account_id = p_account and id = p_credential and revoked_at is not null);
+end
+$$;
+grant execute on function is_vote_lapsed to outlay_tenant;
+
 create trigger append_only before update or delete or truncate on verification_decisions
   for each statement execute function refuse_change('decisions are immutable');

@@ -259,13 +259,33 @@ create table balance_bookings (
   booked_by text not null check (length(booked_by) between 1 and 100),
   balance_after bigint not null,
   booked_at timestamptz not null,
+  -- Over the row, under a key that the database does not have (`ledger/bookings.ts`).
+  mac bytea not null check (length(mac) = 36),
   primary key (account_id, reference)
 );
 -- What one person recorded within a day.
 create index balance_bookings_by on balance_bookings (booked_by, booked_at);
 alter table balance_bookings enable row level security;
-create trigger append_only before update or delete or truncate on balance_bookings
+create trigger append_only before delete or truncate
+  or update of account_id, reference, kind, currency, amount, reason, booked_by, balance_after, booked_at
+  on balance_bookings
   for each statement execute function refuse_change('bookings are immutable');
+
+-- As `renew_payout_decisions`.
+create function renew_balance_bookings(
+  p_accounts uuid[], p_references text[], p_old bytea[], p_fresh bytea[]
+) returns integer
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_count integer;
+begin
+  update balance_bookings b set mac = n.fresh
+  from unnest(p_accounts, p_references, p_old, p_fresh) n (account_id, reference, old, fresh)
+  where b.account_id = n.account_id and b.reference = n.reference and b.mac = n.old;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
 
 -- Books money from outside, or a correction, on a balance that it opens where there is none. Returns
 -- booked, booked_before (the same reference with the same values), reference_used (with others), or
@@ -273,7 +293,7 @@ create trigger append_only before update or delete or truncate on balance_bookin
 -- it.
 create function book_balance(
   p_account uuid, p_kind text, p_reference text, p_currency text, p_amount bigint, p_by text,
-  p_reason text, p_token uuid, out result text, out balance bigint, out token uuid
+  p_reason text, p_token uuid, p_mac bytea, out result text, out balance bigint, out token uuid
 )
   language plpgsql as $$
 declare
@@ -304,8 +324,8 @@ begin
     case when p_kind = 'fund' then 'fund' when p_amount > 0 then 'adjust_credit'
       else 'adjust_debit' end, p_currency, abs(p_amount), balance, v_now);
   insert into balance_bookings (account_id, reference, kind, currency, amount, reason, booked_by,
-    balance_after, booked_at)
-  values (p_account, p_reference, p_kind, p_currency, p_amount, p_reason, p_by, balance, v_now);
+    balance_after, booked_at, mac)
+  values (p_account, p_reference, p_kind, p_currency, p_amount, p_reason, p_by, balance, v_now, p_mac);
   perform write_event(p_account,
     case p_kind when 'fund' then 'balance.funded' else 'balance.adjusted' end, token,
     json_build_object('currency', p_currency, 'balance', balance::text)::text, v_now);

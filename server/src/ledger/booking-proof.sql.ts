@@ -1,0 +1,76 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
+
+/** Proofs read whole tables. */
+const proofMsMax = 24 * 3_600_000;
+
+/** Journals of money from outside and corrections without their booking, and the other way round. */
+const unmatched = defineQuery({
+  name: 'select_unmatched_bookings',
+  answerMsMax: proofMsMax,
+  text: `
+    with posted as (
+      select account_id, source_currency as currency, wallet_balance as balance, created_at as at, kind,
+        case kind when 'adjust_debit' then -source_amount else source_amount end as amount, id
+      from ledger_journals where kind in ('fund', 'adjust_credit', 'adjust_debit')
+    ), numbered as (
+      select *, row_number() over (
+        partition by account_id, currency, balance, at, amount order by id) as number
+      from posted
+    ), booked as (
+      select account_id, currency, balance_after as balance, booked_at as at, amount, reference,
+        row_number() over (
+          partition by account_id, currency, balance_after, booked_at, amount order by reference) as number
+      from balance_bookings
+    )
+    select account_id, currency, amount::text as amount, coalesce(p.id::text, '') as journal_id,
+      coalesce(b.reference, '') as reference
+    from numbered p
+    full join booked b using (account_id, currency, balance, at, amount, number)
+    where (p.id is null or b.reference is null) and not (p.kind is not distinct from 'fund' and $1::boolean)
+    order by account_id, at limit 100`,
+  columns: {
+    account_id: column.uuid,
+    currency: column.text,
+    amount: column.text,
+    journal_id: column.text,
+    reference: column.text,
+  },
+});
+
+const page = defineQuery({
+  name: 'list_vouched_bookings',
+  answerMsMax: proofMsMax,
+  text: `
+    select account_id, reference, kind, currency, amount, booked_by, reason, mac
+    from balance_bookings where (account_id, reference) > ($1::uuid, $2::text)
+    order by account_id, reference limit $3`,
+  columns: {
+    account_id: column.uuid,
+    reference: column.text,
+    kind: column.text,
+    currency: column.text,
+    amount: column.bigint,
+    booked_by: column.text,
+    reason: column.text,
+    mac: column.bytes,
+  },
+});
+
+/** `isFundingFree`: journals of the kind `fund` need no booking. At most 100. */
+export function selectUnmatchedBookings(
+  session: Session,
+  { isFundingFree }: { isFundingFree: boolean },
+): Promise<RowOf<typeof unmatched.columns>[]> {
+  return many(session, unmatched, [isFundingFree]);
+}
+
+export type VouchedRow = RowOf<typeof page.columns>;
+
+export function listVouchedBookings(
+  session: Session,
+  after: Pick<VouchedRow, 'account_id' | 'reference'>,
+  count: number,
+): Promise<VouchedRow[]> {
+  return many(session, page, [after.account_id, after.reference, count]);
+}

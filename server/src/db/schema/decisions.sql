@@ -117,7 +117,7 @@ begin
       and kind in ('screening', 'velocity')))
   on conflict (account_id, payout_id) do update set rail = excluded.rail, due_at = p_at,
     is_checked = payout_dispatches.is_checked or excluded.is_checked, lease_until = null,
-    fence = payout_dispatches.fence + 1, tries = 0, faults = 0, frozen_by = null;
+    fence = nextval('dispatch_fences'), tries = 0, faults = 0, frozen_by = null;
   payout := move_payout(payout, 'PROCESSING', '', p_at);
   if p_next_rail = payout.rail and p_next_payer = payout.payer_key then
     update payout_states set provider_price = p_next_price

@@ -1,5 +1,6 @@
--- Fencing tokens of claims. A count in the row of a dispatch would begin again where the row is removed and
--- made anew, and an old claim would pass for the present one.
+-- Fencing tokens of claims, and of whatever else ends a claim. A count in the row of a dispatch would begin
+-- again where the row is removed and made anew, and an old claim would pass for the present one; and a token
+-- that was read with a row must not be that of a later claim.
 create sequence dispatch_fences;
 
 -- One row for each payout that has work left. A claim takes it with a lease by the real time and a

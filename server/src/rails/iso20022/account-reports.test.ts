@@ -7,6 +7,7 @@ import {
   writeBooking,
   writeReport,
 } from '../../../testing/setups/account-report.ts';
+import { writeStatus } from '../../../testing/setups/bank-messages.ts';
 import {
   makeConfig,
   makeInstruction,
@@ -144,6 +145,27 @@ describe('booked entries', () => {
     assert.equal(observation?.outcome, 'accepted');
     assert.equal(observation?.charges?.[0]?.amountMinor, 500n);
     assert.equal((await query()).outcome, 'accepted');
+  });
+
+  test('a charge after the end of its payment does not say that it was paid or accepted again', async () => {
+    const kind = `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>CHRG</SubFmlyCd></Fmly>
+      </Domn></BkTxCd>`;
+    await book(entry());
+    await book(entry({ direction: 'CRDT', number: 'R1', details: returned }));
+    const [afterReturn] = await book(entry({ amount: '5.00', number: 'C1', entry: kind }));
+    assert.equal(afterReturn?.outcome, 'accepted');
+    assert.equal(afterReturn?.charges?.[0]?.amountMinor, 500n);
+    payment = makeInstruction({ amountMinor: 10_000n });
+    await it.rail.send(payment, context);
+    await it.work();
+    const record = await it.host.store.get('payments', payment.reference);
+    const { messageId = '' } = record?.value as { messageId?: string };
+    const { reference } = payment;
+    await receive(it, writeStatus(messageId, { reference, status: 'RJCT', code: 'AC04' }));
+    const [afterRefusal] = await book(entry({ amount: '6.00', number: 'C2', entry: kind }));
+    assert.equal(afterRefusal?.outcome, 'rejected');
+    assert.equal(afterRefusal?.charges?.[0]?.amountMinor, 600n);
+    assert.equal((await query()).outcome, 'rejected');
   });
 
   test('a debit in the currency of the account has the amount in that of the payment, too', async () => {

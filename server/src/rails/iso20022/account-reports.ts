@@ -238,13 +238,20 @@ async function observeCharge(
     return fault('unmatched', 'it may repeat a known charge of this amount, or be another one');
   }
   const { id } = identified;
-  const isPaid = payment.state === 'paid' || payment.state === 'returned';
   const charge: Charge = { id: id.slice(reference.length + 1), kind: 'bank', ...booked };
-  const outcome = isPaid ? ('paid' as const) : ('accepted' as const);
+  const outcome = chooseChargedOutcome(payment);
   return {
     observations: [{ id, reference, outcome, atMs: given.atMs, charges: [charge] }],
     faults: [],
   };
+}
+
+/**
+ * What the service knows already. After a return `paid` would say that the payment was made again, and
+ * after a rejection `accepted` that the bank has it all the same.
+ */
+function chooseChargedOutcome({ state }: Payment): 'accepted' | 'paid' | 'rejected' {
+  return state === 'paid' || state === 'rejected' ? state : 'accepted';
 }
 
 /** The service may know the reference although this rail has no record of it. */

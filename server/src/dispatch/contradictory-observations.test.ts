@@ -288,4 +288,24 @@ describe('returns', () => {
     for (const action of actions) await kit.decide(payout, action).catch(() => undefined);
     assert.equal((await money.balance(owner.accountId, 'MXN', 'suspense')) - before, 0n);
   });
+
+  it('the return of a second payment that was written off is back at the rail', async () => {
+    const kit = open([first(pay)]);
+    const payout = await commit();
+    const names = ['settlement:first', 'suspense', 'external'];
+    const read = () =>
+      Promise.all(names.map((name) => money.balance(owner.accountId, 'MXN', name)));
+    const before = await read();
+    await kit.dispatcher.runDue();
+    await kit.notify('first', payout, { outcome: 'returned' });
+    await money.advance(1_000);
+    await kit.notify('first', payout, { outcome: 'paid', atMs: money.clock.nowMs() });
+    assert.deepEqual(await openKinds(payout), ['paid_after_return']);
+    await kit.decide(payout, 'write_off');
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 100_000n });
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 90_000n });
+    assert.deepEqual([await read(), await openKinds(payout)], [before, []]);
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 7n });
+    assert.deepEqual(await openKinds(payout), ['excess_return']);
+  });
 });

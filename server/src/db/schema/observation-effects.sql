@@ -74,6 +74,8 @@ begin
     select * into v_payout from payouts where account_id = o.account_id and id = o.payout_id;
     if o.outcome = 'returned' then
       v_excess := post_return(v_payout, o.newly_returned, p_at);
+      -- What is more than was paid may be a second payment, which was written off.
+      v_excess := v_excess - post_write_back(v_payout, o.rail, 'excess_return', v_excess, p_at);
       if v_excess > 0 then
         perform post_amount(v_payout, 'excess', v_payout.rail, v_payout.destination_currency,
           v_excess, p_at);
@@ -93,17 +95,16 @@ begin
 end
 $$;
 
--- Posts a return of a payment that was written off to suspense. Returns the amount.
+-- Posts a return of a payment that was written off to suspense, with a closed exception of the kind that
+-- the return would open by itself. Returns the amount.
 create function post_write_back(
-  payout payouts, p_rail text, p_amount bigint, p_at timestamptz
+  payout payouts, p_rail text, p_kind text, p_amount bigint, p_at timestamptz
 ) returns bigint
   language plpgsql as $$
 declare
   v_part bigint;
 begin
-  select least(p_amount,
-    coalesce(sum(amount) filter (where kind = 'paid_after_refusal'), 0)
-      - coalesce(sum(amount) filter (where kind = 'return_of_unpaid'), 0))
+  select least(p_amount, coalesce(sum(case resolution when 'written back' then -amount else amount end), 0))
   into v_part
   from exceptions
   where account_id = payout.account_id and payout_id = payout.id and rail = p_rail
@@ -112,7 +113,7 @@ begin
   perform post_amount(payout, 'write_back', p_rail, payout.destination_currency, v_part, p_at);
   insert into exceptions (account_id, id, payout_id, rail, kind, currency, amount, opened_at,
     closed_at, resolution)
-  values (payout.account_id, gen_random_uuid(), payout.id, p_rail, 'return_of_unpaid',
+  values (payout.account_id, gen_random_uuid(), payout.id, p_rail, p_kind,
     payout.destination_currency, v_part, p_at, p_at, 'written back');
   return v_part;
 end
@@ -133,7 +134,7 @@ begin
       payout.destination_amount), nullif(v_detail, ''));
   end if;
   if o.class = 'return_of_unpaid' then
-    v_amount := v_amount - post_write_back(payout, o.rail, v_amount, p_at);
+    v_amount := v_amount - post_write_back(payout, o.rail, o.class, v_amount, p_at);
     if v_amount = 0 then return 'applied'; end if;
   end if;
   perform open_exception(payout.account_id, payout.id, o.rail, o.class, v_detail, payout.destination_currency,

@@ -274,10 +274,12 @@ begin
     p_operator, p_about, p_mac);
   if v_persons < v_needed then return 'waiting'; end if;
 
-  -- Closed first, so that the exceptions which the decision answers do not block it.
+  -- Closed first, so that the exceptions which the decision answers do not block it. One payment completes
+  -- the payout: what another payer paid as well stays open.
   update exceptions set closed_at = v_now, resolution = p_action || ' by ' || p_by
   where account_id = p_account and payout_id = p_payout and closed_at is null
-    and case p_action when 'write_off' then id = v_asked.id
+    and case when p_action = 'write_off' or p_action = 'paid' and kind = 'paid_after_refusal'
+      then id = v_asked.id
       else kind = any (list_answered_kinds(p_action)) end;
   if p_action in ('paid', 'not_paid', 'returned') then
     perform supply_outcome(v_payout, p_id, p_action, v_alive, v_asked, v_now);

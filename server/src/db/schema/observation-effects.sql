@@ -80,7 +80,7 @@ begin
         perform post_amount(v_payout, 'excess', v_payout.rail, v_payout.destination_currency,
           v_excess, p_at);
         perform open_exception(o.account_id, o.payout_id, o.rail, 'excess_return',
-          describe_observation(o), v_payout.destination_currency, v_excess, p_at);
+          describe_observation(o), v_payout.destination_currency, v_excess, p_at, o.attempt, true);
       end if;
     end if;
     if o.details ? 'exception' and v_payout.status in ('HOLD', 'ERROR') then
@@ -138,7 +138,8 @@ begin
     if v_amount = 0 then return 'applied'; end if;
   end if;
   perform open_exception(payout.account_id, payout.id, o.rail, o.class, v_detail, payout.destination_currency,
-    v_amount, p_at);
+    v_amount, p_at, o.attempt,
+    o.class = 'return_of_unpaid' and o.source in ('callback', 'file', 'poll'));
   if o.class = 'amount_differs' and payout.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') then
     -- It was sent, so it is never sent again. An operator decides whether it is complete.
     update attempts set state = 'paid', taken_at = coalesce(taken_at, p_at), answered_at = p_at,

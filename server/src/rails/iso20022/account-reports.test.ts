@@ -159,7 +159,8 @@ describe('booked entries', () => {
     await it.rail.send(payment, context);
     await it.work();
     const record = await it.host.store.get('payments', payment.reference);
-    const { messageId = '' } = record?.value as { messageId?: string };
+    assert.ok(record !== undefined);
+    const { messageId = '' } = record.value as { messageId?: string };
     const { reference } = payment;
     await receive(it, writeStatus(messageId, { reference, status: 'RJCT', code: 'AC04' }));
     const [afterRefusal] = await book(entry({ amount: '6.00', number: 'C2', entry: kind }));

@@ -127,6 +127,30 @@ describe('booked entries', () => {
     );
   });
 
+  test('charges that only a later message shows count, once', async () => {
+    const record = (amount: string) => `<Rcrd><Amt Ccy="EUR">${amount}</Amt>
+      <CdtDbtInd>DBIT</CdtDbtInd><ChrgInclInd>true</ChrgInclInd></Rcrd>`;
+    const ordered = '<AmtDtls><InstdAmt><Amt Ccy="EUR">100.00</Amt></InstdAmt></AmtDtls>';
+    const write = (...amounts: string[]) =>
+      entry({
+        amount: '105.00',
+        details: `${ordered}<Chrgs>${amounts.map(record).join('')}</Chrgs>`,
+      });
+    const found = await book(entry({ amount: '105.00', details: ordered }));
+    found.push(...(await book(write('2.00', '3.00'), { name: 'camt.053.001.08' })));
+    found.push(...(await book(write('3.00', '2.00'), { name: 'camt.053.001.08' })));
+    assert.ok(found.every(({ outcome }) => outcome === 'paid'));
+    // An observation is applied once, and so is a charge.
+    const charges = new Map<string, bigint>();
+    const seen = new Set<string>();
+    for (const { id, charges: shown = [] } of found) {
+      if (!seen.has(id))
+        for (const { id: name, amountMinor } of shown) charges.set(name, amountMinor);
+      seen.add(id);
+    }
+    assert.deepEqual([...charges.values()].toSorted(), [200n, 300n]);
+  });
+
   test('1 is a form of true', async () => {
     const charges = `<Chrgs><Rcrd><Amt Ccy="EUR">2.50</Amt><CdtDbtInd>DBIT</CdtDbtInd>
       <ChrgInclInd>1</ChrgInclInd></Rcrd></Chrgs>`;

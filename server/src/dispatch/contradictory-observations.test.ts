@@ -156,6 +156,19 @@ describe('several payments or returns of one payout', () => {
     assert.deepEqual(await openAmounts(payout.payoutId), both);
   });
 
+  it('one that was written off is not asked about again when it is reported again', async () => {
+    const kit = open([first(() => ({ outcome: 'rejected', reason: 'account_closed' }))]);
+    const payout = await commit();
+    await kit.dispatcher.runDue();
+    await kit.notify('first', payout, { outcome: 'paid' });
+    await kit.decide(payout, 'write_off');
+    await kit.notify('first', payout, { outcome: 'paid', atMs: money.clock.nowMs() });
+    assert.deepEqual(await openAmounts(payout.payoutId), []);
+    await kit.notify('first', payout, { outcome: 'returned' });
+    await kit.notify('first', payout, { outcome: 'paid' });
+    assert.deepEqual(await openAmounts(payout.payoutId), ['paid_after_refusal 190000']);
+  });
+
   it('each part that comes back of an unpaid one is shown', async () => {
     const kit = open([first(() => ({ outcome: 'rejected', reason: 'account_closed' }))]);
     const payout = await commit();

@@ -95,6 +95,15 @@ begin
 end
 $$;
 
+-- What was written off of payments through a rail, and did not come back.
+create function sum_written_off(payout payouts, p_rail text) returns bigint
+  language sql stable
+  return (
+    select coalesce(sum(case resolution when 'written back' then -amount else amount end), 0)
+    from exceptions
+    where account_id = payout.account_id and payout_id = payout.id and rail = p_rail
+      and (resolution like 'write_off by %' or resolution = 'written back'));
+
 -- Posts a return of a payment that was written off to suspense, with a closed exception of the kind that
 -- the return would open by itself. Returns the amount.
 create function post_write_back(
@@ -104,11 +113,7 @@ create function post_write_back(
 declare
   v_part bigint;
 begin
-  select least(p_amount, coalesce(sum(case resolution when 'written back' then -amount else amount end), 0))
-  into v_part
-  from exceptions
-  where account_id = payout.account_id and payout_id = payout.id and rail = p_rail
-    and (resolution like 'write_off by %' or resolution = 'written back');
+  v_part := least(p_amount, sum_written_off(payout, p_rail));
   if v_part <= 0 then return 0; end if;
   perform post_amount(payout, 'write_back', p_rail, payout.destination_currency, v_part, p_at);
   insert into exceptions (account_id, id, payout_id, rail, kind, currency, amount, opened_at,
@@ -129,6 +134,13 @@ declare
   v_amount bigint := coalesce((o.details ->> 'amount')::bigint, payout.destination_amount);
   v_detail text := describe_observation(o);
 begin
+  -- Reported again by another message: a second write-off would book it twice.
+  if o.class = 'paid_after_refusal' and sum_written_off(payout, o.rail) > 0 and exists (
+    select from exceptions
+    where account_id = payout.account_id and payout_id = payout.id and rail = o.rail
+      and attempt is not distinct from o.attempt and kind = o.class and amount = v_amount
+      and resolution like 'write_off by %')
+  then return 'no_effect'; end if;
   if o.class = 'amount_differs' then
     v_detail := concat_ws(', ', format('reported %s, instructed %s (minor units)', v_amount,
       payout.destination_amount), nullif(v_detail, ''));

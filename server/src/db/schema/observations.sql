@@ -193,12 +193,19 @@ create function classify_observations(
       and (d.reference is null or t.reference = d.reference)
     order by number desc limit 1
   ) a on true
+  -- The attempt that completed the payout, which a person may have decided of an earlier one, is not past,
+  -- and every other one is.
   cross join lateral (
-    select c.is_rail and a.number is not null and (c.rail <> p.rail or a.payer_key <> p.payer_key
-      or exists (
+    select c.is_rail and a.number is not null and case
+      when p.completed_at is not null and exists (
         select from attempts l
-        where l.account_id = r.account_id and l.payout_id = r.payout_id and l.number > a.number
-      )) as is_past
+        where l.account_id = r.account_id and l.payout_id = r.payout_id
+          and l.state in ('paid', 'returned'))
+      then a.state not in ('paid', 'returned')
+      else c.rail <> p.rail or a.payer_key <> p.payer_key or exists (
+        select from attempts l
+        where l.account_id = r.account_id and l.payout_id = r.payout_id and l.number > a.number)
+      end as is_past
   ) k
   left join payout_outcomes exhausted on d.is_exhausted and r.outcome = 'rejected' and not k.is_past
     and exhausted.outcome = 'exhausted' and exhausted.from_status = p.status

@@ -104,6 +104,94 @@ describe('paid after it ended', () => {
   });
 });
 
+describe('several payments or returns of one payout', () => {
+  const openAmounts = async (payoutId: string) => {
+    const found = await money.rows<{ kind: string; amount: string }>(
+      `select kind, amount::text from exceptions where payout_id = $1 and closed_at is null
+       order by kind, amount`,
+      [payoutId],
+    );
+    return found.map(({ kind, amount }) => `${kind} ${amount}`);
+  };
+
+  it('a decision that one was paid leaves the other open', async () => {
+    const kit = open([first(refuse), secondPayer(refuse)]);
+    const payout = await commit();
+    for (let round = 0; round < 3; round += 1) await kit.dispatcher.runDue();
+    await kit.notify('first', payout, { outcome: 'paid' });
+    await money.advance(1_000);
+    await kit.notify('second', payout, { outcome: 'paid' });
+    const settled = (rail: string) => money.balance(owner.accountId, 'MXN', `settlement:${rail}`);
+    const before = await Promise.all(['first', 'second'].map(settled));
+    assert.equal(await kit.decide(payout, 'paid'), 'done');
+    assert.equal(await statusOf(payout), 'COMPLETED');
+    assert.deepEqual(await openAmounts(payout.payoutId), ['paid_after_refusal 190000']);
+    assert.equal(await kit.decide(payout, 'write_off'), 'done');
+    const after = await Promise.all(['first', 'second'].map(settled));
+    assert.deepEqual(
+      after.map((balance, index) => balance - (before[index] ?? 0n)),
+      [190_000n, 190_000n],
+    );
+  });
+
+  it('two payments of one rail are two exceptions', async () => {
+    const kit = open([first(refuse)]);
+    const payout = await commit();
+    await kit.dispatcher.runDue();
+    const attempts = await money.rows<{ reference: string }>(
+      `insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence, started_at)
+       select account_id, payout_id, 2, rail, payer_key, md5(reference), state, 0, started_at
+       from attempts where payout_id = $1
+       returning reference`,
+      [payout.payoutId],
+    );
+    for (const { reference } of [payout, ...attempts, payout, ...attempts]) {
+      await kit.notify('first', { ...payout, reference }, { outcome: 'paid' });
+    }
+    const both = [
+      'paid_after_refusal 190000',
+      'paid_after_refusal 190000',
+      'routes_exhausted 190000',
+    ];
+    assert.deepEqual(await openAmounts(payout.payoutId), both);
+  });
+
+  it('one that was written off is not asked about again when it is reported again', async () => {
+    const kit = open([first(() => ({ outcome: 'rejected', reason: 'account_closed' }))]);
+    const payout = await commit();
+    await kit.dispatcher.runDue();
+    await kit.notify('first', payout, { outcome: 'paid' });
+    await kit.decide(payout, 'write_off');
+    await kit.notify('first', payout, { outcome: 'paid', atMs: money.clock.nowMs() });
+    assert.deepEqual(await openAmounts(payout.payoutId), []);
+    await kit.notify('first', payout, { outcome: 'returned' });
+    await kit.notify('first', payout, { outcome: 'paid' });
+    assert.deepEqual(await openAmounts(payout.payoutId), ['paid_after_refusal 190000']);
+  });
+
+  it('each part that comes back of an unpaid one is shown', async () => {
+    const kit = open([first(() => ({ outcome: 'rejected', reason: 'account_closed' }))]);
+    const payout = await commit();
+    await kit.dispatcher.runDue();
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 60_000n });
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 130_000n });
+    assert.deepEqual(await openAmounts(payout.payoutId), [
+      'return_of_unpaid 130000',
+      'return_of_unpaid 60000',
+    ]);
+  });
+
+  it('each part that comes back above what was paid is shown', async () => {
+    const kit = open([first(pay)]);
+    const payout = await commit();
+    await kit.dispatcher.runDue();
+    await kit.notify('first', payout, { outcome: 'returned' });
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 7n });
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 9n });
+    assert.deepEqual(await openAmounts(payout.payoutId), ['excess_return 7', 'excess_return 9']);
+  });
+});
+
 describe('no second payment', () => {
   it('is sent while an earlier payer reports that it paid', async () => {
     let isSecondClear = false;
@@ -287,5 +375,25 @@ describe('returns', () => {
     const actions: DecisionAction[] = ['returned', 'refund', 'write_off', 'dismiss'];
     for (const action of actions) await kit.decide(payout, action).catch(() => undefined);
     assert.equal((await money.balance(owner.accountId, 'MXN', 'suspense')) - before, 0n);
+  });
+
+  it('the return of a second payment that was written off is back at the rail', async () => {
+    const kit = open([first(pay)]);
+    const payout = await commit();
+    const names = ['settlement:first', 'suspense', 'external'];
+    const read = () =>
+      Promise.all(names.map((name) => money.balance(owner.accountId, 'MXN', name)));
+    const before = await read();
+    await kit.dispatcher.runDue();
+    await kit.notify('first', payout, { outcome: 'returned' });
+    await money.advance(1_000);
+    await kit.notify('first', payout, { outcome: 'paid', atMs: money.clock.nowMs() });
+    assert.deepEqual(await openKinds(payout), ['paid_after_return']);
+    await kit.decide(payout, 'write_off');
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 100_000n });
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 90_000n });
+    assert.deepEqual([await read(), await openKinds(payout)], [before, []]);
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 7n });
+    assert.deepEqual(await openKinds(payout), ['excess_return']);
   });
 });

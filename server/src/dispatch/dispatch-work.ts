@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import { MissingMasterKey } from '../core/sealing.ts';
 import { createBatcher, held } from '../db/batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
+import { IndexKeyUnheld } from '../db/postgres/index-key-hold.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
 import { getDestinationToken } from '../destinations/catalog.ts';
 import {
@@ -257,22 +260,30 @@ const nameStored = ({ db }: Pick<Parts, 'db'>, row: DispatchRow): StoredPayout =
   payoutId: row.payout_id,
 });
 
-/** Another transaction held the account's row for longer than a statement waits. */
-export function isRowHeld(error: unknown): boolean {
+/**
+ * Another transaction held the account's row for longer than a statement waits, or no connection became
+ * free in time: nothing is wrong with the payout. A process that lacks a key is at fault, and waiting does
+ * not end that.
+ */
+export function isDatabaseBusy(error: unknown): boolean {
+  if (error instanceof MissingMasterKey || error instanceof IndexKeyUnheld) return false;
   if (error instanceof AppError) return error.code === 'unavailable';
   return findSqlState(error) === lockNotAvailable;
 }
 
 const lockNotAvailable = '55P03';
-const heldWaitMs = 1000;
+const busyWaitMs = 1000;
+/** Some refusals come at once, and must not keep this process from everything else. */
+const recordAgainMs = 20;
 
-/** Retries while the account's row is locked and the lease lasts. */
+/** Retries while the database is busy and the lease lasts. */
 async function recordWhileClaimed(parts: Parts, observation: Observation): Promise<boolean> {
   for (;;) {
     try {
       return await parts.record(observation);
     } catch (error) {
-      if (!isRowHeld(error) || parts.clock.steadyMs() >= parts.endMs) throw error;
+      if (!isDatabaseBusy(error) || parts.clock.steadyMs() >= parts.endMs) throw error;
+      await sleep(recordAgainMs);
     }
   }
 }
@@ -322,8 +333,10 @@ async function describeRoute(
 /** Postpones a payout whose work failed, so that it does not affect others. */
 async function putOff(parts: Parts, row: DispatchRow, failure: unknown): Promise<void> {
   try {
-    const waitMs = isRowHeld(failure) ? heldWaitMs : getBackOffMs(row.tries);
-    const faults = await postponeDispatch(parts.db.system, { ...row, waitMs });
+    const isFault = !isDatabaseBusy(failure);
+    const waitMs = isFault ? getBackOffMs(row.tries) : busyWaitMs;
+    const faults = await postponeDispatch(parts.db.system, { ...row, waitMs, isFault });
+    if (!isFault) return;
     if (faults === undefined || faults < faultsMax) return;
     // Only a payout that was still to be checked has certainly not been sent.
     const step: NextStep =

@@ -82,7 +82,7 @@ const awaitOpinionText = { name: 'await_opinion', text: `select await_opinion($1
 
 const postpone = defineQuery({
   name: 'postpone_dispatch',
-  text: `select postpone_dispatch($1, $2, $3, $4) as faults`,
+  text: `select postpone_dispatch($1, $2, $3, $4, $5) as faults`,
   columns: { faults: nullable(column.integer) },
 });
 
@@ -164,15 +164,15 @@ export async function awaitOpinion(
 }
 
 /**
- * Postpones a claimed payout that could not be worked on. Returns how often in a row that happened, or
- * undefined when the claim is outdated.
+ * Postpones a claimed payout that could not be worked on. Returns how often in a row that was by a fault,
+ * or undefined when the claim is outdated.
  */
 export async function postponeDispatch(
   session: Session,
-  claimed: Claim & { waitMs: number },
+  claimed: Claim & { waitMs: number; isFault: boolean },
 ): Promise<number | undefined> {
-  const { account_id: accountId, payout_id: payoutId, fence, waitMs } = claimed;
-  const row = await one(session, postpone, [accountId, payoutId, fence, waitMs]);
+  const { account_id: accountId, payout_id: payoutId, fence, waitMs, isFault } = claimed;
+  const row = await one(session, postpone, [accountId, payoutId, fence, waitMs, isFault]);
   return row.faults ?? undefined;
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  advanceToNextQuery,
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
@@ -12,6 +13,7 @@ import {
 import { createPersons } from '../../testing/setups/persons.ts';
 import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
+import { MissingMasterKey } from '../core/sealing.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import { createHost } from '../rails/host/host.ts';
 import { createDispatcher } from './dispatch.ts';
@@ -118,6 +120,61 @@ describe('a locked account', () => {
     await holding;
     await applying;
     assert.equal(status, 'COMPLETED');
+  });
+
+  it('opens no exception for payouts whose check had to wait for it, however often', async () => {
+    const owner = await money.createOwner({ USD: 1_000_000n });
+    const rail = createFakeRail(() => ({ outcome: 'paid' }));
+    let isLocked = true;
+    const dispatcher = money.createDispatcherOf([rail], {
+      rules: {
+        check: async (rows) => {
+          if (isLocked) await waitInVain(owner.accountId);
+          return rows.map(() => undefined);
+        },
+      },
+    });
+    const payout = await money.quoteAndCommit(owner);
+    for (let round = 0; round < 10; round += 1) {
+      await dispatcher.runDue();
+      await money.advance(1001);
+    }
+    assert.equal(dispatcher.errors.length, 10);
+    assert.equal(await statusOf(payout), 'PROCESSING');
+    isLocked = false;
+    await dispatcher.drain();
+    assert.equal(await statusOf(payout), 'COMPLETED');
+  });
+});
+
+const lockText = 'select from accounts where id = $1 for update';
+
+/** As a statement that another transaction makes wait for longer than it may. */
+const waitInVain = (accountId: string): Promise<void> =>
+  money.ownerTransaction(async (holder) => {
+    await readRows(holder, { name: '', text: lockText }, [accountId]);
+    await money.db.systemTransaction(async (session) => {
+      await readRows(session, { name: '', text: 'set local lock_timeout = 1' });
+      await readRows(session, { name: '', text: lockText }, [accountId]);
+    });
+  });
+
+describe('a failure of this process', () => {
+  it('is tried again with back-off, and opens an exception after eight times', async () => {
+    const owner = await money.createOwner({ USD: 1_000_000n });
+    const dispatcher = money.createDispatcherOf([createFakeRail(() => ({ outcome: 'paid' }))], {
+      rules: { check: () => Promise.reject(new MissingMasterKey('the key of a test')) },
+    });
+    const payout = await money.quoteAndCommit(owner);
+    const waits: number[] = [];
+    for (let round = 0; round < 7; round += 1) {
+      await dispatcher.runDue();
+      waits.push(Math.round((await advanceToNextQuery(money, payout)) / 60_000));
+    }
+    assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 64]);
+    assert.equal(await statusOf(payout), 'PROCESSING');
+    await dispatcher.runDue();
+    assert.equal(await statusOf(payout), 'HOLD');
   });
 });
 

@@ -181,6 +181,26 @@ describe('a notification', () => {
     assert.equal(rows[0]?.charges.length, 1);
     assert.equal(await balance('costs', 'MXN'), -250n);
   });
+
+  it('of a charge after the end of the payment posts it, and contradicts nothing', async () => {
+    const before = await balance('costs', 'MXN');
+    const kit = open();
+    const [returned, refused] = [await sent(kit), await sent(kit)];
+    const charges = [{ id: 'late', kind: 'bank', currency: 'MXN', amountMinor: 30n }] as const;
+    await kit.notify(returned, { outcome: 'paid' });
+    await kit.notify(returned, { outcome: 'returned', reason: 'account_closed', atMs: 1 });
+    await kit.notify(returned, { outcome: 'accepted', charges, atMs: 2 });
+    await kit.notify(refused, { outcome: 'rejected', reason: 'account_closed' });
+    await kit.notify(refused, { outcome: 'rejected', charges, atMs: 2 });
+    for (const { payoutId } of [returned, refused]) {
+      assert.equal((await money.payout(payoutId)).status, 'CANCELLED');
+      assert.deepEqual(
+        await money.rows('select from exceptions where payout_id = $1', [payoutId]),
+        [],
+      );
+    }
+    assert.equal(await balance('costs', 'MXN'), before - 60n);
+  });
 });
 
 describe('a return', () => {

@@ -4,7 +4,7 @@ import { decodeReference, encodeReference, nameObservation } from '../rails/cont
 import { findTracePlaces, noAccount, type TracePlace } from '../tracing/trace-contexts.ts';
 import { runInSpan } from '../tracing/tracing.ts';
 import { listTriedPayers } from './dispatch.sql.ts';
-import { isRowHeld } from './dispatch-work.ts';
+import { isDatabaseBusy } from './dispatch-work.ts';
 import { failOver } from './failover.ts';
 import { findNextQueryTime, formatReason } from './next-step.ts';
 import {
@@ -142,8 +142,8 @@ async function tryOne(
     else await applyOne(services, notification, payout);
   } catch (error) {
     services.onError(error);
-    // A locked account is no defect of the notification.
-    if (isRowHeld(error) || notification.tries < triesMax) return;
+    // A locked account or a busy database is no defect of the notification.
+    if (isDatabaseBusy(error) || notification.tries < triesMax) return;
     await giveUp(services, notification, 'cannot be applied').catch(services.onError);
   }
 }

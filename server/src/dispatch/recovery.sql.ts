@@ -40,14 +40,13 @@ const begin = defineQuery({
 const openRecovery = defineQuery({
   name: 'find_open_recovery',
   text: `
-    select id, reason, since, started_at, listed_at, released_at from recoveries
+    select id, reason, since, started_at, released_at from recoveries
     where closed_at is null`,
   columns: {
     id: column.uuid,
     reason: column.text,
     since: column.instant,
     started_at: column.instant,
-    listed_at: nullable(column.instant),
     released_at: nullable(column.instant),
   },
 });

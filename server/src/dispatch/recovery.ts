@@ -29,6 +29,7 @@ import {
   type ReleaseResult,
   type ReleaseRow,
   releaseRecoveryRow,
+  type StoredRecovered,
   storeRecovered,
 } from './recovery.sql.ts';
 import type { SendMarker } from './send-marker.ts';
@@ -173,9 +174,7 @@ async function listRail(
   try {
     const signal = AbortSignal.timeout(listMsMax);
     const payments = await rail.recover(recovery.since.getTime(), { signal });
-    await db.systemTransaction((session) =>
-      storeRecovered(session, name, payments.map(describeRecovered)),
-    );
+    await db.systemTransaction((session) => storeRecovered(session, name, nameRecovered(payments)));
   } catch (error) {
     onError(error);
     const state = findSqlState(error);
@@ -185,14 +184,32 @@ async function listRail(
   }
 }
 
-function describeRecovered(payment: RecoveredPayment, index: number) {
-  const { reference, providerReference, destination } = payment;
+/**
+ * Each payment with a name of its own: a transaction may pay several addresses, and a counterparty may
+ * have booked a reference twice. Payments that are listed again get the same names in any order.
+ */
+function nameRecovered(payments: readonly RecoveredPayment[]): StoredRecovered[] {
+  const counts = new Map<string, number>();
+  return payments
+    .map(describeRecovered)
+    .toSorted((a, b) => (a.order < b.order ? -1 : 1))
+    .map(({ order: _order, ...payment }) => {
+      const count = (counts.get(payment.id) ?? 0) + 1;
+      counts.set(payment.id, count);
+      return count === 1 ? payment : { ...payment, id: `${payment.id}/${count}` };
+    });
+}
+
+function describeRecovered(payment: RecoveredPayment) {
+  const { reference, providerReference = '', destination, currency, amountMinor, atMs } = payment;
   const paymentId = decodeReference(reference);
   const digits = paymentId === undefined ? reference : encodeReference('digits', paymentId);
-  const id = [digits, providerReference, `${payment.atMs}/${index}`].find(Boolean) ?? '';
+  const id = [digits, providerReference, `${atMs}`].find(Boolean) ?? '';
   const destinationHash =
     digits === '' && destination !== undefined ? hashDestination(destination) : null;
-  return { ...payment, reference: digits, id, destinationHash };
+  const hash = destinationHash?.toString('hex') ?? '';
+  const order = JSON.stringify([id, providerReference, hash, currency, `${amountMinor}`]);
+  return { ...payment, reference: digits, id, destinationHash, order };
 }
 
 async function endRecovery(services: RecoveryServices, { id }: RecoveryRow): Promise<void> {

@@ -8,7 +8,7 @@ import { column, defineQuery, exec, many, type RowOf } from '../db/rows.ts';
 const pastLimit = defineQuery({
   name: 'list_payouts_past_limit',
   text: `
-    select s.account_id, s.payout_id, l.rail, l.reference, l.state, l.reason, d.due_at
+    select s.account_id, s.payout_id, l.rail, l.reference, l.state, l.reason, d.due_at, d.fence
     from payout_dispatches d
     join payout_states s on s.account_id = d.account_id and s.payout_id = d.payout_id
     join payout_quotes q on q.account_id = d.account_id and q.id = d.payout_id
@@ -41,6 +41,8 @@ const pastLimit = defineQuery({
     state: column.text,
     reason: column.text,
     due_at: column.instant,
+    /** A claim since then makes what is read here outdated. */
+    fence: column.bigint,
   },
 });
 

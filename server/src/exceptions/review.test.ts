@@ -7,6 +7,7 @@ import {
   createMoneyTest,
   type MoneyTest,
 } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { reviewPayouts } from './review.ts';
 
@@ -32,6 +33,13 @@ async function review(): Promise<void> {
   const errors: unknown[] = [];
   await reviewPayouts({ db: money.db, onError: (error) => errors.push(error) });
   assert.deepEqual(errors, []);
+}
+
+/** Waits until a session of this database waits for a lock. */
+async function waitForLock(): Promise<void> {
+  const text = `select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  while ((await money.rows(text)).length === 0) continue;
 }
 
 const openOf = async ({ payoutId }: CommittedPayout) =>
@@ -65,6 +73,45 @@ test('a payout that could not be sent for a day is held, and its rail is not cal
   await review();
   assert.deepEqual([await statusOf(payout), await openOf(payout)], ['HOLD', ['not_sent']]);
   assert.equal(rail.calls.length, 1);
+});
+
+test('a payout that another process begins to send during the review is not held as unsent', async () => {
+  const payout = await commit();
+  await money
+    .createDispatcher(createFakeRail(() => ({ outcome: 'retry', reason: 'busy' })))
+    .runDue();
+  await money.advance(dayMs + 1000);
+  const answers = Promise.withResolvers<RailAnswer>();
+  const called = Promise.withResolvers<void>();
+  const rail = createFakeRail(() => ({ outcome: 'unknown', reason: 'no_answer' }));
+  const sending = money.createDispatcher({
+    ...rail,
+    send: () => {
+      called.resolve();
+      return answers.promise;
+    },
+  });
+  let reviewing = Promise.resolve();
+  // The review has listed the payout when it waits for the account, and a claim does not wait for it.
+  const run = await money.ownerTransaction(async (session) => {
+    const text = 'select from accounts where id = $1 for update';
+    await readRows(session, { name: '', text }, [payout.accountId]);
+    reviewing = review();
+    await waitForLock();
+    const running = sending.runDue();
+    await called.promise;
+    return { running };
+  });
+  await reviewing;
+  // The payer got the instruction, and its answer was lost.
+  answers.resolve({ outcome: 'unknown', reason: 'no_answer' });
+  await run.running;
+  assert.deepEqual(await openOf(payout), []);
+  const [last] = await money.rows<{ state: string }>(
+    'select state from attempts where payout_id = $1 order by number desc limit 1',
+    [payout.payoutId],
+  );
+  assert.deepEqual([last?.state, await statusOf(payout)], ['unknown', 'PROCESSING']);
 });
 
 test('a payout READY_FOR_PICKUP and unknown for a day opens an exception', async () => {

@@ -42,7 +42,8 @@ async function hold(db: Database, row: PastLimitRow): Promise<void> {
     source: 'query',
     outcome: isUnknown ? 'hold' : 'park',
     reason: row.reason === '' ? formatReason(reason) : row.reason,
-    fence: undefined,
+    // A process may have claimed it since, and be sending it.
+    fence: row.fence,
     dueAt: isUnknown ? row.due_at : undefined,
     details: {
       reference: row.reference,

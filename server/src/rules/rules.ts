@@ -91,8 +91,8 @@ async function addOpinions(
     const state = states[index];
     if (state === 'clear') return hit;
     // Before a velocity limit, because the release of a held payout ends its checks.
-    if (state === 'hit') return hold(`${opinions.name} reports a hit`);
-    if (state === 'unanswered') return hold(`${opinions.name} gave no answer`);
+    if (state === 'hit') return addDetail(hold(`${opinions.name} reports a hit`), hit);
+    if (state === 'unanswered') return addDetail(hold(`${opinions.name} gave no answer`), hit);
     return { exception: 'none', wait: 'opinion' };
   });
 }
@@ -126,9 +126,16 @@ export async function checkRows(
     const result = screened[index];
     const hit = result === undefined ? undefined : describeScreening(result);
     const isLimited = check.limits.length > 0 || limited.has(row.account_id);
-    hits.push(hit ?? (isLimited ? await checkLimits(check, row) : undefined));
+    // A payout that is held counts too, and its release ends its checks.
+    const excess = isLimited ? await checkLimits(check, row) : undefined;
+    hits.push(hit === undefined ? excess : addDetail(hit, excess));
   }
   return hits;
+}
+
+/** The person who decides about a hit reads what else was found. */
+function addDetail(hit: CheckHit, other: CheckHit | undefined): CheckHit {
+  return other === undefined ? hit : { ...hit, detail: `${hit.detail}; ${other.detail}` };
 }
 
 /** @throws Error where a list is missing or too old; until it is imported nothing is sent. */

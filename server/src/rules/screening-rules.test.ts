@@ -106,4 +106,21 @@ describe('before it is sent, a payout', () => {
     const other = { ...owner, userId: await money.createUser(owner.accountId) };
     assert.equal(await kit.settle(await payCard(other, 'ZVEROVSKY TIMOFEY')), 'HOLD');
   });
+
+  it('that is above a limit too is held for both, and counts towards the limit', async () => {
+    const kit = open({
+      limits: [{ name: 'one a day', per: 'account', windowHours: 24, countMax: 1 }],
+    });
+    const owner = await createOwner();
+    const listed = await payWallet(owner, wallet);
+    assert.equal(await kit.settle(listed), 'HOLD');
+    assert.equal((await findException(listed))?.detail, 'ofac_sdn 300 (1000/1000, wallet)');
+    assert.equal(await kit.release(listed), 'done');
+    assert.equal(await kit.settle(listed), 'COMPLETED');
+    const second = await payWallet(owner, wallet);
+    assert.equal(await kit.settle(second), 'HOLD');
+    const detail = 'ofac_sdn 300 (1000/1000, wallet); over the limit: one a day';
+    assert.equal((await findException(second))?.detail, detail);
+    assert.equal(await kit.settle(await payWallet(owner, otherWallet)), 'HOLD');
+  });
 });

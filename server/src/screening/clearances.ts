@@ -11,7 +11,7 @@ import {
   writeEnd,
 } from './clearances.sql.ts';
 import type { Hit } from './hit.ts';
-import { readHistory, type ScreeningRow, type UserKey, writeReview } from './records.sql.ts';
+import { findNewest, type ScreeningRow, type UserKey, writeReview } from './records.sql.ts';
 import { getUserKey, reasonContext } from './records.ts';
 
 /**
@@ -97,7 +97,7 @@ async function checkUntil(session: Session, until: Date): Promise<void> {
 }
 
 async function getSeenResult(session: Session, given: ClearedEntries): Promise<ScreeningRow> {
-  const [last] = await readHistory(session, given, 1);
+  const last = await findNewest(session, given);
   if (last === undefined) throw new AppError('illegal_move', 'the user was never screened');
   if (last.sequence !== given.sequence) {
     const detail = `the newest result of the user is ${last.sequence}: read it, then clear entries of it`;
@@ -144,7 +144,7 @@ export async function endClearance(
       throw new AppError('not_found', 'No clearance with this id is in force');
     }
     const user = { accountId: ended.account_id, userId: ended.user_id };
-    const [last] = await readHistory(session, user, 1);
+    const last = await findNewest(session, user);
     if (last !== undefined && last.cleared_until !== null) await review(session, user, last);
   });
 }

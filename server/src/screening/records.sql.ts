@@ -50,13 +50,13 @@ const selectLast = defineQuery({
   columns: { ...columns, ordinal: column.integer, is_expired: column.boolean },
 });
 
-const selectHistory = defineQuery({
-  name: 'screening_select_history',
+const selectNewest = defineQuery({
+  name: 'screening_select_newest',
   text: `
     select ${names} from screenings s
     where s.account_id = $1 and s.user_id = $2
     order by s.sequence desc
-    limit $3`,
+    limit 1`,
   columns,
 });
 
@@ -114,13 +114,12 @@ export function readLastRows(session: Session, users: readonly UserKey[]): Promi
   ]);
 }
 
-/** Newest first. */
-export function readHistory(
+/** With the highest sequence, which counts the rows of the user. */
+export function findNewest(
   session: Session,
   { accountId, userId }: UserKey,
-  countMax: number,
-): Promise<ScreeningRow[]> {
-  return many(session, selectHistory, [accountId, userId, countMax]);
+): Promise<ScreeningRow | undefined> {
+  return maybeOne(session, selectNewest, [accountId, userId]);
 }
 
 export type NewRow = {

@@ -7,9 +7,9 @@ import { sealEvidence } from './evidence.ts';
 import { entryVersionOf } from './hit.ts';
 import {
   findDataKey,
+  findNewest,
   type LastRow,
   type NewRow,
-  readHistory,
   readLastRows,
   type ScreeningRow,
   type ScreeningState,
@@ -225,7 +225,7 @@ export async function findScreening(
   session: Session,
   user: UserKey,
 ): Promise<UserScreening | undefined> {
-  const [row] = await readHistory(session, user, 1);
+  const row = await findNewest(session, user);
   return row === undefined ? undefined : describeRow(row);
 }
 

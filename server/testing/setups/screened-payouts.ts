@@ -13,6 +13,7 @@ import type { NewSchedule } from '../../src/payouts/schedules.sql.ts';
 import type { RailAnswer } from '../../src/rails/contract/contract.ts';
 import { createRescreening } from '../../src/rules/rescreening.ts';
 import { createRules, type ScreeningSettings } from '../../src/rules/rules.ts';
+import type { VelocityLimit } from '../../src/rules/velocity.ts';
 import { createScreeningCache } from '../../src/screening/screening.ts';
 import { createRates, sandboxCatalog } from './destinations.ts';
 import { type CommittedPayout, createFakeRail, createMoneyTest, type Owner } from './money.ts';
@@ -48,7 +49,12 @@ export const screening = {
   ageMsMax: Number.MAX_SAFE_INTEGER,
 };
 export const blocking = { ...screening, blockedCountries: ['CHN'] };
-type Answers = { send?: RailAnswer; cancel?: RailAnswer; screening?: ScreeningSettings };
+type Answers = {
+  send?: RailAnswer;
+  cancel?: RailAnswer;
+  screening?: ScreeningSettings;
+  limits?: readonly VelocityLimit[];
+};
 
 type To = {
   country: string;
@@ -70,7 +76,8 @@ export async function createScreenedPayouts() {
   const createOwner = () => money.createOwner({ USD: 10_000_000n });
 
   function open(answers: Answers = {}) {
-    const { send = { outcome: 'paid' }, cancel, screening: settings = screening } = answers;
+    const { send = { outcome: 'paid' }, cancel, limits = [] } = answers;
+    const { screening: settings = screening } = answers;
     const fake = createFakeRail(({ kind }) => (kind === 'send' ? send : { outcome: 'accepted' }));
     const cancels: string[] = [];
     const rail = {
@@ -90,7 +97,7 @@ export async function createScreenedPayouts() {
       realNowMs: Date.now,
     };
     const rates = createRates({});
-    const rules = createRules({ ...base, rates: () => rates, limits: [] });
+    const rules = createRules({ ...base, rates: () => rates, limits });
     assert.ok(rules !== undefined);
     const dispatcher = money.createDispatcherOf([rail], { rules });
     const rescreen = createRescreening({ ...base, dispatcher, onError: assert.ifError });

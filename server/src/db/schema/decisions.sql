@@ -117,7 +117,7 @@ begin
       and kind in ('screening', 'velocity')))
   on conflict (account_id, payout_id) do update set rail = excluded.rail, due_at = p_at,
     is_checked = payout_dispatches.is_checked or excluded.is_checked, lease_until = null,
-    fence = payout_dispatches.fence + 1, tries = 0, faults = 0, frozen_by = null;
+    fence = nextval('dispatch_fences'), tries = 0, faults = 0, frozen_by = null;
   payout := move_payout(payout, 'PROCESSING', '', p_at);
   if p_next_rail = payout.rail and p_next_payer = payout.payer_key then
     update payout_states set provider_price = p_next_price
@@ -274,10 +274,12 @@ begin
     p_operator, p_about, p_mac);
   if v_persons < v_needed then return 'waiting'; end if;
 
-  -- Closed first, so that the exceptions which the decision answers do not block it.
+  -- Closed first, so that the exceptions which the decision answers do not block it. One payment completes
+  -- the payout: what another payer paid as well stays open.
   update exceptions set closed_at = v_now, resolution = p_action || ' by ' || p_by
   where account_id = p_account and payout_id = p_payout and closed_at is null
-    and case p_action when 'write_off' then id = v_asked.id
+    and case when p_action = 'write_off' or p_action = 'paid' and kind = 'paid_after_refusal'
+      then id = v_asked.id
       else kind = any (list_answered_kinds(p_action)) end;
   if p_action in ('paid', 'not_paid', 'returned') then
     perform supply_outcome(v_payout, p_id, p_action, v_alive, v_asked, v_now);

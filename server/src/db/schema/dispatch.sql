@@ -1,5 +1,6 @@
--- Fencing tokens of claims. A count in the row of a dispatch would begin again where the row is removed and
--- made anew, and an old claim would pass for the present one.
+-- Fencing tokens of claims, and of whatever else ends a claim. A count in the row of a dispatch would begin
+-- again where the row is removed and made anew, and an old claim would pass for the present one; and a token
+-- that was read with a row must not be that of a later claim.
 create sequence dispatch_fences;
 
 -- One row for each payout that has work left. A claim takes it with a lease by the real time and a
@@ -289,15 +290,16 @@ begin
 end
 $$;
 
--- Postpones a payout after an internal error, so that it neither blocks nor starves others. Returns
--- the number of consecutive errors, or null where the claim is outdated.
+-- Postpones a payout that could not be worked on, so that it neither blocks nor starves others. An error
+-- counts, and having to wait for the database does not. Returns the number of consecutive errors, or
+-- null where the claim is outdated.
 create function postpone_dispatch(
-  p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint
+  p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint, p_is_fault boolean
 ) returns integer
   language sql as $$
   update payout_dispatches
   set due_at = environment_now() + p_wait_ms * interval '1 millisecond', lease_until = null,
-    faults = faults + 1, frozen_by = null
+    faults = faults + p_is_fault::integer, frozen_by = null
   where account_id = p_account and payout_id = p_payout and fence = p_fence
   returning faults;
 $$;

@@ -4,6 +4,8 @@ create table exceptions (
   id uuid not null,
   payout_id uuid,
   rail text not null default '',
+  -- Which attempt a rail reported about; null where that makes no difference.
+  attempt integer,
   kind text not null check (kind in ('unmatched', 'unreadable', 'not_understood',
     'paid_after_refusal', 'accepted_after_refusal', 'paid_after_return', 'refused_after_payment',
     'return_of_unpaid', 'excess_return', 'amount_differs', 'unknown_outcome', 'not_sent', 'parked',
@@ -48,18 +50,19 @@ grant select on exceptions to outlay_tenant;
 create trigger never_removed before delete or truncate on exceptions
   for each statement execute function refuse_change('exceptions must not be deleted');
 
+-- An open exception is not repeated, unless it is about another attempt; one about money that came back is,
+-- because each part (`p_is_part`) is money of its own.
 create function open_exception(
   p_account uuid, p_payout uuid, p_rail text, p_kind text, p_detail text, p_currency text,
-  p_amount bigint, p_at timestamptz
+  p_amount bigint, p_at timestamptz, p_attempt integer default null, p_is_part boolean default false
 ) returns void
   language sql as $$
-  insert into exceptions (account_id, id, payout_id, rail, kind, detail, currency, amount,
+  insert into exceptions (account_id, id, payout_id, rail, attempt, kind, detail, currency, amount,
     opened_at)
-  select p_account, gen_random_uuid(), p_payout, p_rail, p_kind, p_detail, p_currency, p_amount,
-    p_at
-  -- An open exception is not repeated.
-  where p_payout is null or not exists (
+  select p_account, gen_random_uuid(), p_payout, p_rail, p_attempt, p_kind, p_detail, p_currency,
+    p_amount, p_at
+  where p_payout is null or p_is_part or not exists (
     select from exceptions
     where account_id = p_account and payout_id = p_payout and kind = p_kind and rail = p_rail
-      and closed_at is null);
+      and attempt is not distinct from p_attempt and closed_at is null);
 $$;

@@ -55,7 +55,7 @@ begin
   left join payout_dispatches d on d.account_id = w.account_id and d.payout_id = w.payout_id
   where w.due_at is not null
   on conflict (account_id, payout_id) do update set rail = excluded.rail, due_at = excluded.due_at,
-    tries = excluded.tries, lease_until = null, faults = 0, fence = payout_dispatches.fence + 1,
+    tries = excluded.tries, lease_until = null, faults = 0, fence = nextval('dispatch_fences'),
     frozen_by = null;
 end
 $$;

@@ -68,11 +68,13 @@ begin
     select * into v_payout from payouts where account_id = o.account_id and id = o.payout_id;
     if o.outcome = 'returned' then
       v_excess := post_return(v_payout, o.newly_returned, p_at);
+      -- What is more than was paid may be a second payment, which was written off.
+      v_excess := v_excess - post_write_back(v_payout, o.rail, 'excess_return', v_excess, p_at);
       if v_excess > 0 then
         perform post_amount(v_payout, 'excess', v_payout.rail, v_payout.destination_currency,
           v_excess, p_at);
         perform open_exception(o.account_id, o.payout_id, o.rail, 'excess_return',
-          describe_observation(o), v_payout.destination_currency, v_excess, p_at);
+          describe_observation(o), v_payout.destination_currency, v_excess, p_at, o.attempt, true);
       end if;
     end if;
     if o.details ? 'exception' and v_payout.status in ('HOLD', 'ERROR') then
@@ -87,26 +89,30 @@ begin
 end
 $$;
 
--- Posts a return of a payment that was written off to suspense. Returns the amount.
+-- What was written off of payments through a rail, and did not come back.
+create function sum_written_off(payout payouts, p_rail text) returns bigint
+  language sql stable
+  return (
+    select coalesce(sum(case resolution when 'written back' then -amount else amount end), 0)
+    from exceptions
+    where account_id = payout.account_id and payout_id = payout.id and rail = p_rail
+      and (resolution like 'write_off by %' or resolution = 'written back'));
+
+-- Posts a return of a payment that was written off to suspense, with a closed exception of the kind that
+-- the return would open by itself. Returns the amount.
 create function post_write_back(
-  payout payouts, p_rail text, p_amount bigint, p_at timestamptz
+  payout payouts, p_rail text, p_kind text, p_amount bigint, p_at timestamptz
 ) returns bigint
   language plpgsql as $$
 declare
   v_part bigint;
 begin
-  select least(p_amount,
-    coalesce(sum(amount) filter (where kind = 'paid_after_refusal'), 0)
-      - coalesce(sum(amount) filter (where kind = 'return_of_unpaid'), 0))
-  into v_part
-  from exceptions
-  where account_id = payout.account_id and payout_id = payout.id and rail = p_rail
-    and (resolution like 'write_off by %' or resolution = 'written back');
+  v_part := least(p_amount, sum_written_off(payout, p_rail));
   if v_part <= 0 then return 0; end if;
   perform post_amount(payout, 'write_back', p_rail, payout.destination_currency, v_part, p_at);
   insert into exceptions (account_id, id, payout_id, rail, kind, currency, amount, opened_at,
     closed_at, resolution)
-  values (payout.account_id, gen_random_uuid(), payout.id, p_rail, 'return_of_unpaid',
+  values (payout.account_id, gen_random_uuid(), payout.id, p_rail, p_kind,
     payout.destination_currency, v_part, p_at, p_at, 'written back');
   return v_part;
 end
@@ -122,16 +128,24 @@ declare
   v_amount bigint := coalesce((o.details ->> 'amount')::bigint, payout.destination_amount);
   v_detail text := describe_observation(o);
 begin
+  -- Reported again by another message: a second write-off would book it twice.
+  if o.class = 'paid_after_refusal' and sum_written_off(payout, o.rail) > 0 and exists (
+    select from exceptions
+    where account_id = payout.account_id and payout_id = payout.id and rail = o.rail
+      and attempt is not distinct from o.attempt and kind = o.class and amount = v_amount
+      and resolution like 'write_off by %')
+  then return 'no_effect'; end if;
   if o.class = 'amount_differs' then
     v_detail := concat_ws(', ', format('reported %s, instructed %s (minor units)', v_amount,
       payout.destination_amount), nullif(v_detail, ''));
   end if;
   if o.class = 'return_of_unpaid' then
-    v_amount := v_amount - post_write_back(payout, o.rail, v_amount, p_at);
+    v_amount := v_amount - post_write_back(payout, o.rail, o.class, v_amount, p_at);
     if v_amount = 0 then return 'applied'; end if;
   end if;
   perform open_exception(payout.account_id, payout.id, o.rail, o.class, v_detail, payout.destination_currency,
-    v_amount, p_at);
+    v_amount, p_at, o.attempt,
+    o.class = 'return_of_unpaid' and o.source in ('callback', 'file', 'poll'));
   if o.class = 'amount_differs' and payout.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') then
     -- It was sent, so it is never sent again. An operator decides whether it is complete.
     update attempts set state = 'paid', taken_at = coalesce(taken_at, p_at), answered_at = p_at,

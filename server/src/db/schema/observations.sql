@@ -143,6 +143,22 @@ begin
 end
 $$;
 
+-- Whether an attempt is not the one by which the payout is paid. That is the one that completed it, which a
+-- person may have decided of an earlier one; before, the last one through its present payer.
+create function is_past_attempt(
+  payout payouts, p_number integer, p_state text, p_rail text, p_payer_key text
+) returns boolean
+  language sql stable
+  return case
+    when payout.completed_at is not null and exists (
+      select from attempts
+      where account_id = payout.account_id and payout_id = payout.id and state in ('paid', 'returned'))
+    then p_state not in ('paid', 'returned')
+    else p_rail <> payout.rail or p_payer_key <> payout.payer_key or exists (
+      select from attempts
+      where account_id = payout.account_id and payout_id = payout.id and number > p_number)
+    end;
+
 -- For an exception: what the rail said about it.
 create function describe_observation(o classified_observation) returns text
   language sql immutable
@@ -194,11 +210,8 @@ create function classify_observations(
     order by number desc limit 1
   ) a on true
   cross join lateral (
-    select c.is_rail and a.number is not null and (c.rail <> p.rail or a.payer_key <> p.payer_key
-      or exists (
-        select from attempts l
-        where l.account_id = r.account_id and l.payout_id = r.payout_id and l.number > a.number
-      )) as is_past
+    select c.is_rail and a.number is not null
+      and is_past_attempt(p, a.number, a.state, c.rail, a.payer_key) as is_past
   ) k
   left join payout_outcomes exhausted on d.is_exhausted and r.outcome = 'rejected' and not k.is_past
     and exhausted.outcome = 'exhausted' and exhausted.from_status = p.status

@@ -22,7 +22,9 @@ export async function recover(
   context: CallContext,
 ): Promise<readonly RecoveredPayment[]> {
   const pass = await openPass(parts, context);
-  const low = (await findBlockBefore(pass, sinceMs)) ?? 0;
+  // The chain has real time, and the environment's clock may be ahead.
+  const aheadMs = pass.host.nowMs() - pass.host.realNowMs();
+  const low = (await findBlockBefore(pass, sinceMs - aheadMs)) ?? 0;
   const lowCount = (await countSentAt(pass, low)) ?? -1;
   const sentTransactions = await scanSent(pass, { low, lowCount });
   const nonces = sentTransactions.map(({ transaction }) => transaction.nonce);

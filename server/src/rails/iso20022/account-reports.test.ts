@@ -7,6 +7,7 @@ import {
   writeBooking,
   writeReport,
 } from '../../../testing/setups/account-report.ts';
+import { writeStatus } from '../../../testing/setups/bank-messages.ts';
 import {
   makeConfig,
   makeInstruction,
@@ -126,6 +127,30 @@ describe('booked entries', () => {
     );
   });
 
+  test('charges that only a later message shows count, once', async () => {
+    const record = (amount: string) => `<Rcrd><Amt Ccy="EUR">${amount}</Amt>
+      <CdtDbtInd>DBIT</CdtDbtInd><ChrgInclInd>true</ChrgInclInd></Rcrd>`;
+    const ordered = '<AmtDtls><InstdAmt><Amt Ccy="EUR">100.00</Amt></InstdAmt></AmtDtls>';
+    const write = (...amounts: string[]) =>
+      entry({
+        amount: '105.00',
+        details: `${ordered}<Chrgs>${amounts.map(record).join('')}</Chrgs>`,
+      });
+    const found = await book(entry({ amount: '105.00', details: ordered }));
+    found.push(...(await book(write('2.00', '3.00'), { name: 'camt.053.001.08' })));
+    found.push(...(await book(write('3.00', '2.00'), { name: 'camt.053.001.08' })));
+    assert.ok(found.every(({ outcome }) => outcome === 'paid'));
+    // An observation is applied once, and so is a charge.
+    const charges = new Map<string, bigint>();
+    const seen = new Set<string>();
+    for (const { id, charges: shown = [] } of found) {
+      if (!seen.has(id))
+        for (const { id: name, amountMinor } of shown) charges.set(name, amountMinor);
+      seen.add(id);
+    }
+    assert.deepEqual([...charges.values()].toSorted(), [200n, 300n]);
+  });
+
   test('1 is a form of true', async () => {
     const charges = `<Chrgs><Rcrd><Amt Ccy="EUR">2.50</Amt><CdtDbtInd>DBIT</CdtDbtInd>
       <ChrgInclInd>1</ChrgInclInd></Rcrd></Chrgs>`;
@@ -144,6 +169,28 @@ describe('booked entries', () => {
     assert.equal(observation?.outcome, 'accepted');
     assert.equal(observation?.charges?.[0]?.amountMinor, 500n);
     assert.equal((await query()).outcome, 'accepted');
+  });
+
+  test('a charge after the end of its payment does not say that it was paid or accepted again', async () => {
+    const kind = `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>CHRG</SubFmlyCd></Fmly>
+      </Domn></BkTxCd>`;
+    await book(entry());
+    await book(entry({ direction: 'CRDT', number: 'R1', details: returned }));
+    const [afterReturn] = await book(entry({ amount: '5.00', number: 'C1', entry: kind }));
+    assert.equal(afterReturn?.outcome, 'accepted');
+    assert.equal(afterReturn?.charges?.[0]?.amountMinor, 500n);
+    payment = makeInstruction({ amountMinor: 10_000n });
+    await it.rail.send(payment, context);
+    await it.work();
+    const record = await it.host.store.get('payments', payment.reference);
+    assert.ok(record !== undefined);
+    const { messageId = '' } = record.value as { messageId?: string };
+    const { reference } = payment;
+    await receive(it, writeStatus(messageId, { reference, status: 'RJCT', code: 'AC04' }));
+    const [afterRefusal] = await book(entry({ amount: '6.00', number: 'C2', entry: kind }));
+    assert.equal(afterRefusal?.outcome, 'rejected');
+    assert.equal(afterRefusal?.charges?.[0]?.amountMinor, 600n);
+    assert.equal((await query()).outcome, 'rejected');
   });
 
   test('a debit in the currency of the account has the amount in that of the payment, too', async () => {

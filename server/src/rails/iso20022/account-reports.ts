@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Charge, RailObservation } from '../contract/contract.ts';
 import { describeReport, type EntryContext, findReturned, isAmountOf } from './booked-amounts.ts';
-import { identifyBooking } from './bookings.ts';
+import { type IdentifiedBooking, identifyBooking } from './bookings.ts';
 import type { AccountReport, BookedEntry, Money } from './camt.ts';
 import { getReason } from './codes.ts';
 import { type EntryTarget, findTarget } from './entry-targets.ts';
@@ -160,7 +161,7 @@ async function observeDebit(
   await given.context.bankReferences.note(bankReference, reference);
   const { amountMinor } = payment.value.order;
   const observation = describeDebit(entry, { id: identified.id, reference, amountMinor, given });
-  return { observations: [observation], faults: [] };
+  return { observations: withLaterCharges(observation, payment, identified), faults: [] };
 }
 
 function describeDebit(
@@ -199,7 +200,7 @@ async function observeReturn(
   }
   const { id } = identified;
   const observation = describeReturn(entry, { id, reference, amountMinor, given });
-  return { observations: [observation], faults: [] };
+  return { observations: withLaterCharges(observation, payment, identified), faults: [] };
 }
 
 function describeReturn(
@@ -238,13 +239,37 @@ async function observeCharge(
     return fault('unmatched', 'it may repeat a known charge of this amount, or be another one');
   }
   const { id } = identified;
-  const isPaid = payment.state === 'paid' || payment.state === 'returned';
   const charge: Charge = { id: id.slice(reference.length + 1), kind: 'bank', ...booked };
-  const outcome = isPaid ? ('paid' as const) : ('accepted' as const);
+  const outcome = chooseChargedOutcome(payment);
   return {
     observations: [{ id, reference, outcome, atMs: given.atMs, charges: [charge] }],
     faults: [],
   };
+}
+
+/**
+ * What the service knows already. After a return `paid` would say that the payment was made again, and
+ * after a rejection `accepted` that the bank has it all the same.
+ */
+function chooseChargedOutcome({ state }: Payment): 'accepted' | 'paid' | 'rejected' {
+  return state === 'paid' || state === 'rejected' ? state : 'accepted';
+}
+
+/**
+ * The booking counts as the first message reports it. Charges that another one adds are a report of their
+ * own; those that both have are one by their ids.
+ */
+function withLaterCharges(
+  observation: RailObservation,
+  payment: Payment,
+  { isRepeated }: IdentifiedBooking,
+): RailObservation[] {
+  const { id, reference, atMs, charges = [] } = observation;
+  if (!isRepeated || charges.length === 0) return [observation];
+  const names = charges.map((charge) => charge.id).toSorted();
+  const digest = createHash('sha256').update(names.join()).digest('hex').slice(0, 16);
+  const outcome = chooseChargedOutcome(payment);
+  return [observation, { id: `${id}:charges:${digest}`, reference, outcome, atMs, charges }];
 }
 
 /** The service may know the reference although this rail has no record of it. */
@@ -308,11 +333,13 @@ async function observeBatch(
   return { observations, faults };
 }
 
+/** Equal charges of one entry are numbered, in whatever order a message has them. */
 function describeCharges({ charges }: BookedEntry, name: string): Charge[] {
-  return charges.map(({ currency, amountMinor }: Money, index) => ({
-    id: `${name}:${index + 1}:${currency}:${amountMinor}`,
-    kind: 'bank',
-    currency,
-    amountMinor,
-  }));
+  const seen = new Map<string, number>();
+  return charges.map(({ currency, amountMinor }: Money) => {
+    const money = `${currency}:${amountMinor}`;
+    const ordinal = (seen.get(money) ?? 0) + 1;
+    seen.set(money, ordinal);
+    return { id: `${name}:${ordinal}:${money}`, kind: 'bank', currency, amountMinor };
+  });
 }

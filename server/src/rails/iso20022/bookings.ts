@@ -144,6 +144,8 @@ export type IdentifiedBooking = {
   readonly id: string;
   /** The first one of its kind and amount is 1. */
   readonly ordinal: number;
+  /** Another message was the first to report it. */
+  readonly isRepeated: boolean;
 };
 
 /**
@@ -169,7 +171,11 @@ export async function identifyBooking(
     if (match.outcome === 'unclear') return undefined;
     const { booking, next } = addReport(bookings, { reference, report, match });
     const equal = next.filter((one) => one.kind === report.kind && isSameMoney(one, report));
-    identified = { id: booking.id, ordinal: equal.indexOf(booking) + 1 };
+    identified = {
+      id: booking.id,
+      ordinal: equal.indexOf(booking) + 1,
+      isRepeated: booking.mentions[0]?.message !== report.message,
+    };
     return { state: 'known', value: { bookings: next } };
   });
   return identified;

@@ -149,7 +149,10 @@ describe('reports of the bank', () => {
     // Status, debits, returns and statement, each of them once for all that they were left twice.
     assert.equal(it.host.messages.length, 4);
     const distinct = new Map(it.host.observations.map((one) => [one.id, one]));
-    const charges = [...distinct.values()].flatMap((one) => one.charges ?? []);
+    const shown = [...distinct.values()].flatMap(({ reference, charges: all = [] }) =>
+      all.map((charge) => [`${reference} ${charge.id}`, charge] as const),
+    );
+    const charges = [...new Map(shown).values()];
     assert.equal(charges.length, 3 + 2);
     assert.ok(charges.every(({ amountMinor, kind }) => amountMinor === 35n && kind === 'bank'));
     assert.deepEqual(await readdir(join(it.folder, 'inbox')), []);

@@ -21,11 +21,15 @@ export async function recoverPayments(
   const latest = new Map<string, PaymentEvent>();
   for (const event of events) {
     const known = latest.get(event.payment.reference);
-    if (known === undefined || known.occurred_at <= event.occurred_at) {
+    if (known === undefined || readMs(known) <= readMs(event)) {
       latest.set(event.payment.reference, event);
     }
   }
   return [...latest.values()].map(describeEvent);
+}
+
+function readMs({ occurred_at: occurredAt }: PaymentEvent): number {
+  return Date.parse(occurredAt);
 }
 
 /** Whether there are events of payments that this database has no record of. */
@@ -70,7 +74,8 @@ async function readUnread(
   throw new Error("the partner's list of events has no end");
 }
 
-function describeEvent({ id, occurred_at: occurredAt, payment }: PaymentEvent): RecoveredPayment {
+function describeEvent(event: PaymentEvent): RecoveredPayment {
+  const { id, payment } = event;
   const { reference, currency, state, partner_reference: providerReference } = payment;
   return {
     reference,
@@ -78,7 +83,7 @@ function describeEvent({ id, occurred_at: occurredAt, payment }: PaymentEvent): 
     amountMinor: readMinor(payment.amount, currency),
     outcome: state,
     ...(providerReference === undefined ? {} : { providerReference }),
-    atMs: Date.parse(occurredAt),
+    atMs: readMs(event),
     detail: `event ${id}`,
   };
 }

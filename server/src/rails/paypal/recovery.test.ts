@@ -121,6 +121,50 @@ describe('the daily comparison with the report', () => {
   });
 });
 
+describe('the report of transactions', () => {
+  test('is read in parts where it is too long', async () => {
+    const { rail } = await subject.restore();
+    const sinceMs = Date.now() + subject.clock.aheadMs - 1000;
+    const instructions = Array.from({ length: 5 }, () => newInstruction());
+    for (const instruction of instructions) {
+      await send(instruction);
+      subject.clock.aheadMs += 5 * dayMs;
+    }
+    await subject.turn();
+    subject.paypal.setOptions({ reportMax: 2 });
+    const recovered = await rail.recover?.(sinceMs, context);
+    subject.paypal.setOptions({ reportMax: 10_000 });
+    assert.deepEqual(
+      recovered?.map(({ reference }) => reference).toSorted(),
+      instructions.map(({ reference }) => reference).toSorted(),
+    );
+  });
+
+  test('says so where it is too long for any part', async () => {
+    const { rail } = await subject.restore();
+    const sinceMs = Date.now() + subject.clock.aheadMs - 1000;
+    for (let count = 0; count < 3; count += 1) await send(newInstruction());
+    await subject.turn();
+    subject.paypal.setOptions({ reportMax: 2 });
+    await assert.rejects(async () => rail.recover?.(sinceMs, context), /too many transactions/);
+    subject.paypal.setOptions({ reportMax: 10_000 });
+  });
+
+  test('also shows payouts that the account received, which are not ours', async () => {
+    const { rail } = await subject.restore();
+    const sinceMs = Date.now() + subject.clock.aheadMs + 1000;
+    subject.clock.aheadMs += 60 * dayMs;
+    const { reference } = newInstruction();
+    subject.paypal.setOptions({ receivedItem: reference });
+    const found = [
+      await rail.findUnknownPayments?.(context),
+      await rail.recover?.(sinceMs, context),
+    ];
+    subject.paypal.setOptions({ receivedItem: '' });
+    assert.deepEqual(found, [undefined, []]);
+  });
+});
+
 describe('the account', () => {
   test('shows what is left of each balance', async () => {
     const funds = (await subject.rail.readFunds?.(context)) ?? [];

@@ -1,6 +1,6 @@
 import { formatScaled, readDecimal } from '../../core/money.ts';
 import type { CallContext, RailAnswer, RailFunds, RecoveredPayment } from '../contract/contract.ts';
-import { describeResult } from './api.ts';
+import { describeResult, readError } from './api.ts';
 import { enterBatch } from './batch-outcomes.ts';
 import { readBatch } from './batches.ts';
 import { findCursor, formatTime, listEvents } from './events.ts';
@@ -32,6 +32,7 @@ const windowMs = 30 * dayMs;
 const eventsMs = 29 * dayMs;
 const historyMs = 3 * 365 * dayMs;
 const pageSize = 500;
+const payoutCode = 'T0001';
 const pagesMax = 1_000;
 
 type Span = { readonly fromMs: number; readonly toMs: number };
@@ -52,17 +53,43 @@ export async function listPayouts(
   let start = Math.max(fromMs, toMs - historyMs);
   do {
     const end = Math.min(start + windowMs, toMs);
-    for (let page = 1, pages = 1; page <= pages; page += 1) {
-      const answer = await readPage(reader, { fromMs: start, toMs: end, page }, signal);
-      pages = Math.min(answer.total_pages, pagesMax);
-      for (const { transaction_info: payout } of answer.transaction_details) {
-        const isPayout = (payout.transaction_event_code ?? 'T0001') === 'T0001';
-        if (isPayout && !found.has(payout.transaction_id)) found.set(payout.transaction_id, payout);
-      }
+    for (const one of await readSpan(reader, { fromMs: start, toMs: end }, signal)) {
+      if (!found.has(one.transaction_id)) found.set(one.transaction_id, one);
     }
     start = end;
   } while (start < toMs);
   return [...found.values()];
+}
+
+/** In two halves where PayPal has more than it shows at once, which are 10,000. */
+async function readSpan(
+  reader: Reader,
+  { fromMs, toMs }: Span,
+  signal: AbortSignal,
+): Promise<ReportedTransaction[]> {
+  const found: ReportedTransaction[] = [];
+  for (let page = 1, pages = 1; page <= pages; page += 1) {
+    const answer = await readPage(reader, { fromMs, toMs, page }, signal);
+    if (answer === 'too_large') {
+      // The report counts seconds.
+      const middleMs = Math.floor((fromMs + toMs) / 2000) * 1000;
+      if (middleMs <= fromMs || middleMs >= toMs) {
+        throw new Error(`PayPal's report has too many transactions of ${formatTime(fromMs)}`);
+      }
+      const earlier = await readSpan(reader, { fromMs, toMs: middleMs }, signal);
+      return [...earlier, ...(await readSpan(reader, { fromMs: middleMs, toMs }, signal))];
+    }
+    pages = Math.min(answer.total_pages, pagesMax);
+    const shown = answer.transaction_details.map((one) => one.transaction_info);
+    found.push(...shown.filter(isPayout));
+  }
+  return found;
+}
+
+/** What left is negative; the account may also receive payouts, with any text as their reference. */
+function isPayout(one: ReportedTransaction): boolean {
+  const { transaction_event_code: code = payoutCode, transaction_amount: amount } = one;
+  return code === payoutCode && amount.value.startsWith('-');
 }
 
 async function readPage(
@@ -73,7 +100,7 @@ async function readPage(
   const query = new URLSearchParams({
     start_date: formatTime(fromMs),
     end_date: formatTime(toMs),
-    transaction_type: 'T0001',
+    transaction_type: payoutCode,
     fields: 'transaction_info',
     balance_affecting_records_only: 'N',
     page_size: String(pageSize),
@@ -86,6 +113,7 @@ async function readPage(
       ? transactionsSchema.safeParse(result.json).data
       : undefined;
   if (answer !== undefined) return answer;
+  if (readError(result)?.name === 'RESULTSET_TOO_LARGE') return 'too_large' as const;
   host.log('warn', "PayPal's report of transactions cannot be read", describeResult(result));
   throw new Error(
     "PayPal's report of transactions cannot be read: the app needs the permission Transaction search",
@@ -99,7 +127,7 @@ function readOutcome({ transaction_status: status }: ReportedTransaction) {
   return status === 'P' ? 'accepted' : 'unknown';
 }
 
-/** What left is negative in the report. */
+/** Without the sign. */
 export function readAmount({
   transaction_amount: { currency_code: currency, value },
 }: ReportedTransaction) {

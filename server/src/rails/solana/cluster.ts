@@ -111,6 +111,12 @@ export function createCluster(
   };
 }
 
+type Listing = {
+  readonly until?: string;
+  readonly pagesMax?: number;
+  readonly sinceSeconds?: number;
+};
+
 /** What has become of transactions. */
 function createHistory(rpc: Rpc, name: string) {
   return {
@@ -129,10 +135,10 @@ function createHistory(rpc: Rpc, name: string) {
         (await rpc.call('getTransaction', [signature, options], transactionSchema)) ?? undefined
       );
     },
-    /** The newest first, those after `until`. */
+    /** The newest first, those after `until`, and at least those since `sinceSeconds`. */
     listSignatures: async (
       account: Address,
-      { until, pagesMax = Number.POSITIVE_INFINITY }: { until?: string; pagesMax?: number },
+      { until, pagesMax = Number.POSITIVE_INFINITY, sinceSeconds = 0 }: Listing,
     ) => {
       const listed: ListedSignature[] = [];
       for (let pages = 1; ; pages += 1) {
@@ -151,7 +157,8 @@ function createHistory(rpc: Rpc, name: string) {
           listedSchema,
         );
         listed.push(...page);
-        if (page.length < pageSize || pages >= pagesMax) return listed;
+        const isPast = (page.at(-1)?.blockTime ?? sinceSeconds) < sinceSeconds;
+        if (page.length < pageSize || pages >= pagesMax || isPast) return listed;
       }
     },
   };

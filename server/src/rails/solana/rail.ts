@@ -29,9 +29,9 @@ import {
   openUnknown,
   type Payment,
 } from './payment.ts';
-import { compareRecords, readReference } from './scan.ts';
+import { compareRecords, findOwnTransfer, readReference } from './scan.ts';
 import { readBalance } from './sign.ts';
-import { readTransfer } from './transfer.ts';
+import type { readTransfer } from './transfer.ts';
 
 /**
  * SPL tokens such as USDC on Solana. `send` only records the instruction and `query` answers from the
@@ -166,44 +166,53 @@ async function readFunds(parts: SolanaParts, { signal }: CallContext): Promise<R
   return funds;
 }
 
-/** What the account has sent since then, by the references that its transactions carry. */
+/**
+ * What the account has sent since then, by the references that its transactions carry.
+ *
+ * @throws Error where a payment cannot be read: a list that lacks it would look complete
+ */
 async function recover(
   parts: SolanaParts,
   sinceMs: number,
   { signal }: CallContext,
 ): Promise<RecoveredPayment[]> {
-  const { payer } = parts;
+  const { payer, host, config } = parts;
   const cluster = await connectCluster(parts, signal);
   await compareRecords(parts, cluster);
+  // The chain has real time, and the environment's clock may be ahead.
+  const sinceSeconds = (sinceMs - (host.nowMs() - host.realNowMs())) / 1000;
   const found: RecoveredPayment[] = [];
-  for (const { signature, memo, err, slot, blockTime } of await cluster.listSignatures(
-    payer.address,
-    {},
-  )) {
-    const atMs = (blockTime ?? 0) * 1000;
+  for (const listed of await cluster.listSignatures(payer.address, { sinceSeconds })) {
+    const { signature, memo, err, slot, blockTime } = listed;
     const reference = readReference(memo);
-    if (reference === undefined || atMs < sinceMs) continue;
-    const transaction = await cluster.findTransaction(signature);
-    const money = transaction && readMoney(parts.config, transaction.transaction[0]);
-    if (money === undefined) continue;
+    const isEarlier = typeof blockTime === 'number' && blockTime < sinceSeconds;
+    if (reference === undefined || isEarlier) continue;
+    const transfer = await findOwnTransfer(parts, cluster, signature);
+    if (transfer === undefined) continue;
+    const money = readMoney(config, transfer);
+    if (money === undefined) {
+      throw new Error(`transaction ${signature} moves a token that is not configured`);
+    }
     found.push({
       reference,
       ...money,
       outcome: err ? 'rejected' : 'paid',
       providerReference: signature,
-      atMs,
+      atMs: (blockTime ?? 0) * 1000,
       detail: `slot ${slot}`,
     });
   }
   return found;
 }
 
-function readMoney({ tokens }: SolanaConfig, wire: string) {
-  const transfer = readTransfer(wire);
-  const token = tokens.find(({ mint }) => mint === transfer?.mint);
-  if (transfer === undefined || token === undefined) return undefined;
+function readMoney(
+  { tokens }: SolanaConfig,
+  { mint, units }: Pick<NonNullable<ReturnType<typeof readTransfer>>, 'mint' | 'units'>,
+) {
+  const token = tokens.find((one) => one.mint === mint);
+  if (token === undefined) return undefined;
   const scales = { currency: getCurrency(token.currency).scale, chain: token.decimals };
-  return { currency: token.currency, amountMinor: toCurrencyUnits(transfer.units, scales) };
+  return { currency: token.currency, amountMinor: toCurrencyUnits(units, scales) };
 }
 
 export const railModule: RailModule<SolanaConfig> = {

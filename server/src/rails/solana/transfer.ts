@@ -189,6 +189,12 @@ type Expected = Pick<Transfer, 'units' | 'mint' | 'decimals' | 'reference'> & {
   readonly destination: Address;
 };
 
+/** The first account of a transaction, without whose signature no block takes it. */
+export function readFeePayer(wire: string): Address | undefined {
+  const { messageBytes } = getTransactionDecoder().decode(Buffer.from(wire, 'base64'));
+  return getCompiledTransactionMessageDecoder().decode(messageBytes).staticAccounts[0];
+}
+
 /** Whether the bytes move exactly this to exactly there, under this reference. */
 export function isTransferOf(wire: string, expected: Expected): boolean {
   const found = readTransfer(wire);

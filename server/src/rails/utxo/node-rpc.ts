@@ -23,7 +23,7 @@ export class NodeRefusal extends Error {
 export class NodeUnavailable extends Error {
   constructor(method: string, detail: string, cause?: unknown) {
     super(`${method}: ${detail}`, cause === undefined ? undefined : { cause });
-    this.name = 'NodeSilence';
+    this.name = 'NodeUnavailable';
   }
 }
 
@@ -57,7 +57,7 @@ export type RpcCall<T> = {
 };
 
 export type NodeRpc = {
-  /** @throws NodeRefusal or NodeSilence. */
+  /** @throws NodeRefusal or NodeUnavailable. */
   call<T>(call: RpcCall<T>, signal: AbortSignal): Promise<T>;
 };
 

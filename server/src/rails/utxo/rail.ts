@@ -51,7 +51,9 @@ const create = (config: Config, host: RailHost): Promise<RailCalls> => {
     },
     readFunds: ({ signal }: CallContext) => passes.readFunds(signal),
     check: ({ signal }: CallContext) => passes.check(signal),
-    recover: (sinceMs, { signal }) => passes.recover(sinceMs, signal),
+    // The chain has real time, and the environment's clock may be ahead.
+    recover: (sinceMs, { signal }) =>
+      passes.recover(sinceMs - (host.nowMs() - host.realNowMs()), signal),
     confirmRecovery: ({ signal }) => passes.confirmRecovery(signal),
   });
 };

@@ -36,7 +36,7 @@ export async function getCheckedTip({
   return tip;
 }
 
-/** @throws SetupError, NodeRefusal or NodeSilence. */
+/** @throws SetupError, NodeRefusal or NodeUnavailable. */
 export async function prepareNode(context: SetupContext): Promise<void> {
   const { node, network, config, keys } = context;
   if ((await node.getBlockHash(0)) !== network.firstBlockHash) {

@@ -177,3 +177,16 @@ test('recovery lists the wallet’s sends since the given time', async () => {
     [last],
   );
 });
+
+test('recovery follows the clock of the chain where that of the environment is ahead', async () => {
+  const last = spend(elsewhere, '0.02000000', 60);
+  spend(address, '0.01000000', 7200);
+  const aheadMs = 40 * 86_400_000;
+  rail.advanceMs(aheadMs);
+  const signal = new AbortController().signal;
+  const recovered = await rail.calls.recover?.(Date.now() + aheadMs - 3_600_000, { signal });
+  assert.deepEqual(
+    recovered?.map(({ providerReference }) => providerReference),
+    [last],
+  );
+});

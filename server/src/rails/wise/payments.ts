@@ -101,12 +101,11 @@ function answerRecord({ state, value }: Payment): RailAnswer {
   return { outcome: 'rejected', reason, ...(code === undefined ? {} : { code }) };
 }
 
+/** Where the money goes. A corrected name is the same payment. */
 function digestInstruction(instruction: Instruction): string {
-  const { payerKey, countryCode, deliveryType, attributes, beneficiary } = instruction;
+  const { payerKey, countryCode, deliveryType, attributes } = instruction;
   const sorted = Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const { firstName, middleName, lastName, businessName } = beneficiary;
-  const names = [firstName, middleName, lastName, businessName];
-  const parts = [payerKey, countryCode, deliveryType, sorted, names];
+  const parts = [payerKey, countryCode, deliveryType, sorted];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 

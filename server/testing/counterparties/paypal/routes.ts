@@ -5,7 +5,15 @@ import { formatMinor } from './amounts.ts';
 import { type Lifecycle, newPaypalId } from './lifecycle.ts';
 import type { BookedBatch, BookedItem, PaypalBooks } from './paypal-books.ts';
 import type { SimulatorOptions } from './simulator-options.ts';
-import { showBatch, showCreated, showError, showItem, showTime, showTransaction } from './views.ts';
+import {
+  showBatch,
+  showCreated,
+  showError,
+  showItem,
+  showReceived,
+  showTime,
+  showTransaction,
+} from './views.ts';
 import type { WebhookSender } from './webhook-sender.ts';
 
 /** What the simulated PayPal answers to requests with a token. */
@@ -232,6 +240,12 @@ function listTransactions(state: PaypalState, { url }: PaypalRequest): Reply {
   const found = [...books.batches.values()]
     .filter(({ createdAtMs: atMs }) => atMs >= from && atMs <= to + 999 && atMs <= shownUntilMs)
     .flatMap((batch) => batch.items.flatMap((item) => showTransaction(batch, item) ?? []));
+  if (options.receivedItem !== '') found.push(showReceived(options.receivedItem, from));
+  if (found.length > options.reportMax) {
+    const message =
+      'Result set size is greater than the maximum limit. Change the filter criteria and try again.';
+    return { status: 400, json: showError('RESULTSET_TOO_LARGE', message) };
+  }
   const page = found.slice((number - 1) * size, number * size);
   return {
     status: 200,

@@ -45,6 +45,10 @@ export const simulatorOptionsSchema = z.strictObject({
   returnMs: milliseconds.default(30 * 86_400_000),
   /** After how long a transaction appears in the report. */
   reportLagMs: milliseconds.default(0),
+  /** How many transactions a report may have. */
+  reportMax: z.int().min(1).default(10_000),
+  /** The `sender_item_id` of a payout of 1.00 USD that the account receives from somebody else; "": none. */
+  receivedItem: pattern,
   /** What there is at the start, by currency, decimal text. */
   balances: z.record(z.string(), z.string()).default({ USD: '1000000.00', EUR: '1000000.00' }),
   /** The sandbox refuses telephone numbers. */

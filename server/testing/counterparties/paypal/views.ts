@@ -115,3 +115,18 @@ export function showTransaction(
     },
   };
 }
+
+/** A payout by somebody else, of which this account is the recipient: its amount is positive. */
+export function showReceived(senderItemId: string, atMs: number): object {
+  return {
+    transaction_info: {
+      transaction_id: 'RECEIVED000000001',
+      transaction_event_code: 'T0001',
+      transaction_initiation_date: showTime(atMs),
+      transaction_updated_date: showTime(atMs),
+      transaction_amount: { currency_code: 'USD', value: '1.00' },
+      transaction_status: 'S',
+      custom_field: senderItemId,
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, it } from 'node:test';
+import type { MoneyTest, Owner } from '../../testing/setups/money.ts';
+import { createRoutesTest, first, refuse, secondPayer } from '../../testing/setups/routes.ts';
+
+/** After a person has decided that an earlier payer paid, its attempt is the one that counts. */
+
+type RoutesTest = Awaited<ReturnType<typeof createRoutesTest>>;
+let money: MoneyTest;
+let owner: Owner;
+let routes: RoutesTest;
+before(async () => {
+  routes = await createRoutesTest();
+  ({ money, owner } = routes);
+});
+afterEach(async () => {
+  await money.assertSound();
+  await routes.clearDue();
+});
+after(() => money[Symbol.asyncDispose]());
+
+async function decidePaid() {
+  const kit = routes.open([first(refuse), secondPayer(refuse)]);
+  const payout = await routes.commit();
+  for (let round = 0; round < 3; round += 1) await kit.dispatcher.runDue();
+  assert.equal(await routes.statusOf(payout), 'ERROR');
+  await kit.notify('first', payout, { outcome: 'paid' });
+  assert.equal(await kit.decide(payout, 'paid'), 'done');
+  assert.equal(await routes.statusOf(payout), 'COMPLETED');
+  return { kit, payout };
+}
+
+it('another report that it was paid changes nothing', async () => {
+  const { kit, payout } = await decidePaid();
+  await kit.notify('first', payout, { outcome: 'paid', atMs: money.clock.nowMs() });
+  assert.deepEqual(await routes.openKinds(payout), []);
+});
+
+it('what comes back goes to the client', async () => {
+  const { kit, payout } = await decidePaid();
+  const before = await money.balance(owner.accountId, 'USD');
+  await kit.notify('first', payout, { outcome: 'returned', amountMinor: 95_000n });
+  assert.deepEqual(await routes.openKinds(payout), []);
+  assert.equal((await money.balance(owner.accountId, 'USD')) - before, 5_000n);
+  await kit.notify('first', payout, { outcome: 'returned', amountMinor: 95_000n });
+  assert.equal((await money.balance(owner.accountId, 'USD')) - before, 10_000n);
+  assert.equal(await routes.statusOf(payout), 'CANCELLED');
+});
+
+it('a payment by the later payer is one too many', async () => {
+  const { kit, payout } = await decidePaid();
+  await kit.notify('second', payout, { outcome: 'paid' });
+  assert.deepEqual(await routes.openKinds(payout), ['paid_after_refusal']);
+});

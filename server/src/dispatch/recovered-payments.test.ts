@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import {
+  createFakeRail,
+  createMoneyTest,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
+import { newId } from '../core/ids.ts';
+import type { Instruction, RecoveredPayment } from '../rails/contract/contract.ts';
+import { beginRecovery, describeRecovery, findRecoveredTwin, runRecovery } from './recovery.ts';
+
+/** What is kept of the payments that rails list in a recovery. */
+
+let money: MoneyTest;
+let owner: Owner;
+before(async () => {
+  money = await createMoneyTest();
+  owner = await money.createOwner({ USD: 1_000_000n });
+});
+afterEach(() => money.assertSound());
+after(() => money[Symbol.asyncDispose]());
+
+const payment: RecoveredPayment = {
+  reference: '',
+  currency: 'BTC',
+  amountMinor: 180_000n,
+  outcome: 'paid',
+  providerReference: 'f00d',
+  atMs: Date.now(),
+  detail: '3 confirmations',
+};
+
+/** Lists the payments in a recovery, which it ends. */
+async function recover(listed: readonly RecoveredPayment[]) {
+  const fake = createFakeRail(() => ({ outcome: 'paid' }));
+  const rail = { ...fake, recover: async () => listed };
+  const marker = {
+    advance: async () => undefined,
+    findLead: async () => 0,
+    follow: async () => 0,
+    raise: async () => undefined,
+    reset: async () => undefined,
+  };
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => errors.push(error);
+  const services = { db: money.db, rails: [rail], marker, onError };
+  await beginRecovery(services, 'a test');
+  await runRecovery(services);
+  assert.deepEqual(errors, []);
+  const { payments = [] } = await describeRecovery({ db: money.db });
+  await money.rows(
+    `update recoveries set listed_at = now(), released_at = now(), closed_at = now()
+     where closed_at is null`,
+  );
+  return { rail, payments };
+}
+
+test('every payment of a transaction that pays several is kept, and holds a payout to its address', async () => {
+  const addresses = ['bc1qfirst', 'bc1qsecond', 'bc1qsecond'];
+  const { rail, payments } = await recover(
+    addresses.map((destination) => ({ ...payment, destination })),
+  );
+  assert.deepEqual(
+    payments.map(({ result, provider_reference: transaction }) => [result, transaction]),
+    addresses.map(() => ['unmatched', 'f00d']),
+  );
+  for (const address of [...addresses, 'bc1qthird']) {
+    const payout = { accountId: owner.accountId, payoutId: newId(), rail: rail.name };
+    const attributes = { BankAccountNumber: address };
+    const instruction = { deliveryType: 'CRYPTOCURRENCY', attributes } as unknown as Instruction;
+    const twin = await findRecoveredTwin(money.db, payout, instruction);
+    assert.equal(twin, addresses.includes(address) ? 'f00d' : undefined, address);
+  }
+});
+
+test('the same payments have the same names when they are listed again in another order', async () => {
+  const listed = ['bc1qfourth', 'bc1qfifth'].map((destination) => {
+    return { ...payment, providerReference: 'cafe', destination };
+  });
+  assert.equal((await recover(listed)).payments.length, 2);
+  assert.equal((await recover(listed.toReversed())).payments.length, 0, 'known since before');
+});
+
+test('two payments that a rail lists under one reference are both kept', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const once = { ...payment, currency: 'MXN', reference: payout.reference };
+  const { rail, payments } = await recover([once, { ...once, providerReference: 'again' }]);
+  assert.deepEqual(payments.map((one) => [one.provider_reference, one.payout_id]).toSorted(), [
+    ['again', payout.payoutId],
+    ['f00d', payout.payoutId],
+  ]);
+  await money.createDispatcher(rail).runDue();
+  assert.equal(rail.sends(), 0);
+});

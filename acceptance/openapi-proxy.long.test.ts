@@ -88,7 +88,7 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     .replaceAll(/"(duration_ms|backlog)":\d+/g, '"$1":0')
     // Ages, and how far the payouts of other steps have come.
     .replaceAll(
-      /"(age|day|booked_on|scheduled_for|sequence|waits_for|next|heard_at)":"[^"]*"/g,
+      /"(age|day|booked_on|scheduled_for|sequence|waits_for|next|reported_at)":"[^"]*"/g,
       '"$1":""',
     )
     .replaceAll(

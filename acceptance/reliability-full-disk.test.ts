@@ -24,7 +24,7 @@ import { assertProblem } from './shapes.ts';
 
 /**
  * The disk of the database is full: reads are answered, what would be stored is refused and leaves
- * nothing behind, and log, health and metrics say what is the matter.
+ * nothing behind, and log, health and metrics name the cause.
  */
 
 let database: TestDatabase;

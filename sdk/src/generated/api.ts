@@ -4886,7 +4886,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21b7a-26fc-767a-ad7c-be4de3a6a095
+                 * @example 01a21b7c-90fd-7648-bbff-903a677f2660
                  */
                 balance_token: string;
             };
@@ -4928,7 +4928,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21b7a-26fc-767a-ad7c-be4de3a6a095
+                 * @example 01a21b7c-90fd-7648-bbff-903a677f2660
                  */
                 balance_token: string;
             };
@@ -5067,7 +5067,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -5097,7 +5097,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -5132,7 +5132,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-3e0e-72a0-b0d9-51a81d924e99
+                 * @example usr_01a21b7c-a13f-755d-a0f3-ba31ee79c308
                  */
                 user_token: string;
             };
@@ -5165,7 +5165,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -5196,7 +5196,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -5253,7 +5253,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -5283,7 +5283,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -5440,7 +5440,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
@@ -5480,7 +5480,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
@@ -5522,7 +5522,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
@@ -5584,7 +5584,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -5617,7 +5617,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -5663,12 +5663,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7a-2f90-7220-8d37-36171de72911
+                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
                  */
                 payout_token: string;
             };
@@ -5701,12 +5701,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7a-2f90-7220-8d37-36171de72911
+                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
                  */
                 payout_token: string;
             };
@@ -5743,12 +5743,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7a-2f90-7220-8d37-36171de72911
+                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
                  */
                 payout_token: string;
             };
@@ -5803,12 +5803,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7a-2f90-7220-8d37-36171de72911
+                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
                  */
                 payout_token: string;
             };
@@ -5838,12 +5838,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7a-303b-7317-9938-67d05a08952a
+                 * @example payout_01a21b7c-9801-7434-98dd-62e67009467f
                  */
                 payout_token: string;
             };
@@ -5961,7 +5961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -6056,12 +6056,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7a-3a2d-756a-bbf3-c0b08709fec8
+                 * @example payout_01a21b7c-9fed-765d-ad4a-53f733623c38
                  */
                 payout_token: string;
             };
@@ -6125,7 +6125,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b7a-3a3b-73e9-9fb3-5cf505a754bd
+                 * @example proposal_01a21b7c-9ff8-746a-9972-323a17250cf0
                  */
                 proposal_token: string;
             };
@@ -6155,7 +6155,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b7a-3a3b-73e9-9fb3-5cf505a754bd
+                 * @example proposal_01a21b7c-9ff8-746a-9972-323a17250cf0
                  */
                 proposal_token: string;
             };
@@ -6186,7 +6186,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b7a-3a3b-73e9-9fb3-5cf505a754bd
+                 * @example proposal_01a21b7c-9ff8-746a-9972-323a17250cf0
                  */
                 proposal_token: string;
             };
@@ -6233,7 +6233,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -6266,7 +6266,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
@@ -6425,7 +6425,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -6456,7 +6456,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };
@@ -6491,12 +6491,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21b7a-382c-7124-a306-06e831b6c9a7
+                 * @example link_01a21b7c-9f33-76fd-857c-d2816ca409eb
                  */
                 link_token: string;
             };
@@ -6524,12 +6524,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7a-2f90-7220-8d37-36171de72911
+                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
                  */
                 payout_token: string;
             };
@@ -6663,7 +6663,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7a-3cef-73ec-9dd7-7d3836db518e
+                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
                  */
                 batch_token: string;
             };
@@ -6695,7 +6695,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7a-3cef-73ec-9dd7-7d3836db518e
+                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
                  */
                 batch_token: string;
             };
@@ -6742,7 +6742,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7a-3cef-73ec-9dd7-7d3836db518e
+                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
                  */
                 batch_token: string;
             };
@@ -6770,7 +6770,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7a-3cef-73ec-9dd7-7d3836db518e
+                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
                  */
                 batch_token: string;
             };
@@ -6801,7 +6801,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7a-3cef-73ec-9dd7-7d3836db518e
+                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
                  */
                 batch_token: string;
             };
@@ -6832,7 +6832,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7a-3d4d-7734-8508-0a592a798698
+                 * @example batch_01a21b7c-a10f-77c3-9b69-62b11aeef7e4
                  */
                 batch_token: string;
             };
@@ -6974,7 +6974,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7004,7 +7004,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7039,7 +7039,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7074,7 +7074,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7105,7 +7105,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7136,7 +7136,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7167,7 +7167,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7198,7 +7198,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7244,7 +7244,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
             };
@@ -7272,12 +7272,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7a-3b0b-70ff-b3a5-2c2562babe82
+                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21b7a-3b70-7219-8726-ff4c9e365534
+                 * @example delivery_01a21b7c-a04f-7290-84a1-e79e54b96a18
                  */
                 delivery_token: string;
             };
@@ -7415,7 +7415,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21b7a-2f90-7220-8d37-36171de72911
+                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
                  */
                 payout_token: string;
             };
@@ -7450,7 +7450,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7a-2dca-72a3-a36d-5d43715b615b
+                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
                  */
                 user_token: string;
             };

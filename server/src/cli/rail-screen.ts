@@ -27,7 +27,7 @@ function listStates(rows: readonly Row[], nowMs: number): string[] {
       'at the rail',
       'waiting',
       'oldest',
-      'last heard',
+      'last report',
       'next cut-off',
     ],
     rows.map((row) => [
@@ -37,7 +37,7 @@ function listStates(rows: readonly Row[], nowMs: number): string[] {
       row.handed_over,
       row.waiting,
       age(row.oldest_unanswered_at, 'none'),
-      age(row.heard_at, 'never'),
+      age(row.reported_at, 'never'),
       row.next_cut_off_at === '' ? 'none' : row.next_cut_off_at.slice(0, 16).replace('T', ' '),
     ]),
   );

@@ -169,7 +169,7 @@ const contact = defineQuery({
   columns: { exists: column.boolean },
 });
 
-/** Whether the counterparty of a rail was ever heard. */
+/** Whether the counterparty of a rail has ever reported anything. */
 export async function hasRailContact(session: Session, rail: string): Promise<boolean> {
   return (await one(session, contact, [rail])).exists;
 }

@@ -49,10 +49,10 @@ const sumCounts = defineQuery({
 const storeContacts: Statement = {
   name: 'store_rail_contacts',
   text: `
-    insert into rail_contacts as c (rail, heard_at)
-    select rail, heard_at from unnest($1::text[], $2::timestamptz[]) r (rail, heard_at)
+    insert into rail_contacts as c (rail, reported_at)
+    select rail, reported_at from unnest($1::text[], $2::timestamptz[]) r (rail, reported_at)
     order by rail
-    on conflict (rail) do update set heard_at = greatest(c.heard_at, excluded.heard_at)`,
+    on conflict (rail) do update set reported_at = greatest(c.reported_at, excluded.reported_at)`,
 };
 
 const store: Statement = {

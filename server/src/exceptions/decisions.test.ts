@@ -35,13 +35,9 @@ const rates = createRates({ 'USD/MXN': getRate('20') });
 function open(answer: () => RailAnswer, rules?: Rules) {
   const rail = createFakeRail(answer);
   const dispatcher = money.createDispatcherOf([rail], { rates, ...(rules && { rules }) });
-  const services = {
-    db: money.db,
-    keys: money.keys,
-    dispatcher,
-    rates: () => rates,
-    readPolicy: twoPersonsAbove(10_000),
-  };
+  const { db, keys } = money;
+  const readPolicy = twoPersonsAbove(10_000);
+  const services = { db, keys, dispatcher, rates: () => rates, readPolicy };
   const decide = async (payout: CommittedPayout, action: DecisionAction, name = 'ada') =>
     decidePayout(services, { ...payout, action, ...(await person(name)), reason: 'a test' });
   return { rail, dispatcher, services, decide };

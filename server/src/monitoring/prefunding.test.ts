@@ -82,7 +82,7 @@ test('a rail is described by its funds, the payouts that wait for it, and its la
     { currency: 'USD', funds: '150.5', committed: '101.5', scheduled: '0', left: '49' },
   ]);
   assert.deepEqual(
-    [first.heard_at, first.oldest_unanswered_at, first.prices?.unpriced],
+    [first.reported_at, first.oldest_unanswered_at, first.prices?.unpriced],
     ['', '', 0],
   );
   assert.deepEqual([first.last_day?.committed, first.last_30_days?.committed], [1, 1]);
@@ -95,7 +95,7 @@ test('a rail is described by its funds, the payouts that wait for it, and its la
   const second = await describe();
   assert.deepEqual(second.prefunding[0]?.committed, '0');
   assert.deepEqual([second.being_sent, second.handed_over, second.waiting], [0, 1, 0]);
-  assert.match(second.heard_at, /^\d{4}-/);
+  assert.match(second.reported_at, /^\d{4}-/);
   assert.match(second.oldest_unanswered_at, /^\d{4}-/);
   await money.assertSound();
 });

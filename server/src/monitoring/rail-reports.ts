@@ -46,7 +46,7 @@ export async function openRailReports(services: RailReportServices) {
       waiting: inFlight?.waiting ?? 0,
       prefunding: (prefunding.get(name) ?? []).map(describePrefunding),
       prices: price === undefined ? null : describePrice(price),
-      heard_at: write(state?.heard_at),
+      reported_at: write(state?.reported_at),
       oldest_unanswered_at: write(state?.oldest_unanswered_at),
       unresolved_inbound: state?.unresolved_inbound ?? 0,
       unmatched_inbound: state?.unmatched_inbound ?? 0,

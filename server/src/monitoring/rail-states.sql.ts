@@ -24,7 +24,7 @@ const stateQuery = defineQuery({
       where hour > (select clock_timestamp() - interval '1 day')
       group by rail
     )
-    select coalesce(c.rail, n.rail, x.rail, f.rail) as rail, c.heard_at,
+    select coalesce(c.rail, n.rail, x.rail, f.rail) as rail, c.reported_at,
       n.since as oldest_unanswered_at, coalesce(x.count, 0) as unresolved_inbound,
       coalesce(x.unmatched, 0) as unmatched_inbound, coalesce(f.count, 0) as refused_callbacks
     from rail_contacts c
@@ -33,7 +33,7 @@ const stateQuery = defineQuery({
     full join refused f on f.rail = coalesce(c.rail, n.rail, x.rail)`,
   columns: {
     rail: column.text,
-    heard_at: nullable(column.instant),
+    reported_at: nullable(column.instant),
     oldest_unanswered_at: nullable(column.instant),
     unresolved_inbound: column.integer,
     unmatched_inbound: column.integer,

@@ -145,7 +145,7 @@ const rail = z
       })
       .nullable()
       .describe('The prices that its provider quotes; null where tariffs are the price'),
-    heard_at: text('When it last reported something definite, RFC 3339; "" if never'),
+    reported_at: text('When it last reported something definite, RFC 3339; "" if never'),
     oldest_unanswered_at: text('When the oldest attempt without an outcome began; "": none'),
     unresolved_inbound: count('Open exceptions about inbound messages: unmatched or unreadable'),
     unmatched_inbound: count('Of these, about money or a status of no known payment'),

@@ -114,7 +114,7 @@ left join lateral (
 -- When a rail last reported something definite: an answer or a notification.
 create table rail_contacts (
   rail text primary key,
-  heard_at timestamptz not null
+  reported_at timestamptz not null
 );
 alter table rail_contacts enable row level security;
 

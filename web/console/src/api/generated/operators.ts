@@ -101,7 +101,7 @@ export interface components {
                 unpriced: number;
             } | null;
             /** @description When it last reported something definite, RFC 3339; "" if never */
-            heard_at: string;
+            reported_at: string;
             /** @description When the oldest attempt without an outcome began; "": none */
             oldest_unanswered_at: string;
             /** @description Open exceptions about inbound messages: unmatched or unreadable */

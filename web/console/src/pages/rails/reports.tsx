@@ -129,7 +129,7 @@ function Prices({ prices }: Pick<Rail, 'prices'>): ReactNode {
 
 const reportColumns: readonly Column<Rail>[] = [
   { head: 'Rail', cell: ({ rail }) => <code>{rail}</code> },
-  { head: 'Last report', cell: ({ heard_at: at }) => orNone(at) },
+  { head: 'Last report', cell: ({ reported_at: at }) => orNone(at) },
   { head: 'Oldest unanswered', cell: ({ oldest_unanswered_at: at }) => orNone(at) },
   {
     head: 'Unresolved inputs',

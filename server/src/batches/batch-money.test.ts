@@ -90,8 +90,21 @@ test('with crashes, single commits of the same transfers and an expired quote, e
   );
   assert.deepEqual(paid, [{ rows: 1700, transfers: 1700 }]);
   await assertChained(accountId);
+  await assertOrdered(accountId);
   await money.assertSound();
 });
+
+/** The ids of a link's journals are later than all of the links before, so that its range is its own. */
+async function assertOrdered(accountId: string): Promise<void> {
+  const mixed = await batches.money.rows(
+    `select l.number, l.first_id, p.last_id
+     from ledger_links l
+     join ledger_links p on p.account_id = l.account_id and p.number = l.number - 1
+     where l.account_id = $1 and l.first_id <= p.last_id`,
+    [accountId],
+  );
+  assert.deepEqual(mixed.slice(0, 3), []);
+}
 
 /** In the order of the statement each line continues the one before it, and the last is the balance. */
 async function assertChained(accountId: string): Promise<void> {

@@ -10,7 +10,7 @@ const insertStatement: Statement = {
     on conflict do nothing`,
 };
 
-/** The journal of a payout from a batch has the payout's id. */
+/** Of a payout itself, or of the batch that it came in. */
 const findQuery = defineQuery({
   name: 'find_trace_contexts',
   text: `
@@ -18,10 +18,10 @@ const findQuery = defineQuery({
     from unnest($1::uuid[], $2::uuid[]) with ordinality r (account_id, subject_id, ordinal)
     left join trace_contexts own
       on own.account_id = r.account_id and own.subject_id = r.subject_id
-    left join ledger_journals j on own.subject_id is null and j.account_id = r.account_id
-      and j.id = r.subject_id and j.kind = 'batch_commit'
+    left join payout_quotes q on own.subject_id is null and q.account_id = r.account_id
+      and q.id = r.subject_id
     left join trace_contexts batch
-      on batch.account_id = j.account_id and batch.subject_id = j.batch_id
+      on batch.account_id = q.account_id and batch.subject_id = q.batch_id
     where own.traceparent is not null or batch.traceparent is not null`,
   columns: {
     ordinal: column.integer,

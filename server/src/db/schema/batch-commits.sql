@@ -163,6 +163,7 @@ create function pay_batch_rows(
 ) returns integer
   language plpgsql as $$
 declare
+  v_time text := journal_time();
   v_paid record;
 begin
   with chosen as materialized (
@@ -177,13 +178,13 @@ begin
       destination_amount, exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name,
       attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
       notify_user, metadata, created_at, expires_at, estimated_availability, created_by,
-      provider_price)
+      provider_price, batch_id)
     select account_id, payout_id, user_id, client_transfer_id, source_token, source_currency,
       source_amount, fee, destination_token, destination_currency, destination_amount,
       exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, attr_set_id,
       attr_version, delivery_type, country, needs_attributes, needs_verification, notify_user,
       coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability,
-      b.created_by, provider_price
+      b.created_by, provider_price, b.id
     from chosen
   ), indexed as (
     insert into payout_metadata (account_id, entry_hash, payout_id)
@@ -197,10 +198,9 @@ begin
       code, p_at, p_at, b.committed_by
     from chosen
   ), posted as (
-    -- No balance's statement shows these, so that they need no id of a later time.
     insert into ledger_journals (account_id, id, kind, payout_id, batch_id, source_currency,
       source_amount, fee, destination_currency, destination_amount, rail, created_at)
-    select account_id, payout_id, 'batch_commit', payout_id, b.id, source_currency,
+    select account_id, journal_id(v_time, number - p_first, payout_id), 'batch_commit', payout_id, b.id, source_currency,
       source_amount, fee, destination_currency, destination_amount, rail, p_at
     from chosen
   ), due as (

@@ -182,9 +182,10 @@ select t.account_id, t.currency, case side.sign when -1 then t.from_name else t.
 from ledger_transfers t
 cross join (values (-1), (1)) side (sign);
 
--- Statements are read in the order of journal ids. An id is therefore made while the account's row
--- is locked: the time in microseconds, the place in the transaction, and random digits (UUID
--- version 7). journal_time is the part that all journals of a statement share.
+-- Statements are read in the order of journal ids, and a link of the chain is over a range of them. An
+-- id is therefore made while the account's row is locked: the time in microseconds, the place in the
+-- transaction, and random digits (UUID version 7). journal_time is the part that all journals of a
+-- statement share.
 create function journal_time(p_at timestamptz default clock_timestamp()) returns text
   language plpgsql volatile as $$
 declare

@@ -41,6 +41,8 @@ create table payout_quotes (
   ran_at timestamptz,
   -- The credential or the operator that asked for it.
   created_by uuid,
+  -- The batch that it came in.
+  batch_id uuid,
   primary key (account_id, id)
 );
 create index payouts_user on payout_quotes (account_id, user_id, id desc);
@@ -58,7 +60,7 @@ create trigger append_only before delete or truncate on payout_quotes
 create trigger fixed_terms before update of account_id, id, user_id, client_transfer_id, source_token,
   source_currency, destination_token, destination_currency, rail, payer_key, payer_name, delivery_type,
   country, attr_set_id, attr_version, needs_attributes, notify_user, metadata, created_at, expires_at,
-  runs_at, created_by on payout_quotes
+  runs_at, created_by, batch_id on payout_quotes
   for each statement execute function refuse_change('quotes are immutable');
 
 create table payout_states (

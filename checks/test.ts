@@ -73,12 +73,15 @@ child.once('exit', (code) => {
 /** Writes a test file for each group, which runs the files of the group in one process. */
 function writeGroups(all: readonly string[]): string[] {
   const sorted = all.toSorted();
-  const module = join(root, 'checks/test-group.ts');
+  const [tracking, module] = ['test-tracking', 'test-group'].map((name) =>
+    JSON.stringify(join(root, `checks/${name}.ts`)),
+  );
   return Array.from({ length: Math.ceil(sorted.length / filesInGroup) }, (_, index) => {
     const group = sorted.slice(index * filesInGroup, (index + 1) * filesInGroup);
     const path = join(folder, `group-${String(index).padStart(2, '0')}.test.mjs`);
     const call = `await testTogether(${JSON.stringify(root)}, ${JSON.stringify(group, null, 2)});`;
-    writeFileSync(path, `import { testTogether } from ${JSON.stringify(module)};\n${call}\n`);
+    const imports = `import ${tracking};\nconst { testTogether } = await import(${module});`;
+    writeFileSync(path, `${imports}\n${call}\n`);
     return path;
   });
 }

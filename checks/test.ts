@@ -42,16 +42,18 @@ if (files.length === 0) {
 // Tests spend a part of their time on waiting, for the database and for answers that do not come.
 const groupsAtOnce = availableParallelism() + 2;
 /**
- * A process takes 3.5 s of processor time to load the program. Few enough that groups end together; in the
- * long form single files take minutes.
+ * A process takes a second of processor time to load the program, and acceptance tests another one to start
+ * a service. Few enough that groups end together; in the long form single files take minutes.
  */
-const filesInGroup = process.env['OUTLAY_TEST_LONG'] === '1' ? 3 : 20;
+const filesInGroup = process.env['OUTLAY_TEST_LONG'] === '1' ? 3 : 32;
 const memoryMount = '/dev/shm';
 const folder = openFolder();
 const child = spawn(
   process.execPath,
   [
     '--disable-warning=ExperimentalWarning',
+    // Threads of the garbage collector take processor time from other groups, and gain none.
+    '--single-threaded-gc',
     '--test',
     `--test-concurrency=${groupsAtOnce}`,
     '--test-global-setup=server/testing/setups/global-setup.ts',

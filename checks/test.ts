@@ -43,9 +43,12 @@ if (files.length === 0) {
 const groupsAtOnce = availableParallelism() + 2;
 /**
  * A process takes a second of processor time to load the program, and acceptance tests another one to start
- * a service. Few enough that groups end together; in the long form single files take minutes.
+ * a service. Few enough that all processors have work to the end; in the long form single files take minutes.
  */
-const filesInGroup = process.env['OUTLAY_TEST_LONG'] === '1' ? 3 : 32;
+const filesInGroup =
+  process.env['OUTLAY_TEST_LONG'] === '1'
+    ? 3
+    : Math.min(32, Math.max(4, Math.ceil(files.length / availableParallelism())));
 const memoryMount = '/dev/shm';
 const folder = openFolder();
 const child = spawn(

@@ -86,25 +86,21 @@ export function testSettings(dataDirectory: string): Record<string, string> {
   };
 }
 
-/** By settings; undefined where files start their own. */
-let shared: Map<string, { started: Promise<Service>; idleFiles: number }> | undefined;
+/** By settings; undefined where each test file starts its own. */
+let shared: Map<string, Promise<Service>> | undefined;
 
 /** From now on test files that run in this process, one after the other, share services. */
 export function shareServices(): void {
   shared = new Map();
 }
 
-/** An idle service still does background work, which after a few files costs more than its next start. */
-const idleFilesMax = 3;
-
-/** Counts a test file that has ended, and stops the shared services that the last ones did not use. */
-export async function stopSharedServices(idleMax = idleFilesMax): Promise<void> {
-  for (const [key, service] of shared ?? []) {
-    service.idleFiles += 1;
-    if (service.idleFiles < idleMax) continue;
-    shared?.delete(key);
+export async function stopSharedServices(): Promise<void> {
+  for (const started of shared?.values() ?? []) {
     // One that did not start has failed the test that asked for it.
-    await (await service.started.catch(() => undefined))?.stop();
+    await started.then(
+      (service) => service.stop(),
+      () => undefined,
+    );
   }
 }
 
@@ -118,8 +114,8 @@ export async function startService(options: StartOptions = {}): Promise<Service>
 async function findShared({ settings = {} }: StartOptions): Promise<Service | undefined> {
   if (shared === undefined) return undefined;
   const key = JSON.stringify(settings);
-  const started = shared.get(key)?.started ?? startOwnService({ settings });
-  shared.set(key, { started, idleFiles: 0 });
+  const started = shared.get(key) ?? startOwnService({ settings });
+  shared.set(key, started);
   const service = await started;
   const demo = service.demo.withVersion(service.demo.version);
   return { ...service, demo, stop: async () => demo.close() };

@@ -9,7 +9,7 @@ import { endTracking } from './test-tracking.ts';
  */
 export async function testTogether(root: string, files: readonly string[]): Promise<void> {
   shareServices();
-  after(() => stopSharedServices(0));
+  after(stopSharedServices);
   if (files.some((file) => file.startsWith('server/src/rails/'))) {
     const { closeSharedGrounds, shareGrounds } = await import('../server/testing/setups/rail.ts');
     shareGrounds();
@@ -18,7 +18,6 @@ export async function testTogether(root: string, files: readonly string[]): Prom
   const loads: Promise<void>[] = [];
   for (const file of files) {
     describe(file, () => {
-      after(() => stopSharedServices());
       const load = (async () => {
         await import(new URL(file, pathToFileURL(`${root}/`)).href);
       })();

@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findOperatorWords } from '../cli/src/admin/admin.ts';
 import { run } from '../cli/src/run.ts';
-import { type Account, type Service, testSettings } from './service.ts';
+import { type Account, nodeWords, type Service, testSettings } from './service.ts';
 
 /** Runs `outlay` in a folder of its own. */
 
@@ -122,7 +122,7 @@ function describeRun(ran: Pick<Ran, 'exitCode' | 'out' | 'error'>): Ran {
 const runMsMax = 90_000;
 
 function spawnCli(words: readonly string[], { env, input }: Required<Input>): Promise<Ran> {
-  const parameters = ['--disable-warning=ExperimentalWarning', cliMain, ...words];
+  const parameters = [...nodeWords, cliMain, ...words];
   const child = spawn(process.execPath, parameters, { env, timeout: runMsMax });
   child.stdin.end(input);
   let [out, error] = ['', ''];

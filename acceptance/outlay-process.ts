@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { serverMain, testSettings } from './service.ts';
+import { nodeWords, serverMain, testSettings } from './service.ts';
 
 export type Ended = { exitCode: number | null; printed: string; complaint: string };
 
@@ -11,14 +11,10 @@ export async function runOutlay(
   }: { dataDirectory: string; settings: Readonly<Record<string, string>> },
   words: readonly string[],
 ): Promise<Ended> {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', serverMain, ...words],
-    {
-      env: { ...testSettings(dataDirectory), ...settings },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const child = spawn(process.execPath, [...nodeWords, serverMain, ...words], {
+    env: { ...testSettings(dataDirectory), ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let printed = '';
   let complaint = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

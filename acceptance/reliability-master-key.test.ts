@@ -19,6 +19,7 @@ import { type Books, openBooks, runThrough } from './reliability-kit.ts';
 import {
   type Account,
   type Api,
+  advance,
   createAccount,
   ok,
   type Service,
@@ -116,6 +117,8 @@ test('a payout that the process cannot read is not sent and not refused, and goe
   assert.deepEqual(new Set(await readStates()), new Set(['retry']));
   await behind.stop();
   behind = await startBehind(`${newer},${older}`);
+  // Past the back-off of the next try.
+  await advance(runThrough(behind, account), 120);
   await waitFor(async () => (await readStates()).some((state) => /accepted|paid/.test(state)));
 });
 

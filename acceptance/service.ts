@@ -38,6 +38,9 @@ export const versions = ['v0.1.0', 'v0.1.1', 'v0.1.2', 'v0.1.3', 'v0.1.4'];
 
 export const serverMain = join(import.meta.dirname, '../server/src/main.ts');
 
+/** Without threads of the garbage collector, a start takes a tenth less processor time. */
+export const nodeWords = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc'];
+
 const startMsMax = 60_000;
 
 /** Live refuses root, as whom tests may run; this starts the same service without the refusal. */
@@ -128,7 +131,7 @@ async function startOwnService(options: StartOptions): Promise<Service> {
   const main = isRootInLive(settings) ? serviceAsRootMain : serverMain;
   const { role = 'all', recovers = false } = options;
   const further = recovers ? ['--recover'] : [];
-  const words = ['--disable-warning=ExperimentalWarning', main, role, ...further];
+  const words = [...nodeWords, main, role, ...further];
   const child = spawn(process.execPath, words, {
     env: { ...testSettings(dataDirectory), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

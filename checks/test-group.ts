@@ -1,6 +1,7 @@
 import { after, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { shareServices, stopSharedServices } from '../acceptance/service.ts';
+import { endTracking } from './test-tracking.ts';
 
 /**
  * Runs test files one after the other in this process, each as a suite of its own, so that what they
@@ -14,9 +15,16 @@ export async function testTogether(root: string, files: readonly string[]): Prom
     shareGrounds();
     after(closeSharedGrounds);
   }
+  const loads: Promise<void>[] = [];
   for (const file of files) {
-    describe(file, async () => {
-      await import(new URL(file, pathToFileURL(`${root}/`)).href);
+    describe(file, () => {
+      const load = (async () => {
+        await import(new URL(file, pathToFileURL(`${root}/`)).href);
+      })();
+      loads.push(load);
+      return load;
     });
   }
+  // A file that does not load fails its suite.
+  void Promise.allSettled(loads).then(endTracking);
 }

@@ -42,16 +42,21 @@ if (files.length === 0) {
 // Tests spend a part of their time on waiting, for the database and for answers that do not come.
 const groupsAtOnce = availableParallelism() + 2;
 /**
- * A process takes 3.5 s of processor time to load the program. Few enough that groups end together; in the
- * long form single files take minutes.
+ * A process takes a second of processor time to load the program, and acceptance tests another one to start
+ * a service. Few enough that all processors have work to the end; in the long form single files take minutes.
  */
-const filesInGroup = process.env['OUTLAY_TEST_LONG'] === '1' ? 3 : 20;
+const filesInGroup =
+  process.env['OUTLAY_TEST_LONG'] === '1'
+    ? 3
+    : Math.min(32, Math.max(4, Math.ceil(files.length / availableParallelism())));
 const memoryMount = '/dev/shm';
 const folder = openFolder();
 const child = spawn(
   process.execPath,
   [
     '--disable-warning=ExperimentalWarning',
+    // Threads of the garbage collector take processor time from other groups, and gain none.
+    '--single-threaded-gc',
     '--test',
     `--test-concurrency=${groupsAtOnce}`,
     '--test-global-setup=server/testing/setups/global-setup.ts',
@@ -73,12 +78,15 @@ child.once('exit', (code) => {
 /** Writes a test file for each group, which runs the files of the group in one process. */
 function writeGroups(all: readonly string[]): string[] {
   const sorted = all.toSorted();
-  const module = join(root, 'checks/test-group.ts');
+  const [tracking, module] = ['test-tracking', 'test-group'].map((name) =>
+    JSON.stringify(join(root, `checks/${name}.ts`)),
+  );
   return Array.from({ length: Math.ceil(sorted.length / filesInGroup) }, (_, index) => {
     const group = sorted.slice(index * filesInGroup, (index + 1) * filesInGroup);
     const path = join(folder, `group-${String(index).padStart(2, '0')}.test.mjs`);
     const call = `await testTogether(${JSON.stringify(root)}, ${JSON.stringify(group, null, 2)});`;
-    writeFileSync(path, `import { testTogether } from ${JSON.stringify(module)};\n${call}\n`);
+    const imports = `import ${tracking};\nconst { testTogether } = await import(${module});`;
+    writeFileSync(path, `${imports}\n${call}\n`);
     return path;
   });
 }

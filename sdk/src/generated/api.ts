@@ -4886,7 +4886,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21b7c-90fd-7648-bbff-903a677f2660
+                 * @example 01a21b8a-a80e-7141-9356-c584247e8808
                  */
                 balance_token: string;
             };
@@ -4928,7 +4928,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21b7c-90fd-7648-bbff-903a677f2660
+                 * @example 01a21b8a-a80e-7141-9356-c584247e8808
                  */
                 balance_token: string;
             };
@@ -5067,7 +5067,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -5097,7 +5097,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -5132,7 +5132,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-a13f-755d-a0f3-ba31ee79c308
+                 * @example usr_01a21b8a-b29f-7429-a065-7b153b530626
                  */
                 user_token: string;
             };
@@ -5165,7 +5165,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -5196,7 +5196,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -5253,7 +5253,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -5283,7 +5283,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -5440,7 +5440,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
@@ -5480,7 +5480,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
@@ -5522,7 +5522,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
@@ -5584,7 +5584,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -5617,7 +5617,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -5663,12 +5663,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
+                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
                  */
                 payout_token: string;
             };
@@ -5701,12 +5701,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
+                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
                  */
                 payout_token: string;
             };
@@ -5743,12 +5743,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
+                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
                  */
                 payout_token: string;
             };
@@ -5803,12 +5803,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
+                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
                  */
                 payout_token: string;
             };
@@ -5838,12 +5838,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7c-9801-7434-98dd-62e67009467f
+                 * @example payout_01a21b8a-ac57-74aa-b054-5fa7106bbc10
                  */
                 payout_token: string;
             };
@@ -5961,7 +5961,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -6056,12 +6056,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7c-9fed-765d-ad4a-53f733623c38
+                 * @example payout_01a21b8a-b0fb-72e8-8028-34d5fd74935d
                  */
                 payout_token: string;
             };
@@ -6125,7 +6125,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b7c-9ff8-746a-9972-323a17250cf0
+                 * @example proposal_01a21b8a-b106-7374-b904-759f956257e1
                  */
                 proposal_token: string;
             };
@@ -6155,7 +6155,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b7c-9ff8-746a-9972-323a17250cf0
+                 * @example proposal_01a21b8a-b106-7374-b904-759f956257e1
                  */
                 proposal_token: string;
             };
@@ -6186,7 +6186,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b7c-9ff8-746a-9972-323a17250cf0
+                 * @example proposal_01a21b8a-b106-7374-b904-759f956257e1
                  */
                 proposal_token: string;
             };
@@ -6233,7 +6233,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -6266,7 +6266,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
@@ -6425,7 +6425,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -6456,7 +6456,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };
@@ -6491,12 +6491,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21b7c-9f33-76fd-857c-d2816ca409eb
+                 * @example link_01a21b8a-b059-71fa-b068-c0f5ddff7f2f
                  */
                 link_token: string;
             };
@@ -6524,12 +6524,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
+                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
                  */
                 payout_token: string;
             };
@@ -6663,7 +6663,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
+                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
                  */
                 batch_token: string;
             };
@@ -6695,7 +6695,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
+                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
                  */
                 batch_token: string;
             };
@@ -6742,7 +6742,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
+                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
                  */
                 batch_token: string;
             };
@@ -6770,7 +6770,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
+                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
                  */
                 batch_token: string;
             };
@@ -6801,7 +6801,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7c-a0e6-757b-80dc-62f7aafde25e
+                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
                  */
                 batch_token: string;
             };
@@ -6832,7 +6832,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b7c-a10f-77c3-9b69-62b11aeef7e4
+                 * @example batch_01a21b8a-b26b-7186-bfb1-6b071361ff15
                  */
                 batch_token: string;
             };
@@ -6974,7 +6974,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7004,7 +7004,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7039,7 +7039,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7074,7 +7074,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7105,7 +7105,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7136,7 +7136,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7167,7 +7167,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7198,7 +7198,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7244,7 +7244,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
             };
@@ -7272,12 +7272,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b7c-a044-7606-871b-e12fdcb69bc4
+                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21b7c-a04f-7290-84a1-e79e54b96a18
+                 * @example delivery_01a21b8a-b14a-741d-b8ea-0f19f4285a63
                  */
                 delivery_token: string;
             };
@@ -7415,7 +7415,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21b7c-979e-710f-a444-9dba11747b0f
+                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
                  */
                 payout_token: string;
             };
@@ -7450,7 +7450,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b7c-96a4-704d-9601-f8f7421f170b
+                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
                  */
                 user_token: string;
             };

@@ -1,10 +1,12 @@
-import MailComposer from 'nodemailer/lib/mail-composer';
-import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { SmtpServer } from '../core/smtp-server.ts';
 import { type Channel, type Courier, type Notice, type Outcome, sendMsMax } from './channel.ts';
 import { composeEmail } from './compose.ts';
 
-/** Notices by e-mail, submitted by SMTP (RFC 5321). */
+/**
+ * Notices by e-mail, submitted by SMTP (RFC 5321). The library is loaded with the first of them: most
+ * processes send none.
+ */
 
 type ServerOptions = {
   readonly server: SmtpServer;
@@ -27,7 +29,7 @@ export function createEmailChannel(options: EmailOptions): Channel {
 
 /** Connects and logs in. @throws Error with what the server answered; it names no recipient. */
 export async function checkSmtp(options: ServerOptions): Promise<void> {
-  const session = new SmtpSession(options);
+  const session = await openSession(options);
   try {
     await session.connect(AbortSignal.timeout(options.timeoutMs ?? 15_000));
   } finally {
@@ -45,7 +47,7 @@ function openCourier(options: EmailOptions): Courier {
       const envelope = { from: options.from, to: [notice.email], size: raw.length };
       try {
         if (session?.isOpen() !== true) {
-          session = new SmtpSession(options);
+          session = await openSession(options);
           await session.connect(signal);
         }
         await session.send(envelope, raw, signal);
@@ -70,25 +72,9 @@ class SmtpSession {
   readonly #login: SmtpServer['login'];
   readonly #failed: Promise<never>;
 
-  constructor({ server, ca, timeoutMs = sendMsMax }: ServerOptions) {
-    const { host, port, security } = server;
-    const waitMs = Math.min(timeoutMs, 20_000);
-    this.#login = server.login;
-    this.#connection = new SMTPConnection({
-      host,
-      port,
-      secure: security === 'tls',
-      requireTLS: security === 'starttls',
-      ignoreTLS: security === 'none',
-      connectionTimeout: waitMs,
-      greetingTimeout: waitMs,
-      dnsTimeout: waitMs,
-      socketTimeout: timeoutMs,
-      socketCloseTimeout: 1_000,
-      maxResponseSize: 64 * 1024,
-      allowInternalNetworkInterfaces: true,
-      ...(ca === undefined ? {} : { tls: { ca } }),
-    });
+  constructor(connection: SMTPConnection, login: SmtpServer['login']) {
+    this.#login = login;
+    this.#connection = connection;
     const failed = Promise.withResolvers<never>();
     this.#failed = failed.promise;
     this.#failed.catch(() => undefined);
@@ -133,12 +119,39 @@ class SmtpSession {
   }
 }
 
+async function openSession({
+  server,
+  ca,
+  timeoutMs = sendMsMax,
+}: ServerOptions): Promise<SmtpSession> {
+  const { default: Connection } = await import('nodemailer/lib/smtp-connection');
+  const { host, port, security, login } = server;
+  const waitMs = Math.min(timeoutMs, 20_000);
+  const connection = new Connection({
+    host,
+    port,
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ignoreTLS: security === 'none',
+    connectionTimeout: waitMs,
+    greetingTimeout: waitMs,
+    dnsTimeout: waitMs,
+    socketTimeout: timeoutMs,
+    socketCloseTimeout: 1_000,
+    maxResponseSize: 64 * 1024,
+    allowInternalNetworkInterfaces: true,
+    ...(ca === undefined ? {} : { tls: { ca } }),
+  });
+  return new SmtpSession(connection, login);
+}
+
 async function writeMessage(
   { id, recipientName, email, composition, brand }: Notice,
   { from, layout }: EmailOptions,
 ): Promise<Buffer> {
   const logoId = brand.logo.length > 0 ? `logo.${id}` : '';
   const { subject, text, html } = composeEmail(composition, { layout, color: brand.color, logoId });
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const node = new MailComposer({
     from: { name: composition.values['sender'] ?? '', address: from },
     to: { name: recipientName, address: email },

@@ -129,6 +129,11 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     cause: 'The batch has no quote, or was committed or canceled.',
     remedy: 'Read the batch; quote it if it is a DRAFT.',
   },
+  quote_changed: {
+    cause:
+      'The commit names a quote (`quote_number`), and the batch was quoted again since, maybe at other prices, or was committed with another quote.',
+    remedy: 'Read the batch, and commit the quote that it has if its prices are acceptable.',
+  },
   recovering: {
     cause: 'The database was restored, and commits are refused until the recovery is released.',
     remedy: 'Repeat the commit later with the same `client_transfer_id`.',

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { withWorker } from '../confined-worker.ts';
+import { faceFaults } from './face-fault.ts';
 import { areFacesInstalled, facesFolder } from './face-packages.ts';
-import { faceFaults } from './find-face.ts';
 
 /** Compares the face of a selfie with the portrait of a document, offline, in a confined process. */
 

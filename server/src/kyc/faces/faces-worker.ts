@@ -1,6 +1,7 @@
 import sharp from 'sharp';
+import type { FaceFault } from './face-fault.ts';
 import { type FaceApi, loadFaceApi } from './face-packages.ts';
-import { type FaceFault, findPortraits, findSelfie } from './find-face.ts';
+import { findPortraits, findSelfie } from './find-face.ts';
 
 /**
  * The process that compares two faces, started by `comparer.ts`. It has no secrets, no database and no

@@ -1,11 +1,8 @@
 import sharp from 'sharp';
+import type { FaceFault } from './face-fault.ts';
 import type { FaceApi, Tensor } from './face-packages.ts';
 
 /** Finds the one face of a picture. Runs in the confined process. */
-
-/** Why a picture has no face to compare. */
-export const faceFaults = ['no_face', 'several_faces', 'too_small'] as const;
-export type FaceFault = (typeof faceFaults)[number];
 
 /** The numbers that describe a face never leave the process. */
 export type FoundFace = { readonly fault: FaceFault } | { readonly descriptor: Float32Array };

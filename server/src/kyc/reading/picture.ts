@@ -58,6 +58,11 @@ export function encodePicture(picture: Picture): Promise<Buffer> {
     .toBuffer();
 }
 
+/** Whether all pixels are equal. */
+export function isBlank({ data }: Picture): boolean {
+  return data.every((value) => value === data[0]);
+}
+
 /** How much darker than its surroundings ink is. */
 const inkShare = 0.16;
 

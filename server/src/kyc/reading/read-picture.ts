@@ -4,6 +4,7 @@ import {
   decodePicture,
   encodePicture,
   findTilt,
+  isBlank,
   type Picture,
   rotate,
   sharpen,
@@ -76,6 +77,8 @@ export async function readPicture(bytes: Uint8Array, engine: Engine): Promise<Pi
   const endMs = performance.now() + readMsMax;
   const picture = await decodePicture(bytes);
   const tally = createTally();
+  // The engine would search it as long as one with text.
+  if (isBlank(picture)) return tally.best();
   const turned: { upright: Picture; score: number }[] = [];
   for (const degrees of quarterTurns) {
     const upright = await straighten(await rotate(picture, degrees));

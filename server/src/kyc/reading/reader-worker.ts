@@ -15,7 +15,12 @@ export type ReadAnswer =
   | { readonly lines: readonly string[]; readonly agreeing: number; readonly tried: number }
   | { readonly isFailed: true };
 
-let engine: Promise<Engine> | undefined;
+let loaded: Promise<Engine> | undefined;
+/** Loads the engine for the first picture that needs it. */
+const engine: Engine = async (picture) => {
+  loaded ??= loadOcrModule().then((ocr) => createEngine(ocr, readModel()));
+  return (await loaded)(picture);
+};
 
 process.on('message', (request: ReadRequest) => {
   void answer(request);
@@ -25,8 +30,7 @@ process.on('disconnect', () => process.exit(0));
 async function answer({ bytes }: ReadRequest): Promise<void> {
   let result: ReadAnswer;
   try {
-    engine ??= loadOcrModule().then((ocr) => createEngine(ocr, readModel()));
-    const { zone, agreeing, tried } = await readPicture(bytes, await engine);
+    const { zone, agreeing, tried } = await readPicture(bytes, engine);
     result = { lines: zone?.lines ?? [], agreeing, tried };
   } catch {
     // The message may quote the picture, so it is dropped.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { after, afterEach, before, beforeEach, mock, test } from 'node:test';
 import type { Form } from '../../../testing/counterparties/wise/forms.ts';
 import { firstForms } from '../../../testing/counterparties/wise/forms.ts';
 import { type HostGround, openHostGround } from '../../../testing/setups/rail.ts';
@@ -38,11 +38,16 @@ const find = (given: Record<string, string> = {}) =>
 
 /** Passes until every form that the recipient needs is known. */
 async function learn(instruction: Instruction): Promise<void> {
+  const memory = subject.host.requirements;
+  assert.ok(memory);
+  const want = mock.method(memory, 'want');
   for (let pass = 0; pass < 4; pass += 1) {
     listFaults(instruction);
-    await subject.host.requirements?.listWanted();
+    // The rail does not wait until what it wants is stored.
+    for (const { result } of want.mock.calls) await result;
     await subject.rail.work?.(context);
   }
+  want.mock.restore();
 }
 
 /** The form of pesos with changes to one of its fields, by key; undefined takes it away. */

@@ -29,7 +29,7 @@ export async function collectSettlements(session: Session): Promise<void> {
     for (;;) {
       const values = [accountId, currency, portionJournals];
       const { journals } = await one(session, collectQuery, values);
-      if (journals < portionJournals) break;
+      if (journals === 0) break;
     }
   }
 }

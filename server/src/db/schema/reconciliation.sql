@@ -94,11 +94,12 @@ create trigger fixed_item
   on settlement_items
   for each statement execute function refuse_change('settlements are immutable');
 
--- Up to which journal settlements were copied.
+-- Up to which link of the account's journals settlements were copied. Ids of journals follow the clock of
+-- the database, which may be set back, and numbers of links do not.
 create table settlement_cursors (
   account_id uuid not null,
   currency text not null,
-  last_id uuid not null,
+  last_link bigint not null,
   primary key (account_id, currency)
 );
 alter table settlement_cursors enable row level security;
@@ -129,28 +130,29 @@ create function signed_amount(p_direction text, p_amount bigint) returns bigint
   language sql immutable parallel safe
   return case p_direction when 'debit' then p_amount else -p_amount end;
 
--- Copies the settlements of at most `p_count` journals of an account in a currency of its balances, and
--- answers how many journals it read. The account's row is held, so that no journal with a lower id
--- follows.
+-- Copies settlements of an account in a currency of its balances, from links with `p_count` journals or a
+-- little more, and answers how many journals these have; 0: none is left. The account's row is held, so
+-- that no link with a lower number follows.
 create function collect_settlements(p_account uuid, p_currency text, p_count integer)
   returns integer
   language plpgsql as $$
 declare
-  v_after uuid;
+  v_after bigint;
   v_read integer;
-  v_last uuid;
+  v_last bigint;
 begin
   perform 1 from accounts where id = p_account for share;
-  insert into settlement_cursors (account_id, currency, last_id)
-  values (p_account, p_currency, '00000000-0000-0000-0000-000000000000')
+  insert into settlement_cursors (account_id, currency, last_link)
+  values (p_account, p_currency, 0)
   on conflict do nothing;
-  select last_id into v_after from settlement_cursors
+  select last_link into v_after from settlement_cursors
   where account_id = p_account and currency = p_currency for update;
-  select count(*), (array_agg(id order by id desc))[1] into v_read, v_last from (
-    select id from ledger_journals
-    where account_id = p_account and source_currency = p_currency and id > v_after
-    order by id limit p_count
-  ) j;
+  select coalesce(sum(row_count), 0), max(number) into v_read, v_last from (
+    select number, row_count, sum(row_count) over (order by number) - row_count as earlier from (
+      select number, row_count from ledger_links
+      where account_id = p_account and number > v_after order by number limit p_count
+    ) l
+  ) counted where earlier < p_count;
   if v_read = 0 then return 0; end if;
   insert into settlement_items (account_id, journal_id, rail, kind, payout_id, reference,
     provider_reference, direction, currency, amount, booked_on)
@@ -158,7 +160,9 @@ begin
     coalesce(a.provider_reference, ''),
     case when l.to_name = 'settlement:' || j.rail then 'debit' else 'credit' end, l.currency,
     l.amount, (j.created_at at time zone 'UTC')::date
-  from ledger_journals j
+  from ledger_links k
+  join ledger_journals j on j.account_id = k.account_id and j.source_currency = p_currency
+    and j.id between k.first_id and k.last_id
   cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
     j.destination_currency, j.destination_amount, j.rail) l
   left join lateral (
@@ -166,10 +170,9 @@ begin
     where a.account_id = j.account_id and a.payout_id = j.payout_id and a.rail = j.rail
     order by a.state in ('paid', 'returned') desc, a.number desc limit 1
   ) a on true
-  where j.account_id = p_account and j.source_currency = p_currency
-    and j.id > v_after and j.id <= v_last
+  where k.account_id = p_account and k.number > v_after and k.number <= v_last
     and 'settlement:' || j.rail in (l.from_name, l.to_name);
-  update settlement_cursors set last_id = v_last
+  update settlement_cursors set last_link = v_last
   where account_id = p_account and currency = p_currency;
   return v_read;
 end

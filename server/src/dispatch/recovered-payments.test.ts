@@ -10,7 +10,7 @@ import { newId } from '../core/ids.ts';
 import type { Instruction, RecoveredPayment } from '../rails/contract/contract.ts';
 import { beginRecovery, describeRecovery, findRecoveredTwin, runRecovery } from './recovery.ts';
 
-/** What is kept of the payments that rails list in a recovery. */
+/** How the payments that rails list in a recovery are stored. */
 
 let money: MoneyTest;
 let owner: Owner;

@@ -41,7 +41,7 @@ const pastLimit = defineQuery({
     state: column.text,
     reason: column.text,
     due_at: column.instant,
-    /** A claim since then makes what is read here outdated. */
+    /** A claim since then outdates this row. */
     fence: column.bigint,
   },
 });

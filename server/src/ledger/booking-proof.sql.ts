@@ -1,5 +1,6 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
+import { vouchedColumns } from './bookings.sql.ts';
 
 /** Proofs read whole tables. */
 const proofMsMax = 24 * 3_600_000;
@@ -45,16 +46,7 @@ const page = defineQuery({
     select account_id, reference, kind, currency, amount, booked_by, reason, mac
     from balance_bookings where (account_id, reference) > ($1::uuid, $2::text)
     order by account_id, reference limit $3`,
-  columns: {
-    account_id: column.uuid,
-    reference: column.text,
-    kind: column.text,
-    currency: column.text,
-    amount: column.bigint,
-    booked_by: column.text,
-    reason: column.text,
-    mac: column.bytes,
-  },
+  columns: { ...vouchedColumns, mac: column.bytes },
 });
 
 /** `isFundingFree`: journals of the kind `fund` need no booking. At most 100. */

@@ -10,6 +10,17 @@ import {
   type RowOf,
 } from '../db/rows.ts';
 
+/** What the code of a booking covers. */
+export const vouchedColumns = {
+  account_id: column.uuid,
+  reference: column.text,
+  kind: column.text,
+  currency: column.text,
+  amount: column.bigint,
+  booked_by: column.text,
+  reason: column.text,
+};
+
 const book = defineQuery({
   name: 'book_balance',
   text: `select result, balance, token from book_balance($1, $2, $3, $4, $5, $6, $7, $8, $9)`,

@@ -3,8 +3,14 @@ import { newId } from '../core/ids.ts';
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
-import { column } from '../db/rows.ts';
-import { type Booking, bookBalanceRow, findBooking, lockDeposits } from './bookings.sql.ts';
+import type { RowOf } from '../db/rows.ts';
+import {
+  type Booking,
+  bookBalanceRow,
+  findBooking,
+  lockDeposits,
+  vouchedColumns,
+} from './bookings.sql.ts';
 
 export {
   type Booking,
@@ -26,43 +32,19 @@ export type Booked = {
 };
 
 /** What the code of a booking covers. */
-export type VouchedBooking = {
-  account_id: string;
-  reference: string;
-  kind: string;
-  currency: string;
-  amount: bigint;
-  booked_by: string;
-  reason: string;
-};
+export type VouchedBooking = RowOf<typeof vouchedColumns>;
 
 export function describeBooking(row: VouchedBooking): string {
-  const { account_id: accountId, reference, kind, currency, amount } = row;
-  const money = [currency, amount.toString()];
-  return rowContext(
-    'balance_bookings',
-    accountId,
-    reference,
-    kind,
-    ...money,
-    row.booked_by,
-    row.reason,
-  );
+  const { account_id: accountId, reference, kind, currency, amount, booked_by: by, reason } = row;
+  const money = [kind, currency, amount.toString()];
+  return rowContext('balance_bookings', accountId, reference, ...money, by, reason);
 }
 
 export const protectedBookings = defineProtectedTable({
   table: 'balance_bookings',
   key: { account_id: 'uuid', reference: 'text' },
   values: ['mac'],
-  columns: {
-    account_id: column.uuid,
-    reference: column.text,
-    kind: column.text,
-    currency: column.text,
-    amount: column.bigint,
-    booked_by: column.text,
-    reason: column.text,
-  },
+  columns: vouchedColumns,
   replacement: 'renew_balance_bookings',
   renew: renewMac(describeBooking),
 });

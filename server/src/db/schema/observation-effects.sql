@@ -68,7 +68,7 @@ begin
     select * into v_payout from payouts where account_id = o.account_id and id = o.payout_id;
     if o.outcome = 'returned' then
       v_excess := post_return(v_payout, o.newly_returned, p_at);
-      -- What is more than was paid may be a second payment, which was written off.
+      -- An excess over what was paid may be a second payment, which was written off.
       v_excess := v_excess - post_write_back(v_payout, o.rail, 'excess_return', v_excess, p_at);
       if v_excess > 0 then
         perform post_amount(v_payout, 'excess', v_payout.rail, v_payout.destination_currency,
@@ -89,7 +89,7 @@ begin
 end
 $$;
 
--- What was written off of payments through a rail, and did not come back.
+-- The amount of payments through a rail that was written off and has not come back.
 create function sum_written_off(payout payouts, p_rail text) returns bigint
   language sql stable
   return (

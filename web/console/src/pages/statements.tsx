@@ -3,8 +3,8 @@ import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import type { Schemas } from '../api/client.ts';
 import { useApi } from '../api/context.tsx';
-import { useOperator } from '../api/operator.ts';
 import { balancesQuery } from '../api/queries.ts';
+import { useServiceNowMs } from '../api/service-clock.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
@@ -32,11 +32,9 @@ export function Statements(): ReactNode {
   const api = useApi();
   const { data: balances = [] } = useQuery(balancesQuery(api));
   const [chosen, setChosen] = useState('');
-  const { data: status } = useOperator<{ now: string }>('status');
+  const nowMs = useServiceNowMs();
   const [firstDay, setFrom] = useState('');
   const [lastDay, setTo] = useState('');
-  // The clock of staging can be ahead of the one on the wall.
-  const nowMs = status === undefined ? undefined : Date.parse(status.now);
   const from = firstDay || (nowMs === undefined ? '' : writeDay(nowMs - 30 * dayMs));
   const to = lastDay || (nowMs === undefined ? '' : writeDay(nowMs - dayMs));
   const balance = chosen || (balances[0]?.token ?? '');

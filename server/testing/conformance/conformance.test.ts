@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { listCases, testConformance } from './conformance.ts';
 import { describeMiniRail, type PlantedDefect, plantedDefects } from './mini-rail.ts';
-import { closeGround } from './test-run.ts';
+import { closeGround, draftInstruction } from './test-run.ts';
 
 testConformance(describeMiniRail('none'));
 
@@ -30,6 +30,17 @@ const found: Record<Exclude<PlantedDefect, 'none'>, string> = {
   never_asks: 'queries make up for lost callbacks',
   orders_while_stopped: 'a query of a stopped payment orders nothing',
 };
+
+test('no short personal text of a draft can be part of a number or hash by chance', () => {
+  const rule = { lengthMax: 36, charset: /^[0-9a-f-]+$/ };
+  const { beneficiary, pickupCode } = draftInstruction(rule, Date.now());
+  const { countryCode: _country, ...person } = beneficiary;
+  const texts = [...Object.values(person), pickupCode].filter((text) => text !== '');
+  assert.deepEqual(
+    texts.filter((text) => text.length < 10 && /^[0-9a-f]*$/i.test(text)),
+    [],
+  );
+});
 
 describe('a rail with a defect does not pass', { concurrency: 4 }, () => {
   after(closeGround);

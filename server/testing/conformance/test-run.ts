@@ -6,7 +6,6 @@ import { newId } from '../../src/core/ids.ts';
 import type { RailHost, ReferenceRule } from '../../src/rails/contract/contract.ts';
 import { type FaultProxy, openFaultProxy } from '../fault-proxy/fault-proxy.ts';
 import { type HostGround, openHostGround, openTestHost, type TestHost } from '../setups/rail.ts';
-import { randomDigits } from '../setups/random-digits.ts';
 import { type Checks, watchHost } from './checks.ts';
 import { type CallbackServer, createFileCourier, type FileCourier } from './delivery.ts';
 import { type Caller, createDriver, type Driver, type Payment } from './driver.ts';
@@ -239,8 +238,8 @@ async function closeActor({ rail, processRun, proxy }: Actor): Promise<void> {
   await proxy?.close();
 }
 
-/** Texts that occur nowhere else, so that finding one shows a leak. */
-function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
+/** Texts that occur nowhere else, not even in an id by chance, so that finding one shows a leak. */
+export function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
   return {
     reference: makeReference(rule),
     beneficiary: {
@@ -252,7 +251,6 @@ function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
       address2: '',
       city: 'Thistledown',
       stateProvince: '',
-      // Not hexadecimal, so that it cannot occur in an id by chance.
       postalCode: 'QW9-0417-ZX',
       countryCode: 'USA',
       email: 'zephyrine.quillfeather@example.org',
@@ -260,7 +258,7 @@ function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
       dateOfBirth: '1979-03-14',
     },
     originator: { accountId: newId(), name: 'Hollowbrook Trading' },
-    pickupCode: randomDigits(8),
+    pickupCode: 'QW7-3051-ZX',
     committedAtMs: nowMs,
     availableAtMs: nowMs + 10 * minuteMs,
   };

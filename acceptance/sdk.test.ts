@@ -302,6 +302,28 @@ test('a repeated event changes nothing, and one after a gap is refused', async (
   assert.equal(store.seen.length, 2);
 });
 
+test('the event after a restore is applied where no void event was, and refused else', async () => {
+  const [first, second] = await client.listEvents();
+  assert.ok(first !== undefined && second !== undefined);
+  const restored = {
+    ...first,
+    type: 'account.restored',
+    sequence: 10_000_000_002,
+    data: { last_sequence: 1 },
+  } as Event;
+  const store = openStore();
+  const apply = async (event: Event, { seen }: { seen: string[] }): Promise<void> => {
+    seen.push(event.type);
+  };
+  await applyOnce(store, first, apply);
+  assert.equal(await applyOnce(store, restored, apply), 'applied');
+  const other = openStore();
+  await applyOnce(other, first, apply);
+  await applyOnce(other, second, apply);
+  const gap = await fail(applyOnce(other, restored, apply), EventGapError);
+  assert.deepEqual([gap.expected, gap.received], [3, 10_000_000_002]);
+});
+
 test('a loop over readiness ends when the recipient can be paid', async () => {
   const id = randomUUID();
   const body = { ...describeUser(), internal_user_id: id } as Parameters<

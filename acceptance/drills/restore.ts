@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCurrency } from '../../server/src/core/currency.ts';
 import { formatAmount } from '../../server/src/core/money.ts';
-import { exact } from '../exact.ts';
+import { type ExactNumber, exact } from '../exact.ts';
 import { openClock } from '../rails-trial/clock.ts';
 import type { Entry } from '../rails-trial/journal.ts';
 import { countPayments } from '../rails-trial/payment-counts.ts';
@@ -87,6 +87,28 @@ async function payAndBackUp({ folder, server, service, client }: Scene) {
 
 const listAcknowledged = ({ journal }: DrillLoad): string[] =>
   journal.entries.flatMap(({ acknowledged }) => acknowledged ?? []);
+
+/** The number of the newest event, as a client has it. */
+async function readToEnd({ account: { api } }: Funded): Promise<number> {
+  let after = 0;
+  for (;;) {
+    const events = ok(await api.get<{ sequence: ExactNumber }[]>(`/events?after=${after}`));
+    const last = events.at(-1);
+    if (last === undefined) return after;
+    after = Number(last.sequence.text);
+  }
+}
+
+/** A client that has events which the restored database lacks is told so, and where to go on. */
+async function assertEventsGoOn({ account: { api } }: Funded, seen: number): Promise<void> {
+  const refused = await api.get(`/events?after=${seen}`);
+  assert.equal(refused.status, 410, refused.text);
+  const [, last = '', next = ''] = /at most (\d+), or at least (\d+)/.exec(refused.text) ?? [];
+  assert.ok(Number(last) < seen && seen < Number(next), refused.text);
+  const [restored] = ok(await api.get<{ type: string }[]>(`/events?after=${last}`));
+  assert.equal(restored?.type, 'account.restored');
+  say(`events: ${seen - Number(last)} that the client had are void`);
+}
 
 async function restore({ server, service }: Scene, moment: string): Promise<void> {
   await service.serve.kill();
@@ -198,11 +220,13 @@ async function main(): Promise<void> {
   const { load, known, moment } = await payAndBackUp(scene);
   const { entries } = load.journal;
   const lost = listAcknowledged(load).length - known.length;
+  const seen = await readToEnd(scene.client);
   await restore(scene, moment);
   await assertRestored(scene, known);
   await measure('recovery, from the start of the service to its release', () =>
     recover(scene, entries[0]),
   );
+  await assertEventsGoOn(scene.client, seen);
   for (const entry of entries) await repeat(scene.client, entry);
   await assertPaidOnce(scene, entries);
   say(`restored to a moment: ${known.length} acknowledged before it, 0 lost; ${lost} came after`);

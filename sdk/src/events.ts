@@ -51,11 +51,19 @@ export async function applyOnce<Transaction, Applied extends { readonly sequence
   return store.transaction(async (transaction) => {
     const position = await store.readPosition(transaction);
     if (sequence <= position) return 'repeated';
-    if (sequence !== position + 1) throw new EventGapError(position + 1, sequence);
+    if (position !== findPrevious(event)) throw new EventGapError(position + 1, sequence);
     await apply(event, transaction);
     await store.writePosition(transaction, sequence);
     return 'applied';
   });
+}
+
+/** The sequence of the event before this one. Those that a restored database lost are left out. */
+function findPrevious(event: { readonly sequence: number }): number {
+  const { type, data } = event as Partial<Event>;
+  return type === 'account.restored' && data !== undefined && 'last_sequence' in data
+    ? data.last_sequence
+    : event.sequence - 1;
 }
 
 export type FollowOptions<Transaction> = {
@@ -134,7 +142,7 @@ export async function findLastSequence(
     }
   };
   let [known, limit] = [0, 1];
-  // Sequences have no gaps, so the log ends where nothing is later.
+  // Whatever numbers the log skips, it ends where nothing is later.
   if (!(await hasLater(0))) return 0;
   while (await hasLater(limit)) [known, limit] = [limit, limit * 2];
   while (limit - known > 1) {

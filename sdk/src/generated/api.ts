@@ -1372,7 +1372,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.frozen" | "account.unfrozen";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -1401,7 +1401,7 @@ export interface components {
              * @enum {string}
              */
             type: "account.frozen" | "account.unfrozen";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -1414,6 +1414,58 @@ export interface components {
             object_sequence: number;
             /** @description The object as it was after the change */
             data: components["schemas"]["AccountEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
+        };
+        AccountRestoredEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "account.restored";
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["AccountRestoredEventData"];
+        };
+        /** @description Which events count no longer: the database was restored to an earlier moment */
+        AccountRestoredEventData: {
+            /** @description Of the event before this one. Events with numbers between the two never happened */
+            last_sequence: number;
+        };
+        AccountRestoredEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "account.restored";
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["AccountRestoredEventData"];
             /**
              * Format: date-time
              * @description When the change happened, UTC, to the second
@@ -1476,7 +1528,7 @@ export interface components {
              * @enum {string}
              */
             type: "attributes.stored";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -1519,7 +1571,7 @@ export interface components {
              * @enum {string}
              */
             type: "attributes.stored";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -1582,7 +1634,7 @@ export interface components {
              * @enum {string}
              */
             type: "balance.funded" | "balance.adjusted";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -1613,7 +1665,7 @@ export interface components {
              * @enum {string}
              */
             type: "balance.funded" | "balance.adjusted";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -1729,7 +1781,7 @@ export interface components {
              * @enum {string}
              */
             type: "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -1811,7 +1863,7 @@ export interface components {
              * @enum {string}
              */
             type: "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -2204,7 +2256,7 @@ export interface components {
              * @enum {string}
              */
             type: "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -2243,7 +2295,7 @@ export interface components {
              * @enum {string}
              */
             type: "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -2366,11 +2418,11 @@ export interface components {
             erased_at: string;
         };
         /** @description A change, in the order in which the changes of the account happened */
-        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["AccountEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["WebhookEvent"] | components["schemas"]["WebhookDeliveryEvent"];
+        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["AccountEvent"] | components["schemas"]["AccountRestoredEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["WebhookEvent"] | components["schemas"]["WebhookDeliveryEvent"];
         /** @description An event of the account, with the object as it was after the change */
-        EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["AccountEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
+        EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["AccountEventMessage"] | components["schemas"]["AccountRestoredEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
         /** @enum {string} */
-        EventTypeFilter: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*";
+        EventTypeFilter: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "account.restored" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*";
         /** @enum {string} */
         ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "price_worse" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
         /** @enum {string} */
@@ -2863,7 +2915,7 @@ export interface components {
              * @enum {string}
              */
             type: "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -2985,7 +3037,7 @@ export interface components {
              * @enum {string}
              */
             type: "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -3320,7 +3372,7 @@ export interface components {
              * @enum {string}
              */
             type: "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -3368,7 +3420,7 @@ export interface components {
              * @enum {string}
              */
             type: "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -4109,7 +4161,7 @@ export interface components {
              * @enum {string}
              */
             type: "user.created" | "user.updated" | "user.erased";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -4181,7 +4233,7 @@ export interface components {
              * @enum {string}
              */
             type: "user.created" | "user.updated" | "user.erased";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -4254,7 +4306,7 @@ export interface components {
              * @enum {string}
              */
             type: "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -4285,7 +4337,7 @@ export interface components {
              * @enum {string}
              */
             type: "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -4454,7 +4506,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook.delivery_abandoned";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -4493,7 +4545,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook.delivery_abandoned";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -4518,7 +4570,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook.paused" | "webhook.disabled";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /** @description UTC, without offset */
             created_on: string;
@@ -4549,7 +4601,7 @@ export interface components {
              * @enum {string}
              */
             type: "webhook.paused" | "webhook.disabled";
-            /** @description Begins with 1 and has no gaps within the account */
+            /** @description Begins with 1 and has no gaps within the account, except before `account.restored` */
             sequence: number;
             /**
              * @description Of data. Grows when a member changes or goes, not when one is added
@@ -4886,7 +4938,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21b8a-a80e-7141-9356-c584247e8808
+                 * @example 01a21bec-96e8-75cb-b308-48db2f963020
                  */
                 balance_token: string;
             };
@@ -4928,7 +4980,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21b8a-a80e-7141-9356-c584247e8808
+                 * @example 01a21bec-96e8-75cb-b308-48db2f963020
                  */
                 balance_token: string;
             };
@@ -5067,7 +5119,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -5097,7 +5149,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -5132,7 +5184,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-b29f-7429-a065-7b153b530626
+                 * @example usr_01a21bec-ab4c-724d-987b-af8614bf9ffe
                  */
                 user_token: string;
             };
@@ -5165,7 +5217,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -5196,7 +5248,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -5253,7 +5305,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -5283,7 +5335,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -5440,7 +5492,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
@@ -5480,7 +5532,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
@@ -5522,7 +5574,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
@@ -5584,7 +5636,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -5617,7 +5669,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -5663,12 +5715,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
+                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
                  */
                 payout_token: string;
             };
@@ -5701,12 +5753,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
+                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
                  */
                 payout_token: string;
             };
@@ -5743,12 +5795,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
+                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
                  */
                 payout_token: string;
             };
@@ -5803,12 +5855,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
+                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
                  */
                 payout_token: string;
             };
@@ -5838,12 +5890,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-ac57-74aa-b054-5fa7106bbc10
+                 * @example payout_01a21bec-9ff1-7134-86c6-3f069255e15c
                  */
                 payout_token: string;
             };
@@ -5961,7 +6013,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -6056,12 +6108,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-b0fb-72e8-8028-34d5fd74935d
+                 * @example payout_01a21bec-a8a8-737f-8b2f-3ee24e75e5b6
                  */
                 payout_token: string;
             };
@@ -6125,7 +6177,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b8a-b106-7374-b904-759f956257e1
+                 * @example proposal_01a21bec-a8bb-76cc-8c90-52b451b89d52
                  */
                 proposal_token: string;
             };
@@ -6155,7 +6207,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b8a-b106-7374-b904-759f956257e1
+                 * @example proposal_01a21bec-a8bb-76cc-8c90-52b451b89d52
                  */
                 proposal_token: string;
             };
@@ -6186,7 +6238,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21b8a-b106-7374-b904-759f956257e1
+                 * @example proposal_01a21bec-a8bb-76cc-8c90-52b451b89d52
                  */
                 proposal_token: string;
             };
@@ -6233,7 +6285,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -6266,7 +6318,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
@@ -6425,7 +6477,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -6456,7 +6508,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };
@@ -6491,12 +6543,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21b8a-b059-71fa-b068-c0f5ddff7f2f
+                 * @example link_01a21bec-a706-718e-b82d-d12f92d24a66
                  */
                 link_token: string;
             };
@@ -6524,12 +6576,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
+                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
                  */
                 payout_token: string;
             };
@@ -6663,7 +6715,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
+                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
                  */
                 batch_token: string;
             };
@@ -6695,7 +6747,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
+                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
                  */
                 batch_token: string;
             };
@@ -6742,7 +6794,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
+                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
                  */
                 batch_token: string;
             };
@@ -6770,7 +6822,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
+                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
                  */
                 batch_token: string;
             };
@@ -6801,7 +6853,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b8a-b242-7632-83fe-e2508e4c7bde
+                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
                  */
                 batch_token: string;
             };
@@ -6832,7 +6884,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21b8a-b26b-7186-bfb1-6b071361ff15
+                 * @example batch_01a21bec-aae7-7406-989d-2368b0addef4
                  */
                 batch_token: string;
             };
@@ -6974,7 +7026,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7004,7 +7056,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7039,7 +7091,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7074,7 +7126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7105,7 +7157,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7136,7 +7188,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7167,7 +7219,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7198,7 +7250,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7244,7 +7296,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
             };
@@ -7272,12 +7324,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21b8a-b13d-7170-86fb-51a1dd1a193e
+                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21b8a-b14a-741d-b8ea-0f19f4285a63
+                 * @example delivery_01a21bec-a94c-773f-8c32-903e096e93cd
                  */
                 delivery_token: string;
             };
@@ -7415,7 +7467,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
+                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
                  */
                 payout_token: string;
             };
@@ -7450,7 +7502,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
                  */
                 user_token: string;
             };

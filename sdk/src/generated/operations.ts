@@ -628,6 +628,7 @@ export const wholeNumbers: ReadonlySet<string> = new Set([
   'fraction_digits',
   'from',
   'invalid',
+  'last_sequence',
   'length_max',
   'line',
   'number',

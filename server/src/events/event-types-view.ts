@@ -80,6 +80,14 @@ const account = z
   })
   .describe('What the operator stopped for the account');
 
+const restoredAccount = z
+  .object({
+    last_sequence: wholeAnswer.describe(
+      'Of the event before this one. Events with numbers between the two never happened',
+    ),
+  })
+  .describe('Which events count no longer: the database was restored to an earlier moment');
+
 const batchStatuses = batchAnswer.shape.status.options;
 export const batchEventNames = [
   ...batchStatuses.map((status) => status.toLowerCase() as Lowercase<typeof status>),
@@ -148,7 +156,9 @@ function namesOf<Family extends string, Name extends string>(
 
 /** The members of every event; `type` and `data` differ. */
 const common = {
-  sequence: wholeAnswer.describe('Begins with 1 and has no gaps within the account'),
+  sequence: wholeAnswer.describe(
+    'Begins with 1 and has no gaps within the account, except before `account.restored`',
+  ),
   created_on: z.string().describe('UTC, without offset'),
   schema_version: z
     .literal(1)
@@ -176,6 +186,7 @@ const kinds = [
   describeEvent('VerificationEvent', namesOf('verification', verificationEventNames), verification),
   describeEvent('BalanceEvent', namesOf('balance', ['funded', 'adjusted']), balance),
   describeEvent('AccountEvent', namesOf('account', ['frozen', 'unfrozen']), account),
+  describeEvent('AccountRestoredEvent', namesOf('account', ['restored']), restoredAccount),
   describeEvent('BatchEvent', namesOf('batch', batchEventNames), batch),
   describeEvent(
     'CredentialEvent',

@@ -7,6 +7,7 @@ import type { Scope } from '../core/access.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { JsonNumber, parseExactObject } from '../core/exact-json.ts';
 import { findTokenId, formatToken, isUuid, type TokenKind } from '../core/ids.ts';
+import { restoredType } from '../core/restored-account.ts';
 import { findUserKey } from '../core/sealing.ts';
 import type { Catalog } from '../destinations/catalog.ts';
 import { writeBalance } from '../ledger/ledger.routes.ts';
@@ -196,6 +197,7 @@ const storedTime = z.coerce
 const storedFreeze = z.object({ since: storedTime, lifted_at: storedTime });
 
 function describeAccount(event: EventRow): Data {
+  if (event.type === restoredType) return readPayload(event);
   const stored = storedFreeze.parse(JSON.parse(event.payload ?? '{}'));
   return { frozen_on: stored.since, unfrozen_on: stored.lifted_at };
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import { findPreviousSequence } from '../core/restored-account.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   type EventFilter,
@@ -26,14 +27,14 @@ export async function readEvents(
   const rows = await selectEvents(session, { accountId, after, count });
   const [first] = rows;
   if (first !== undefined) {
-    checkContinuous(after, first.sequence);
+    checkContinuous(after, first);
     return rows;
   }
   const newest = await findNewestSequence(session, accountId);
   if (newest <= after) return rows;
   // Either the events were deleted, or they were written after the first query.
   const later = await selectEvents(session, { accountId, after, count });
-  checkContinuous(after, later[0]?.sequence ?? newest + 1n);
+  checkContinuous(after, later[0] ?? newest + 1n);
   return later;
 }
 
@@ -66,10 +67,16 @@ export async function findStart(session: Session, accountId: string): Promise<bi
   return oldest === undefined ? newest : oldest.sequence - 1n;
 }
 
-/** @throws AppError events_dropped if events between the two were deleted. */
-function checkContinuous(after: bigint, next: bigint): void {
-  if (next <= after + 1n) return;
-  const detail = `after must be at least ${next - 1n}: older events are no longer kept`;
+/** @throws AppError events_dropped if events between the two were deleted, or lost in a restore. */
+function checkContinuous(after: bigint, next: EventRow | bigint): void {
+  const first = typeof next === 'bigint' ? next : next.sequence;
+  const kept = typeof next === 'bigint' ? next - 1n : findPreviousSequence(next);
+  if (after === kept || after === first - 1n) return;
+  const detail =
+    after < kept
+      ? `after must be at least ${kept}: older events are no longer kept`
+      : `after must be at most ${kept}, or at least ${first - 1n}: the events between were lost when ` +
+        'the database was restored to an earlier moment';
   throw new AppError('events_dropped', detail, {
     faults: [{ parameter: 'after', code: 'events_dropped', detail }],
   });

@@ -67,20 +67,22 @@ async function* readEventLinks(owner: Owner, keptSince: Date | null): AsyncGener
   const { session, accountId } = owner;
   for (let after = '0'; ; ) {
     const links = await listEventLinks(session, { accountId, after, count: pageLinks });
-    yield* await addEvents(owner, links, keptSince);
+    yield* await addEvents(owner, links, { keptSince, after });
     after = links.at(-1)?.place ?? after;
     if (links.length < pageLinks) return;
   }
 }
 
+/** @param after the link before the first one; without it no event between the two is looked for */
 export async function addEvents(
   { session, accountId }: Owner,
   links: readonly LinkRow[],
-  keptSince: Date | null,
+  { keptSince, after }: { keptSince: Date | null; after?: string },
 ): Promise<LinkRecord<AccountChain>[]> {
   const [head, tail] = [links[0], links.at(-1)];
   if (head === undefined || tail === undefined) return [];
-  const first = BigInt(head.place) - BigInt(head.row_count) + 1n;
+  const before = after ?? BigInt(head.place) - BigInt(head.row_count);
+  const first = BigInt(before) + 1n;
   const rows = await listEvents(session, { accountId, first, last: BigInt(tail.place) });
   const keptUs = keptSince === null ? 0n : BigInt(keptSince.getTime()) * 1000n;
   let position = 0;

@@ -104,7 +104,7 @@ async function findLinks(owner: Owner, payoutId: string): Promise<LinkRecord<Acc
   for (const { sequence } of await listPayoutEvents(session, name)) {
     const link = await findLinkOfEvent(session, accountId, sequence);
     if (link === undefined || events.has(link.place)) continue;
-    const [record] = await addEvents(owner, [link], keptSince);
+    const [record] = await addEvents(owner, [link], { keptSince });
     if (record !== undefined) events.set(link.place, record);
   }
   return [...ledger, ...events.values()];

@@ -5,7 +5,7 @@ import { column, defineQuery, many, one } from '../db/rows.ts';
 const behind = defineQuery({
   name: 'list_accounts_behind_in_days',
   text: `
-    select a.id, (a.event_sequence - coalesce(p.event_sequence, 0))::bigint as events
+    select a.id, count_events(a.id, coalesce(p.event_sequence, 0), a.event_sequence) as events
     from accounts a left join payout_day_progress p on p.account_id = a.id
     where a.event_sequence > coalesce(p.event_sequence, 0)
     order by p.counted_at nulls first limit $1`,

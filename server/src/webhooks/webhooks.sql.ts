@@ -47,7 +47,7 @@ const endpointText = `
       where o.account_id = e.account_id and o.endpoint_id = e.id
         and o.expires_at > (select environment_now())
       order by o.expires_at desc limit 1) as previous_expires_at,
-    e.failing_since, e.next_at, a.event_sequence - e.cursor + (
+    e.failing_since, e.next_at, count_events(a.id, e.cursor, a.event_sequence) + (
       select count(*) from webhook_retries r
       where r.account_id = e.account_id and r.endpoint_id = e.id) as backlog,
     e.replay_cursor, e.replay_end, e.created_at
@@ -241,7 +241,7 @@ const measureQuery = defineQuery({
       select account_id, endpoint_id, count(*) as count from webhook_retries group by 1, 2)
     select e.status, count(*)::integer as count,
       (count(*) filter (where e.failing_since is not null))::integer as failing,
-      sum(a.event_sequence - e.cursor + coalesce(w.count, 0))::float8 as backlog,
+      sum(count_events(a.id, e.cursor, a.event_sequence) + coalesce(w.count, 0))::float8 as backlog,
       coalesce(extract(epoch from environment_now() - min(next.created_at)), 0)::float8
         as oldest_seconds
     from webhook_endpoints e

@@ -4,9 +4,9 @@ create function month_of(p_at timestamptz) returns date
   return date_trunc('month', p_at at time zone 'UTC')::date;
 grant execute on function month_of to outlay_tenant;
 
--- Sequences of events have no gaps: the transaction of a change takes the number from the account's
--- row. That row is the first lock of every transaction that moves money or writes an event, so two
--- of them cannot deadlock.
+-- Sequences of events have no gaps but where the database was restored (`skip_lost_events`): the
+-- transaction of a change takes the number from the account's row. That row is the first lock of every
+-- transaction that moves money or writes an event, so two of them cannot deadlock.
 create table events (
   account_id uuid not null,
   sequence bigint not null,
@@ -57,6 +57,33 @@ begin
 end
 $$;
 grant execute on function write_event to outlay_tenant;
+
+-- After a restore, clients may have events that the database lost, with numbers that it would give to
+-- others. Every account goes on with numbers that none of them had, and says so in the first one: the
+-- skipped ones suffice for 90 hours of 30,000 events a second.
+create function skip_lost_events(p_at timestamptz) returns void
+  language plpgsql as $$
+declare
+  v_account accounts;
+begin
+  for v_account in select * from accounts order by id for update loop
+    update accounts set event_sequence = event_sequence + 10000000000 where id = v_account.id;
+    perform write_event(v_account.id, 'account.restored', v_account.id,
+      json_build_object('last_sequence', v_account.event_sequence)::text, p_at);
+  end loop;
+end
+$$;
+
+-- How many events an account has after one of them, when it has counted up to p_newest.
+create function count_events(p_account uuid, p_after bigint, p_newest bigint) returns bigint
+  language sql stable
+  return p_newest - p_after - (
+    select coalesce(sum(sequence - 1
+      - greatest((payload::json ->> 'last_sequence')::bigint, p_after)), 0)::bigint
+    from events
+    where account_id = p_account and type = 'account.restored' and sequence > p_after
+      and type not in ('payout.pending', 'payout.processing', 'payout.completed'));
+grant execute on function count_events to outlay_tenant;
 
 -- As events show it: without its secret.
 create function describe_credential(p credentials) returns text

@@ -240,8 +240,14 @@ begin
   if not pg_try_advisory_xact_lock(hashtext('payout_days')) then return false; end if;
   insert into payout_day_progress (account_id, counted_at) values (p_account, clock_timestamp())
   on conflict do nothing;
-  select p.event_sequence, least(a.event_sequence, p.event_sequence + p_events) into v_from, v_to
-  from payout_day_progress p join accounts a on a.id = p.account_id
+  select p.event_sequence, coalesce(e.last, a.event_sequence) into v_from, v_to
+  from payout_day_progress p
+  join accounts a on a.id = p.account_id
+  left join lateral (
+    select sequence as last from events
+    where account_id = p.account_id and sequence > p.event_sequence
+    order by sequence offset p_events - 1 limit 1
+  ) e on true
   where p.account_id = p_account;
   select coalesce(array_agg(distinct (q.created_at at time zone 'UTC')::date), array[]::date[]),
     coalesce(array_agg(distinct date_trunc('hour', q.created_at, 'UTC')), array[]::timestamptz[])

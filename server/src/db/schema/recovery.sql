@@ -107,7 +107,7 @@ create function is_recovering() returns boolean
   select exists (select from recoveries where closed_at is null);
 $$;
 
--- Opens a recovery unless one is open.
+-- Opens a recovery unless one is open. A client learns of it by the event `account.restored`.
 create function begin_recovery(p_id uuid, p_reason text, p_rails text[])
   returns table (id uuid, is_new boolean)
   language plpgsql as $$
@@ -130,6 +130,7 @@ begin
   insert into recoveries (id, reason, since, started_at) values (p_id, p_reason, v_since, v_now);
   insert into recovery_rails (recovery_id, rail, state, updated_at)
   select p_id, rail, 'waiting', v_now from unnest(p_rails) r (rail);
+  perform skip_lost_events(v_now);
   return query select p_id, true;
 end
 $$;

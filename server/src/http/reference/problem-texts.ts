@@ -183,7 +183,9 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
     example: 'The clock cannot be set back',
   },
   events_dropped: {
-    cause: 'The events after `after` are older than the retention period and were deleted.',
+    cause:
+      'The events after `after` are older than the retention period and were deleted, or `after` is an ' +
+      'event that was lost when the database was restored to an earlier moment.',
     remedy:
       'Read the present state of your resources, and continue with the `after` given in `errors`.',
     example: {

@@ -46,6 +46,7 @@ const types: Readonly<Record<EventType, true>> = {
   'balance.funded': true,
   'balance.adjusted': true,
   'account.frozen': true,
+  'account.restored': true,
   'account.unfrozen': true,
   'credential.created': true,
   'credential.updated': true,

@@ -147,6 +147,15 @@ describe('a velocity limit', () => {
     assert.deepEqual((await settle(...both)).toSorted(), ['COMPLETED', 'HOLD']);
   });
 
+  it('counts a payout without a rate among the payouts of its recipient', async () => {
+    const settle = open({ name: 'one', per: 'recipient', windowHours: 1, countMax: 1 });
+    const owner = await money.createOwner({ GBP: 1_000_000n, USD: 1_000_000n });
+    const inPounds = { sourceCurrency: 'GBP' };
+    assert.deepEqual(await settle(await money.quoteAndCommit(owner, inPounds)), ['HOLD']);
+    // A person may release the first one; with the second one there would be two.
+    assert.deepEqual(await settle(await money.quoteAndCommit(owner)), ['HOLD']);
+  });
+
   it('holds payouts without a rate', async () => {
     const settle = open({ name: 'value', per: 'account', windowHours: 1, usdMax: 1_000_000n });
     const owner = await money.createOwner({ GBP: 1_000_000n });

@@ -65,20 +65,23 @@ export async function checkVelocity(
     currency: row.source_currency,
     minor: row.source_amount,
   });
-  // Without a value the payout could exceed a limit unnoticed.
-  if (worthMinor === undefined) {
-    return { exception: 'velocity', detail: `no rate from ${row.source_currency} to USD` };
-  }
   const { broken } = await one(session, countQuery, [
     row.account_id,
     row.payout_id,
     row.user_id,
     nameCorridor(row),
-    worthMinor,
+    worthMinor ?? 0n,
     JSON.stringify(limits.map(describeLimit)),
   ]);
-  if (broken.length === 0) return undefined;
-  return { exception: 'velocity', detail: `over the limit: ${broken.join(', ')}` };
+  const details = [
+    // Without a value the payout could exceed a limit unnoticed.
+    ...(worthMinor === undefined
+      ? [`no rate from ${row.source_currency} to USD: it is missing in the sums`]
+      : []),
+    ...(broken.length > 0 ? [`over the limit: ${broken.join(', ')}`] : []),
+  ];
+  if (details.length === 0) return undefined;
+  return { exception: 'velocity', detail: details.join('; ') };
 }
 
 function nameCorridor(row: CheckedRow): string {

@@ -6,7 +6,7 @@ create table velocity_entries (
   user_id uuid not null,
   -- Country, delivery type and currency.
   corridor text not null,
-  -- Cents of USD, at the rate of the check.
+  -- Cents of USD, at the rate of the check; 0 without one.
   usd_amount bigint not null check (usd_amount >= 0),
   counted_at timestamptz not null,
   -- The payout was canceled.
@@ -106,7 +106,9 @@ begin
   perform 1 from accounts where id = p_account for update;
   insert into velocity_entries (account_id, payout_id, user_id, corridor, usd_amount, counted_at)
   values (p_account, p_payout, p_user, p_corridor, p_usd, environment_now())
-  on conflict do nothing;
+  -- Checked again, with a rate that was missing before.
+  on conflict (account_id, payout_id) do update set usd_amount = excluded.usd_amount
+    where velocity_entries.usd_amount = 0;
   select coalesce(array_agg(b.name), '{}') into v_broken
   from (
     select m.name from measure_velocity(p_account, p_user, p_corridor, p_limits) m

@@ -3,6 +3,7 @@ import { createDbosSubject } from './peers/dbos.ts';
 import { createGraphileWorkerSubject } from './peers/graphile-worker.ts';
 import { createNodeHttpSubject } from './peers/node-http.ts';
 import { createPgBossSubject } from './peers/pg-boss.ts';
+import { createRowsInProcess, createRowsOverHttp } from './peers/rows-only.ts';
 import { createTpcBSubject } from './peers/tpcb.ts';
 import type { LoadShape, Subject } from './subject.ts';
 import { createDurableStepsSubject } from './subjects/durable-steps.ts';
@@ -40,6 +41,7 @@ export function createPlan(only: readonly string[]): Plan {
   const groups: Step[][] = [
     listLevels('in-process', createInProcessSubject()),
     listLevels('http', http.commit),
+    listLimits(),
     listLevels('classic', createClassicSubject()),
     [
       at('create', http.create, 64),
@@ -69,6 +71,17 @@ export function createPlan(only: readonly string[]): Plan {
   all.delete(bare);
   all.add(bare);
   return { subjects: [...all].filter((subject) => needed.has(subject)), steps: sequence };
+}
+
+/** What commits are compared with: with the same in flight, and nothing done but their rows. */
+function listLimits(): Step[] {
+  return (['rows', 'row'] as const).flatMap((model) => {
+    const overHttp = createRowsOverHttp(model);
+    return [
+      at(`limit-${model}-http`, overHttp, 64),
+      at(`limit-${model}-in-process`, createRowsInProcess(model), 1024),
+    ];
+  });
 }
 
 function listLevels(key: string, subject: Subject): Step[] {

@@ -45,6 +45,7 @@ export function writeReport(run: Run): string {
     `${run.server}. ${describeMachine()}.`,
     '',
     ...writeTargets(run),
+    ...writeLimits(run),
     ...writeMeasures(run),
     ...writeProcessorTimes(run),
     ...writeRaces(run),
@@ -61,6 +62,35 @@ function writeTargets(run: Run): string[] {
   });
   if (rows.length === 0) return [];
   return ['| target | ratio | to | at least | reached |', '|---|---|---|---|---|', ...rows, ''];
+}
+
+/** Commits of one balance, and what would be theirs if nothing but their rows were written. */
+function writeLimits(run: Run): string[] {
+  const rows = [
+    { key: 'http-hot-64', limits: ['limit-rows-http', 'limit-row-http'] },
+    { key: 'in-process-hot-1024', limits: ['limit-rows-in-process', 'limit-row-in-process'] },
+  ].flatMap(({ key, limits }) =>
+    limits.flatMap((limit) => {
+      const ratios = findRatios(run, key, limit);
+      if (ratios.length === 0) return [];
+      const toTpcB = formatRatios(findRatios(run, limit, 'tpcb'));
+      return [
+        `| ${nameOf(run, limit)} | ${toTpcB} | ${nameOf(run, key)} | ${formatRatios(ratios)} |`,
+      ];
+    }),
+  );
+  if (rows.length === 0) return [];
+  return [
+    '### Limits',
+    '',
+    'The same commands, grouped in the same way, by a bare server that checks, locks, links and adds up nothing',
+    'and inserts the rows of a commit, or one row of three columns, which no data model can do without.',
+    '',
+    '| limit | ratio to TPC-B | commits of Outlay | share of the limit |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ];
 }
 
 const workloadNames = { hot: 'one balance', uniform: '1,000 balances', zipf: '1,000 by Zipf' };

@@ -9,6 +9,7 @@ import { median } from './drive.ts';
 import { withSuperuser } from './fill.ts';
 import { describeQuote, type ReadyPayout } from './fixture.ts';
 import { describeMachine } from './machine.ts';
+import { createRowTables } from './peers/rows-only.ts';
 import { type OpenPlace, openPlace } from './place.ts';
 import { type OurEnvironment, openOurEnvironment } from './subjects/environment.ts';
 
@@ -77,7 +78,7 @@ export async function runStatements(): Promise<void> {
 
 async function openService(place: OpenPlace) {
   const ours: OurEnvironment = await openOurEnvironment(place, 'ours_statements');
-  await withSuperuser(ours.url, (client) => client.query(insertRowsOnly));
+  await withSuperuser(ours.url, (client) => client.query(createRowTables));
   const connection = await createOpener(ours.url).open({
     statementMsMax: 60_000,
     isPipelined: true,
@@ -177,32 +178,3 @@ function report(found: ReadonlyMap<string, number[]>, reads: Reads, server: stri
     '',
   ].join('\n');
 }
-
-/** The rows of a commit in tables with the same columns, checks and indexes, and without triggers. */
-const insertRowsOnly = `
-  create table bench_states (like payout_states including all);
-  create table bench_journals (like ledger_journals including all);
-  create table bench_dispatches (like payout_dispatches including all);
-  create table bench_events (like events including all);
-  grant select, insert on bench_states, bench_journals, bench_dispatches, bench_events to outlay_service;
-  create function bench_insert_rows(p_accounts uuid[], p_payouts uuid[]) returns void
-    language plpgsql set plan_cache_mode = force_generic_plan set jit = off as $$
-  declare
-    v_now timestamptz := clock_timestamp();
-    v_time text := journal_time();
-    v_sequence bigint := (extract(epoch from v_now) * 1000000)::bigint * 1000;
-  begin
-    insert into bench_states (account_id, payout_id, status, client_transfer_id, committed_at, updated_at)
-    select a, p, 'PROCESSING', p::text, v_now, v_now from unnest(p_accounts, p_payouts) r (a, p);
-    insert into bench_journals (account_id, id, kind, payout_id, source_currency, source_amount, fee,
-      destination_currency, destination_amount, rail, wallet_balance, created_at)
-    select a, journal_id(v_time, o, p), 'commit', p, 'USD', 10000, 100, 'MXN', 180000, 'instant', 1, v_now
-    from unnest(p_accounts, p_payouts) with ordinality r (a, p, o);
-    insert into bench_dispatches (account_id, payout_id, rail, due_at)
-    select a, p, 'instant', v_now from unnest(p_accounts, p_payouts) r (a, p);
-    insert into bench_events (account_id, sequence, month, type, subject_id, created_at)
-    select a, v_sequence + o, month_of(v_now), 'payout.processing', p, v_now
-    from unnest(p_accounts, p_payouts) with ordinality r (a, p, o);
-  end
-  $$;
-  grant execute on function bench_insert_rows to outlay_service`;

@@ -5,7 +5,7 @@
 
 -- Finds the last journal of a currency before the first one that was posted at or after a time; the
 -- lowest id where there is none. Journals of an account are posted in the order of their ids, which
--- begin with the real time in milliseconds. Halving that range takes some fifty look-ups in the primary
+-- begin with a time in milliseconds. Halving that range takes some fifty look-ups in the primary
 -- key, and finds the same journal whatever is posted later.
 create function find_last_journal_before(p_account uuid, p_currency text, p_at timestamptz)
   returns uuid

@@ -156,6 +156,35 @@ test('entries stay in the order of posting after a step back of the clock', asyn
   await money.assertSound();
 });
 
+test('a statement stays as it was read although the clock goes back behind its end', async () => {
+  const owner = await money.createOwner({ USD: 100n });
+  const wallet = await getWallet(owner);
+  const day = today();
+  await money.advance(dayMs - (money.clock.nowMs() % dayMs) + 3_600_000);
+  const next = today();
+  assert.equal((await read(wallet, day))?.closingBalance, 100n);
+  await stepBack(money, 2, () =>
+    fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 7n }),
+  );
+  await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 8n });
+  await money.advance(dayMs);
+  const [first, second] = [await read(wallet, day), await read(wallet, next)];
+  assert.deepEqual([first?.credits, first?.closingBalance], [1n, 100n]);
+  assert.deepEqual([second?.openingBalance, second?.credits], [100n, 2n]);
+  assert.equal(second?.closingBalance, 115n);
+  const change = 'update statement_ends set last_id = gen_random_uuid()';
+  await money.refuse(change, [], {
+    states: ['23001'],
+    what: 'the ends of statements are immutable',
+  });
+  const states = ['42501'];
+  await money.refuseTenant(
+    owner.accountId,
+    { text: change },
+    { states, what: 'permission denied' },
+  );
+});
+
 test('a client_transfer_id that begins like a formula is text in the CSV', async () => {
   const owner = await money.createOwner({ USD: 100_000n });
   await money.quoteAndCommit(owner, { clientTransferId: '=1+1' });

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:tls';
 import { createAuthority } from '../../../testing/setups/certificates.ts';
 import { createCertificateFetch } from './client-certificate.ts';
 
-const authority = createAuthority('partner.example');
+const authority = createAuthority();
 let server: Server;
 let answer: string;
 let subject: ReturnType<typeof createCertificateFetch>;

@@ -90,6 +90,22 @@ test('the amounts of a day are not exceeded, and another day has its own', async
   ok(await proposeAmount(key, 200));
 });
 
+test('a rotation of the key makes no new budget', async () => {
+  const key = await createLimited('--per-day', '500', '--open', '2');
+  ok(await proposeAmount(key, 200));
+  const { account: id } = account.credentials;
+  const words = ['--account', id, '--credential', key.credentialId];
+  const rotated = await runCommand(service, ['credential', 'rotate', ...words]);
+  const successor: Key = {
+    api: account.api.withToken(rotated['api_key'] ?? ''),
+    credentialId: rotated['credential_id'] ?? '',
+  };
+  assertBeyond(await proposeAmount(successor, 400), 'per_day');
+  ok(await proposeAmount(successor, 200));
+  assertBeyond(await proposeAmount(successor, 20), 'open_proposals');
+  assertBeyond(await proposeAmount(key, 200), 'per_day');
+});
+
 test('a budget that was lowered holds for confirmations of open proposals too', async () => {
   const key = await createLimited('--per-day', '1000');
   const proposals = [];

@@ -14,7 +14,10 @@ const eventColumns = {
 };
 export type EventRow = RowOf<typeof eventColumns>;
 
-/** Events of a payout are counted, those of other objects have their number. */
+/**
+ * Events of a payout are counted, those of other objects have their number. A day more on both sides: the
+ * clock may have been set back over the border of a month.
+ */
 const defineSelect = (name: string, where: string, from = 'events e') =>
   defineQuery({
     name,
@@ -23,7 +26,9 @@ const defineSelect = (name: string, where: string, from = 'events e') =>
       case when e.type like 'payout.%' then (
         select count(*) from events o
         where o.account_id = e.account_id and o.subject_id = e.subject_id
-          and o.month between month_of(q.created_at) and e.month and o.sequence <= e.sequence)
+          and o.month between month_of(q.created_at - interval '1 day')
+            and month_of(e.created_at + interval '1 day')
+          and o.sequence <= e.sequence)
       else e.detail::bigint end as object_sequence
     from ${from}
     left join payout_quotes q

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { stepBack } from '../../testing/setups/clock-step.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
@@ -148,5 +149,27 @@ test('filtered events are read along an index', async () => {
   assert.match(
     await explain('ofObject', `'${accountId}', null`),
     /subject_id_sequence_idx|events_subject/,
+  );
+});
+
+test('events of a payout are counted across a month although the clock went back behind it', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const { accountId } = owner;
+  const now = new Date(money.clock.nowMs());
+  const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1, 0, 30);
+  await money.advance(month - money.clock.nowMs());
+  const { id: payoutId } = await money.quote(owner);
+  await stepBack(money, 1, () => money.commit(owner, payoutId));
+  await money.observe({ ...owner, payoutId }, 'paid', { source: 'sandbox' });
+  const session = money.db.tenant(accountId);
+  const rows = await readEvents(session, { accountId, after: undefined, count: 100 });
+  const own = rows.filter(({ subject_id: id }) => id === payoutId);
+  assert.deepEqual(
+    own.map(({ type, object_sequence: place }) => [type, place]),
+    [
+      ['payout.pending', 1n],
+      ['payout.processing', 2n],
+      ['payout.completed', 3n],
+    ],
   );
 });

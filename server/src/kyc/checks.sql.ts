@@ -21,13 +21,21 @@ const claimColumns = {
 };
 export type ClaimedCheck = RowOf<typeof claimColumns>;
 
-/** One at a time: a reading takes seconds of a core. A claim uses up a try. */
+/**
+ * One at a time: a reading takes seconds of a core. A claim uses up a try. A check whose last try ended
+ * with its process has failed.
+ */
 const claimQuery = defineQuery({
   name: 'kyc_claim_check',
   text: `
-    with due as (
+    with exhausted as (
+      update verification_checks
+      set state = 'failed', lease_until = null, ended_at = clock_timestamp()
+      where kind = $1 and state = 'waiting' and tries_left = 0
+        and (lease_until is null or lease_until < clock_timestamp())
+    ), due as (
       select account_id, session_id, submission, kind from verification_checks
-      where kind = $1 and state = 'waiting' and due_at <= clock_timestamp()
+      where kind = $1 and state = 'waiting' and tries_left > 0 and due_at <= clock_timestamp()
         and (lease_until is null or lease_until < clock_timestamp())
       order by due_at limit 1
       for update skip locked
@@ -63,6 +71,14 @@ const delayStatement: Statement = {
     update verification_checks
     set due_at = clock_timestamp() + $6 * interval '1 millisecond', lease_until = null,
       reference = coalesce($7, reference)
+    where account_id = $1 and session_id = $2 and submission = $3 and kind = $4 and tries = $5
+      and state = 'waiting'`,
+};
+
+const releaseStatement: Statement = {
+  name: 'kyc_release_check',
+  text: `
+    update verification_checks set tries_left = tries_left + 1, lease_until = null
     where account_id = $1 and session_id = $2 and submission = $3 and kind = $4 and tries = $5
       and state = 'waiting'`,
 };
@@ -170,6 +186,11 @@ export async function delayCheck(
 }
 
 type Submission = { accountId: string; sessionId: string; submission: number };
+
+/** Gives a claim back, with its try, because the process stops. */
+export async function releaseCheck(session: Session, check: CheckId): Promise<void> {
+  await exec(session, releaseStatement, idOf(check));
+}
 
 export async function requestCheck(
   session: Session,

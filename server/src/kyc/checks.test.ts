@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { specimen, writeZone } from '../../testing/documents/zone.ts';
 import { createKycTest, images } from '../../testing/setups/kyc.ts';
+import { claimCheck } from './checks.sql.ts';
 import { type CheckWorker, readNextDocument } from './checks.ts';
 import { WorkerError } from './confined-worker.ts';
 import { submitImages } from './kyc.ts';
@@ -83,6 +84,48 @@ test('work that a killed process had claimed is claimed again, and a late answer
   await late;
   assert.deepEqual(await submitted.row(), done);
   assert.ok(!done.sealed?.includes('ERIKSSON'), 'the result is sealed');
+});
+
+test('a picture that kills five processes fails, and delays no other one', async () => {
+  const deadly = await submit();
+  await deadly.change("due_at = now() - interval '1 minute'");
+  for (let tries = 0; tries < 5; tries += 1) {
+    // The process dies before it stores what became of its claim.
+    assert.notEqual(await claimCheck(kyc.db.system, 'document', 90_000), undefined);
+    await deadly.change("lease_until = now() - interval '1 second'");
+  }
+  const harmless = await submit();
+  assert.equal(
+    await readNextDocument(
+      worker(async () => reading),
+      never,
+    ),
+    true,
+  );
+  assert.equal((await harmless.row())?.state, 'done');
+  assert.equal((await deadly.row())?.state, 'failed');
+});
+
+test('a process that stops gives back the try of its document', async () => {
+  const submitted = await submit();
+  for (let stops = 0; stops < 7; stops += 1) {
+    const stopping = new AbortController();
+    const stopped = worker(async () => {
+      stopping.abort();
+      throw new WorkerError('the process stops');
+    });
+    assert.equal(await readNextDocument(stopped, stopping.signal), false);
+  }
+  const waiting = await submitted.row();
+  assert.deepEqual([waiting?.state, waiting?.tries_left], ['waiting', 5]);
+  assert.equal(
+    await readNextDocument(
+      worker(async () => reading),
+      never,
+    ),
+    true,
+  );
+  assert.equal((await submitted.row())?.state, 'done');
 });
 
 test('the documents of an erased user are not read', async () => {

@@ -14,6 +14,7 @@ import {
   finishCheck,
   listAttributeSets,
   listCheckRows,
+  releaseCheck,
   repeatReading,
 } from './checks.sql.ts';
 import { WorkerError } from './confined-worker.ts';
@@ -112,7 +113,10 @@ export async function runNextCheck(
       await after?.(sql, check);
     });
   } catch (error) {
-    if (stopping.aborted) return false;
+    if (stopping.aborted) {
+      await releaseCheck(db.system, id);
+      return false;
+    }
     if (!(error instanceof WorkerError)) onError(error);
     if (check.tries_left > 0) await delayCheck(db.system, id, { ms: chooseRetryMs(check.tries) });
     else await finishCheck(db.system, id, { state: 'failed' });

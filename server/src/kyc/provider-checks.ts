@@ -7,6 +7,7 @@ import {
   delayCheck,
   findSubject,
   finishCheck,
+  releaseCheck,
   requestCheck,
 } from './checks.sql.ts';
 import {
@@ -73,7 +74,10 @@ export async function askProvider(worker: ProviderWorker, stopping: AbortSignal)
       return true;
     }
   } catch (error) {
-    if (stopping.aborted) return false;
+    if (stopping.aborted) {
+      await releaseCheck(db.system, id);
+      return false;
+    }
     worker.onError(error);
   }
   if (check.tries_left > 0) await delayCheck(db.system, id, { ms: chooseRetryMs(check.tries - 1) });

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { stepBack } from '../../testing/setups/clock-step.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { createKeyRing, newDataKey } from '../core/sealing.ts';
 import { openVerifyingKeys } from '../core/verifying-keys.ts';
@@ -10,9 +11,12 @@ import type { Database } from '../db/postgres/pool.ts';
 import { isSigned, readStatement } from './chain.ts';
 import { exportChains, verifyExport } from './chain-export.ts';
 import { verifyChains } from './chain-source.ts';
+import { listHeadsOf } from './checkpoints.sql.ts';
 import {
   type CheckpointServices,
+  measureUnsigned,
   readCheckpoints,
+  signAccount,
   signAllHeads,
   signCheckpoints,
 } from './checkpoints.ts';
@@ -169,6 +173,35 @@ describe('the chain of journals and events', () => {
       'alter table ledger_journals enable trigger update_balances',
     );
     assert.deepEqual(await findFaults(), [`ledger ${link}: checkpoint_differs`]);
+  });
+});
+
+describe('a pass that signs heads', () => {
+  const countUnsigned = async (accountId: string) =>
+    (await listHeadsOf(money.db.system, [accountId], money.keys.signing.id)).length;
+
+  it('signs those of an account although another one was signed on demand much later', async () => {
+    await signCheckpoints(services);
+    await money.quoteAndCommit(owner);
+    await money.advance(3_600_000);
+    const other = await money.createOwner({ USD: 1_000_000n });
+    await signAccount(services, other.accountId);
+    assert.equal(await countUnsigned(owner.accountId), 1);
+    assert.ok((await measureUnsigned(money.db.system)) >= 3600);
+    await signCheckpoints(services);
+    assert.equal(await countUnsigned(owner.accountId), 0);
+  });
+
+  it('signs those that move after a step back of the clock', async () => {
+    await signCheckpoints(services);
+    await money.advance(7_200_000);
+    await money.createOwner({ USD: 1n });
+    await signCheckpoints(services);
+    await stepBack(money, 1, async () => {
+      await money.quoteAndCommit(owner);
+      await signCheckpoints(services);
+      assert.equal(await countUnsigned(owner.accountId), 0);
+    });
   });
 });
 

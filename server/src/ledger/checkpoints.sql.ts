@@ -1,5 +1,5 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, maybeOne, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, exec, many, maybeOne, one, type RowOf } from '../db/rows.ts';
 import { proofMsMax } from './chain.sql.ts';
 
 /** The SQL of checkpoints: which heads of chains are to be signed, and what was signed. */
@@ -34,21 +34,33 @@ const selectHeads = (accounts: string): string => `
       and c.event_sequence = coalesce(e.last_sequence, 0) and c.key_id = $1)`;
 
 /**
- * Heads that no checkpoint has, of the accounts with links since about the last one. The links of a
- * transaction that began long before become visible late.
+ * Heads that no checkpoint has, of the accounts with links since about the last pass, or since now where
+ * the clock was set back. The links of a transaction that began long before become visible late.
  */
 const movedHeads = defineQuery({
   name: 'select_moved_heads',
   text: selectHeads(`
     with since as (
-      select coalesce(max(created_at) - interval '10 minutes', '-infinity') as at
-      from chain_checkpoints
+      select least(coalesce(heads_signed_at, '-infinity'), environment_now())
+        - interval '10 minutes' as at
+      from environment
     )
     select account_id from ledger_links, since where created_at >= since.at
     union
     select account_id from event_links, since where created_at >= since.at`),
   columns: headColumns,
 });
+
+const passBegin = defineQuery({
+  name: 'select_begin_of_checkpoints',
+  text: 'select environment_now() as at',
+  columns: { at: column.instant },
+});
+
+const recordPass = {
+  name: 'record_pass_of_checkpoints',
+  text: 'update environment set heads_signed_at = $1',
+};
 
 const headsOfAccounts = defineQuery({
   name: 'select_heads_of_accounts',
@@ -120,7 +132,7 @@ const unsignedQuery = defineQuery({
   name: 'measure_unsigned_links',
   text: `
     with signed as (
-      select coalesce(max(created_at), '-infinity') as at from chain_checkpoints
+      select coalesce(heads_signed_at, '-infinity') as at from environment
     )
     select coalesce(extract(epoch from environment_now() - min(created_at)), 0)::float8
       as oldest_seconds
@@ -132,9 +144,19 @@ const unsignedQuery = defineQuery({
   columns: { oldest_seconds: column.float },
 });
 
-/** How long the oldest link that no checkpoint covers has waited, seconds; 0 where none waits. */
+/** How long the oldest link since the last pass has waited, seconds; 0 where none waits. */
 export async function measureUnsigned(session: Session): Promise<number> {
   return (await one(session, unsignedQuery)).oldest_seconds;
+}
+
+/** The environment's time, to be recorded at the end of the pass. */
+export async function beginPass(session: Session): Promise<Date> {
+  return (await one(session, passBegin)).at;
+}
+
+/** The last statement of the pass: the first instruction of each second waits for the row that it locks. */
+export async function endPass(session: Session, beganAt: Date): Promise<void> {
+  await exec(session, recordPass, [beganAt]);
 }
 
 export const listMovedHeads = (session: Session, keyId: string) =>

@@ -14,6 +14,8 @@ import {
   parseChainJson,
 } from './chain.ts';
 import {
+  beginPass,
+  endPass,
   type HeadRow,
   listAccountsAfter,
   listHeadsOf,
@@ -39,16 +41,18 @@ export type CheckpointServices = {
   realNowMs: () => number;
 };
 
-/** Signs what has moved since the last checkpoints. Any number of processes may run it. */
+/** Signs what has moved since the last pass. Any number of processes may run it. */
 export function signCheckpoints(services: CheckpointServices): Promise<void> {
   return services.db.systemTransaction(async (session) => {
     if (!(await lockCheckpoints(session))) return;
+    const beganAt = await beginPass(session);
     const { signing } = services.keys;
     await signHeads(services, session, {
       signing,
       heads: await listMovedHeads(session, signing.id),
     });
     await signAuditHead(services, session, signing);
+    await endPass(session, beganAt);
   });
 }
 

@@ -27,11 +27,21 @@ const selectIsQuotedBefore = defineQuery({
   columns: { is_quoted: column.boolean },
 });
 
-/** The time is read here: a Date would cut it to the millisecond. */
+/**
+ * The time is read here: a Date would cut it to the millisecond. It is not before the events before it,
+ * because the clock may have been set back in between.
+ */
 const selectAfterEvents = defineQuery({
   name: 'list_payouts_after_events',
   text: selectPayoutsAsOf(`
-    select e.subject_id, e.created_at, e.sequence from events e
+    select e.subject_id, greatest(e.created_at, q.created_at, (
+        select max(o.created_at) from events o
+        where o.account_id = e.account_id and o.subject_id = e.subject_id and o.sequence < e.sequence
+          and o.month between month_of(q.created_at - interval '1 day')
+            and month_of(e.created_at + interval '1 day'))),
+      e.sequence
+    from events e
+    join payout_quotes q on q.account_id = e.account_id and q.id = e.subject_id
     where e.account_id = $1 and e.sequence = any ($2::bigint[])`),
   columns: pastColumns,
 });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { stepBack } from '../../testing/setups/clock-step.ts';
 import {
   type CommittedPayout,
   createMoneyTest,
   type MoneyTest,
 } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
-import { getPayoutBefore } from './payout-history.ts';
+import { getPayoutBefore, listPayoutsAfterEvents } from './payout-history.ts';
 
 let money: MoneyTest;
 before(async () => {
@@ -114,5 +115,42 @@ test('where the events are no longer kept, a past state is unknown and the prese
   await assert.rejects(
     read(new Date(0)),
     (error) => error instanceof AppError && error.code === 'not_found',
+  );
+});
+
+test('a payout after each of its events is told by their order after a step back of the clock', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const { accountId } = owner;
+  // Behind the border of a month.
+  const now = new Date(money.clock.nowMs());
+  const later = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1, 0, 30);
+  await money.advance(later - now.getTime());
+  const quoted = await money.quote(owner);
+  const payout = { ...owner, payoutId: quoted.id, reference: '' };
+  await stepBack(money, 1, () => money.commit(owner, quoted.id));
+  await money.observe(payout, 'hold', { source: 'sandbox' });
+  await stepBack(money, 2, () => money.observe(payout, 'paid', { source: 'sandbox' }));
+  const events = await money.rows<{ sequence: bigint }>(
+    'select sequence from events where account_id = $1 and subject_id = $2 order by sequence',
+    [accountId, payout.payoutId],
+  );
+  const sequences = events.map(({ sequence }) => sequence);
+  const session = money.db.tenant(accountId);
+  const rows = await listPayoutsAfterEvents(session, accountId, sequences);
+  const sorted = rows.toSorted((a, b) => Number(a.event_sequence - b.event_sequence));
+  assert.deepEqual(
+    sorted.map(({ status, committed_at: committed, completed_at: completed, timeline }) => [
+      status,
+      committed !== null,
+      completed !== null,
+      timeline.length,
+    ]),
+    [
+      ['PENDING', false, false, 1],
+      ['PROCESSING', true, false, 2],
+      ['HOLD', true, false, 3],
+      ['PROCESSING', true, false, 4],
+      ['COMPLETED', true, true, 5],
+    ],
   );
 });

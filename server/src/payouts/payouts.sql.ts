@@ -37,7 +37,8 @@ const timeline = (bound: string): string => `
             and x.opened_at = e.created_at
           order by x.kind) else '{}' end) order by e.sequence)
     from events e
-    where e.account_id = p.account_id and e.subject_id = p.id and e.month >= month_of(p.created_at)
+    where e.account_id = p.account_id and e.subject_id = p.id
+      and e.month >= month_of(p.created_at - interval '1 day')
       and e.type in (${payoutStatuses.map((status) => `'payout.${status.toLowerCase()}'`).join(', ')})
       ${bound}
   ), '[]')`;

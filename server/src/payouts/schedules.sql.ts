@@ -36,7 +36,8 @@ export const selectSchedule = (shortfall: string): string => `
 export const pastShortfall = `
   case when p.status = 'SCHEDULED' then (
     select e.payload::json ->> 'shortfall' from events e
-    where e.account_id = p.account_id and e.subject_id = p.id and e.month >= month_of(p.created_at)
+    where e.account_id = p.account_id and e.subject_id = p.id
+      and e.month >= month_of(p.created_at - interval '1 day')
       and e.type = 'payout.scheduled' and e.created_at <= r.at and e.sequence <= r.sequence
     order by e.sequence desc limit 1) end`;
 

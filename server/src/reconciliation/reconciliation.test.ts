@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { writeBareEntry, writeReport } from '../../testing/setups/account-report.ts';
+import { stepBack } from '../../testing/setups/clock-step.ts';
 import { runCommand } from '../../testing/setups/commands.ts';
 import {
   type CommittedPayout,
@@ -251,20 +252,8 @@ test('a settlement is found although the clock of the database was set back befo
   await settle(10_000n);
   await importFile({ amount: '-1' });
   assert.deepEqual(await readOpen(), { bank: [100n], ledger: [10_000n] });
-  const run = (text: string) =>
-    money.db.systemTransaction(async (session) => {
-      for (const one of ['set local role none', text]) await session.query({ name: '', text: one });
-    });
-  const renamed = 'alter function journal_time(timestamptz) rename to journal_time_of';
-  await run(renamed);
-  await run(`create function journal_time(p_at timestamptz default clock_timestamp()) returns text
-    language sql as $$ select journal_time_of(p_at - interval '1 hour') $$`);
-  try {
-    await settle(20_000n);
-  } finally {
-    await run('drop function journal_time(timestamptz)');
-    await run('alter function journal_time_of(timestamptz) rename to journal_time');
-  }
+  await money.advance(dayMs);
+  await stepBack(money, 1, () => settle(20_000n));
   await importFile({ amount: '-2' });
   assert.deepEqual(await readOpen(), { bank: [100n, 200n], ledger: [10_000n, 20_000n] });
 });

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { stepBack } from '../../testing/setups/clock-step.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
+import { bookBalance } from '../ledger/bookings.ts';
+import { selectEntries } from '../ledger/ledger.sql.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { closeReceipts } from '../receipts/receipt.ts';
 import { hasCamt053 } from './camt053.ts';
@@ -109,6 +112,76 @@ test('statements have every entry once and fit together, even where a clock went
   assert.equal(
     days.reduce((sum, day) => sum + Number(day?.credits), 0),
     8,
+  );
+});
+
+test('entries stay in the order of posting after a step back of the clock', async () => {
+  const owner = await money.createOwner({ USD: 100_000n });
+  await money.advance(dayMs);
+  await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 1n });
+  const payout = await stepBack(money, 2, async () => {
+    await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 2n });
+    const committed = await money.quoteAndCommit(owner);
+    await money.observe(committed, 'paid');
+    const booking = {
+      ...owner,
+      kind: 'fund',
+      reference: 'a',
+      currency: 'USD',
+      amountMinor: 3n,
+    } as const;
+    await bookBalance(money, booking, { by: 'ada', reason: 'a test' });
+    return committed;
+  });
+  await money.observe(payout, 'returned');
+  await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 4n });
+  await money.advance(dayMs);
+  const dayOf = (daysAgo: number): string =>
+    formatDay(new Date(money.clock.nowMs() - daysAgo * dayMs));
+  const statement = await read(await getWallet(owner), dayOf(3), dayOf(1));
+  const kinds = (await Array.fromAsync(statement?.entries() ?? [])).flat().map(({ kind }) => kind);
+  const listed = await selectEntries(money.db.tenant(owner.accountId), {
+    accountId: owner.accountId,
+    currency: 'USD',
+    before: undefined,
+    type: undefined,
+    count: 100,
+  });
+  const posted = ['fund', 'fund', 'fund', 'commit', 'commit', 'fund', 'return', 'fund'];
+  assert.deepEqual(kinds, posted);
+  assert.deepEqual(listed.map(({ kind }) => kind).toReversed(), posted);
+  for (const [index, { amount, balance_after: after }] of listed.entries()) {
+    assert.equal(after - amount, listed[index + 1]?.balance_after ?? 0n);
+  }
+  await money.assertSound();
+});
+
+test('a statement stays as it was read although the clock goes back behind its end', async () => {
+  const owner = await money.createOwner({ USD: 100n });
+  const wallet = await getWallet(owner);
+  const day = today();
+  await money.advance(dayMs - (money.clock.nowMs() % dayMs) + 3_600_000);
+  const next = today();
+  assert.equal((await read(wallet, day))?.closingBalance, 100n);
+  await stepBack(money, 2, () =>
+    fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 7n }),
+  );
+  await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 8n });
+  await money.advance(dayMs);
+  const [first, second] = [await read(wallet, day), await read(wallet, next)];
+  assert.deepEqual([first?.credits, first?.closingBalance], [1n, 100n]);
+  assert.deepEqual([second?.openingBalance, second?.credits], [100n, 2n]);
+  assert.equal(second?.closingBalance, 115n);
+  const change = 'update statement_ends set last_id = gen_random_uuid()';
+  await money.refuse(change, [], {
+    states: ['23001'],
+    what: 'the ends of statements are immutable',
+  });
+  const states = ['42501'];
+  await money.refuseTenant(
+    owner.accountId,
+    { text: change },
+    { states, what: 'permission denied' },
   );
 });
 

@@ -27,6 +27,14 @@ const handlers: Record<string, RequestListener> = {
     response.writeHead(429, { 'retry-after': '7', 'content-type': 'text/plain' }).end('slow down');
   },
   '/resets': (request) => request.socket.resetAndDestroy(),
+  '/switches': (request) => {
+    const switched = [
+      'HTTP/1.1 101 Switching Protocols',
+      'upgrade: websocket',
+      'connection: upgrade',
+    ];
+    request.socket.write([...switched, '', ''].join('\r\n'));
+  },
 };
 const requested: string[] = [];
 const server = createServer((request, response) => {
@@ -87,6 +95,12 @@ test('other failures are described', async () => {
   const busy = await post(`${base}/busy`);
   assert.deepEqual([busy.error, busy.answer?.retryAfter], ['status 429', '7']);
   assert.equal((await post('http://127.0.0.1:1/')).error, 'the connection was refused');
+});
+
+test('an answer that switches to another protocol is a failure', async () => {
+  const { error, answer } = await post(`${base}/switches`);
+  assert.equal(error, 'status 101');
+  assert.equal(answer?.statusCode, 101);
 });
 
 test('without the switch nothing reaches loopback, by address or by name', async () => {

@@ -1,4 +1,4 @@
-import type { Agent, ClientRequest } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import {
   type AddressRules,
@@ -160,17 +160,19 @@ async function limit(
 /** Once the status is known, it decides, whether or not the body arrives. */
 function exchange(sent: ClientRequest, body: string): Promise<EndpointAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<EndpointAnswer>();
-  sent.on('error', reject);
+  const rejectClosed = (): void => reject(new Error('the connection ended without an answer'));
+  sent.on('error', reject).on('close', rejectClosed);
+  // Without this, Node destroys a request whose answer switches to another protocol, without an error.
+  sent.on('upgrade', (response, socket) => {
+    socket.destroy();
+    resolve(describeAnswer(response, Buffer.alloc(0)));
+  });
   sent.on('response', (response) => {
+    sent.off('close', rejectClosed);
     const chunks: Buffer[] = [];
     let count = 0;
     const finish = (): void =>
-      resolve({
-        statusCode: response.statusCode ?? 0,
-        body: Buffer.concat(chunks).subarray(0, answerBytesKept),
-        contentType: (response.headers['content-type'] ?? '').slice(0, 100),
-        retryAfter: response.headers['retry-after'],
-      });
+      resolve(describeAnswer(response, Buffer.concat(chunks).subarray(0, answerBytesKept)));
     response.on('data', (chunk: Buffer) => {
       if (count < answerBytesKept) chunks.push(chunk);
       count += chunk.length;
@@ -182,6 +184,18 @@ function exchange(sent: ClientRequest, body: string): Promise<EndpointAnswer> {
   });
   sent.end(body);
   return promise;
+}
+
+function describeAnswer(
+  { statusCode = 0, headers }: IncomingMessage,
+  body: Buffer,
+): EndpointAnswer {
+  return {
+    statusCode,
+    body,
+    contentType: (headers['content-type'] ?? '').slice(0, 100),
+    retryAfter: headers['retry-after'],
+  };
 }
 
 function describeStatus(status: number): string {

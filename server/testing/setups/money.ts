@@ -236,6 +236,11 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       const { isSound, ...proof } = await verifyLedger(db);
       assert.ok(isSound, JSON.stringify(proof).slice(0, 1000));
       assert.deepEqual((await verifyChains(db)).findings, []);
+      // Ids of journals are in the order of posting, on which statements rely.
+      const mixed = `select l.account_id, l.number from ledger_links l
+        join ledger_links p on p.account_id = l.account_id and p.number = l.number - 1
+        where l.first_id <= p.last_id limit 3`;
+      assert.deepEqual(await rows(mixed), []);
     },
     /** Asserts that the database refuses the statement even to the owner of its tables. */
     refuse: (text: string, values: readonly unknown[], refusal: Refusal): Promise<void> =>

@@ -47,7 +47,7 @@ begin
   select * into b from batches where account_id = p_account and id = p_batch for update;
   if not found then result := 'not_found'; detail := ''; return; end if;
   v_now := environment_now();
-  v_time := journal_time();
+  v_time := next_journal_time(p_account);
   select j.result, j.detail into result, detail
   from judge_batch_commit(b, p_mode, p_quote_number, v_now) j;
   if result is not null then return; end if;
@@ -140,7 +140,7 @@ begin
   if v_refused > 0 then
     insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
       wallet_balance, created_at)
-    select p_account, journal_id(journal_time(), row_number() over (order by n.currency),
+    select p_account, journal_id(next_journal_time(p_account), row_number() over (order by n.currency),
       gen_random_uuid()), 'release', p_batch, n.currency, n.amount, w.balance + n.amount, p_at
     from (
       select source_currency as currency, sum(source_amount + fee)::bigint as amount
@@ -163,7 +163,7 @@ create function pay_batch_rows(
 ) returns integer
   language plpgsql as $$
 declare
-  v_time text := journal_time();
+  v_time text := next_journal_time(b.account_id);
   v_paid record;
 begin
   with chosen as materialized (

@@ -150,7 +150,7 @@ create function commit_payouts(
 declare
   v_locked uuid[] := lock_accounts(p_accounts, p_may_wait);
   v_now timestamptz := environment_now();
-  v_time text := journal_time();
+  v_time text := next_journal_time(variadic v_locked);
   v_judged record;
 begin
   with judged as materialized (

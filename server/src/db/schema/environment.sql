@@ -15,6 +15,8 @@ create table environment (
   -- Advanced before the first instruction of each second and also written to a file outside of the
   -- database: a file that is ahead shows that the database was restored.
   send_marker bigint not null default 0,
+  -- When the last pass began that signed the heads of all chains that had moved.
+  heads_signed_at timestamptz,
   constraint live_clock_is_real
     check (name = 'staging' or (clock_offset_us = 0 and clock_target_us = 0)),
   constraint target_lies_ahead check (clock_target_us >= clock_offset_us)

@@ -20,7 +20,8 @@ create trigger returned_event after update of returned_amount on payout_states
   execute function write_return_event();
 
 -- A payout as it was at a time, and after an event of that time: no row before it was quoted, and
--- status null where the events that say so are no longer kept. The route is the present one.
+-- status null where the events that say so are no longer kept. The route is the present one. Where the
+-- clock was set back, `p_at` is the latest time of the events up to that one.
 create function payout_as_of(
   p_account uuid, p_payout uuid, p_at timestamptz, p_sequence bigint
 ) returns setof payouts
@@ -45,7 +46,7 @@ create function payout_as_of(
       (
         select (e.payload::json ->> 'returned_amount')::bigint from events e
         where s.returned_amount > 0 and e.account_id = p_account and e.subject_id = p_payout
-          and e.month between month_of(s.committed_at) and month_of(p_at)
+          and e.month between month_of(s.committed_at - interval '1 day') and month_of(p_at)
           and e.type = 'payout.returned' and e.created_at <= p_at
         order by e.sequence desc limit 1
       ), s.returned_amount) end,
@@ -53,17 +54,19 @@ create function payout_as_of(
     case when s.rail is null then coalesce(s.provider_price, q.provider_price)
       else s.provider_price end
   from payout_quotes q
-  left join payout_states s
-    on s.account_id = q.account_id and s.payout_id = q.id and s.committed_at <= p_at
+  left join payout_states t
+    on t.account_id = q.account_id and t.payout_id = q.id and t.committed_at <= p_at
   left join lateral (
     select upper(substr(e.type, length('payout.') + 1)) as status, e.detail as reason,
       e.created_at as at
     from events e
-    where s.payout_id is not null and e.account_id = p_account and e.subject_id = p_payout
-      and e.month between month_of(s.committed_at) and month_of(p_at)
+    where t.payout_id is not null and e.account_id = p_account and e.subject_id = p_payout
+      and e.month between month_of(t.committed_at - interval '1 day') and month_of(p_at)
       and e.created_at <= p_at and e.sequence <= p_sequence and e.type <> 'payout.returned'
     order by e.sequence desc limit 1
   ) kept on true
+  -- Committed before the quote, by the time alone: the clock was set back.
+  left join lateral (select t.* where kept.status is distinct from 'PENDING') s on true
   cross join lateral (
     select
       case

@@ -186,14 +186,38 @@ cross join (values (-1), (1)) side (sign);
 -- id is therefore made while the account's row is locked: the time in microseconds, the place in the
 -- transaction, and random digits (UUID version 7). journal_time is the part that all journals of a
 -- statement share.
-create function journal_time(p_at timestamptz default clock_timestamp()) returns text
-  language plpgsql volatile as $$
+create function format_journal_time(p_us bigint) returns text
+  language plpgsql immutable parallel safe as $$
 declare
-  v_us constant bigint := extract(epoch from p_at) * 1000000;
-  v_ms constant text := lpad(to_hex(v_us / 1000), 12, '0');
+  v_ms constant text := lpad(to_hex(p_us / 1000), 12, '0');
 begin
   return substr(v_ms, 1, 8) || '-' || substr(v_ms, 9, 4) || '-7'
-    || lpad(to_hex(v_us % 1000 * 4), 3, '0') || '-8';
+    || lpad(to_hex(p_us % 1000 * 4), 3, '0') || '-8';
+end
+$$;
+
+create function journal_time(p_at timestamptz default clock_timestamp()) returns text
+  language sql volatile
+  return format_journal_time((extract(epoch from p_at) * 1000000)::bigint);
+
+-- journal_time for the next journals of accounts whose rows are locked: later than that of their last
+-- ones, also after a step back of the clock, as by a failover to a server that is behind.
+create function next_journal_time(variadic p_accounts uuid[]) returns text
+  language plpgsql volatile as $$
+declare
+  v_next constant text := journal_time();
+  v_last text;
+begin
+  select l.last_id::text into v_last
+  from unnest(p_accounts) a (id)
+  cross join lateral (
+    select last_id from ledger_links where account_id = a.id order by number desc limit 1
+  ) l
+  order by l.last_id desc limit 1;
+  if v_last is null or v_next > left(v_last, 20) collate "C" then return v_next; end if;
+  return format_journal_time(1
+    + ('x0000' || left(v_last, 8) || substr(v_last, 10, 4))::bit(64)::bigint * 1000
+    + ('x' || substr(v_last, 16, 3))::bit(12)::integer / 4);
 end
 $$;
 
@@ -233,8 +257,8 @@ begin
   if p_amount > 0 then
     insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
       wallet_balance, created_at)
-    select p_account, journal_id(journal_time(), 0, p_journal), 'fund', p_currency, p_amount,
-      balance + p_amount, v_now
+    select p_account, journal_id(next_journal_time(p_account), 0, p_journal), 'fund', p_currency,
+      p_amount, balance + p_amount, v_now
     from ledger_accounts
     where account_id = p_account and currency = p_currency and name = 'wallet';
   end if;
@@ -321,7 +345,7 @@ begin
   end if;
   insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
     wallet_balance, created_at)
-  values (p_account, journal_id(journal_time(), 0, gen_random_uuid()),
+  values (p_account, journal_id(next_journal_time(p_account), 0, gen_random_uuid()),
     case when p_kind = 'fund' then 'fund' when p_amount > 0 then 'adjust_credit'
       else 'adjust_debit' end, p_currency, abs(p_amount), balance, v_now);
   insert into balance_bookings (account_id, reference, kind, currency, amount, reason, booked_by,

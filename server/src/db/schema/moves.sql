@@ -9,7 +9,7 @@ create function move_payouts(
   language plpgsql as $$
 #variable_conflict use_column
 declare
-  v_time text := journal_time();
+  v_time text := next_journal_time(variadic array(select distinct unnest(p_accounts)));
   v_recipients uuid[];
 begin
   with move as materialized (
@@ -80,8 +80,8 @@ create function post_amount(
   language sql as $$
   insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
     destination_currency, destination_amount, rail, created_at)
-  values (payout.account_id, journal_id(journal_time(), 0, gen_random_uuid()), p_kind, payout.id,
-    p_currency, p_amount, p_currency, p_amount, p_rail, p_at);
+  values (payout.account_id, journal_id(next_journal_time(payout.account_id), 0, gen_random_uuid()), p_kind,
+    payout.id, p_currency, p_amount, p_currency, p_amount, p_rail, p_at);
 $$;
 
 -- Gives back to the wallet what a rail returned, in part or in whole, and answers the excess over what
@@ -101,8 +101,9 @@ begin
   where account_id = payout.account_id and payout_id = payout.id;
   insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
     destination_currency, destination_amount, rail, wallet_balance, created_at)
-  select payout.account_id, journal_id(journal_time(), 0, gen_random_uuid()), 'return', payout.id, payout.source_currency,
-    v_source, payout.destination_currency, v_part, payout.rail, w.balance + v_source, p_at
+  select payout.account_id, journal_id(next_journal_time(payout.account_id), 0, gen_random_uuid()),
+    'return', payout.id, payout.source_currency, v_source, payout.destination_currency, v_part,
+    payout.rail, w.balance + v_source, p_at
   from ledger_accounts w
   where w.account_id = payout.account_id and w.currency = payout.source_currency and w.name = 'wallet';
   return p_amount - v_part;

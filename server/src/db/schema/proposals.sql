@@ -77,8 +77,23 @@ create function hash_payout_terms(p_account uuid, p_payout uuid) returns bytea
 $$;
 grant execute on function hash_payout_terms to outlay_tenant;
 
+-- A credential, those that rotations replaced by it, and those that replaced it.
+create function list_rotated_credentials(p_account uuid, p_credential uuid) returns setof uuid
+  language sql stable as $$
+  with recursive rotated (id) as (
+    select p_credential
+    union
+    select case c.replaced_by when r.id then c.id else c.replaced_by end
+    from rotated r
+    join credentials c on c.account_id = p_account and r.id in (c.id, c.replaced_by)
+      and c.replaced_by is not null
+  )
+  select id from rotated;
+$$;
+
 -- The limit of the budget that a proposal exceeds; null: none. Proposing counts the open ones too, so
--- that all that are open can be confirmed. Call it under the lock of the account.
+-- that all that are open can be confirmed. What was proposed with a credential before its rotation counts
+-- too: a new secret is no new budget. Call it under the lock of the account.
 create function find_exceeded_budget(
   p proposals, p_is_new boolean, p_now timestamptz,
   out exceeded text, out allowed bigint, out used bigint
@@ -86,6 +101,7 @@ create function find_exceeded_budget(
   language plpgsql stable as $$
 declare
   v_day timestamptz := date_trunc('day', p_now at time zone 'UTC') at time zone 'UTC';
+  v_rotated uuid[] := array(select list_rotated_credentials(p.account_id, p.credential_id));
   v_budget credential_budgets;
   v_open bigint;
 begin
@@ -93,7 +109,7 @@ begin
     coalesce(sum(o.debit) filter (where o.status = 'CONFIRMED' or p_is_new), 0)
   into v_open, used
   from proposals o
-  where o.account_id = p.account_id and o.credential_id = p.credential_id
+  where o.account_id = p.account_id and o.credential_id = any (v_rotated)
     and o.currency = p.currency and o.id <> p.id
     and (o.status = 'OPEN' and o.expires_at > p_now
       or o.status = 'CONFIRMED' and o.decided_at >= v_day);

@@ -5,7 +5,7 @@
 
 -- Finds the last journal of a currency before the first one that was posted at or after a time; the
 -- lowest id where there is none. Journals of an account are posted in the order of their ids, which
--- begin with the real time in milliseconds. Halving that range takes some fifty look-ups in the primary
+-- begin with a time in milliseconds. Halving that range takes some fifty look-ups in the primary
 -- key, and finds the same journal whatever is posted later.
 create function find_last_journal_before(p_account uuid, p_currency text, p_at timestamptz)
   returns uuid
@@ -53,6 +53,45 @@ create function find_balance_after(p_account uuid, p_currency text, p_journal uu
 $$;
 grant execute on function find_balance_after to outlay_tenant;
 
+-- Where statements ended: what was posted later belongs to the next one, also after a step back of the
+-- clock, as by a failover to a server that is behind.
+create table statement_ends (
+  account_id uuid not null,
+  currency text not null,
+  at timestamptz not null,
+  -- The last journal before the end; the nil UUID for none.
+  last_id uuid not null,
+  primary key (account_id, currency, at)
+);
+alter table statement_ends enable row level security;
+create policy own_account on statement_ends using (account_id = current_account());
+create trigger append_only before update or delete or truncate on statement_ends
+  for each statement execute function refuse_change('the ends of statements are immutable');
+
+-- The last journal of a statement that ends at a time that has passed, the same whenever it is read, and
+-- not before that of an earlier end or after that of a later one. The caller holds the account's row.
+create function find_statement_end(p_account uuid, p_currency text, p_at timestamptz) returns uuid
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_known statement_ends;
+  v_last uuid;
+begin
+  perform require_own_account(p_account);
+  select * into v_known from statement_ends
+  where account_id = p_account and currency = p_currency and at <= p_at order by at desc limit 1;
+  if v_known.at = p_at then return v_known.last_id; end if;
+  v_last := greatest(find_last_journal_before(p_account, p_currency, p_at), v_known.last_id);
+  v_last := least(v_last, (
+    select last_id from statement_ends
+    where account_id = p_account and currency = p_currency and at > p_at order by at limit 1));
+  insert into statement_ends (account_id, currency, at, last_id)
+  values (p_account, p_currency, p_at, v_last)
+  on conflict do nothing;
+  return v_last;
+end
+$$;
+grant execute on function find_statement_end to outlay_tenant;
+
 -- Closes a period: it has the journals after `after_id` up to `last_id`. No row while it has not ended.
 -- Journals take their time while the account's row is locked. So once this has had that row after the
 -- end, no journal can be posted into the period.
@@ -63,8 +102,8 @@ create function close_period(
 begin
   perform 1 from accounts where id = p_account for share;
   if environment_now() < p_to then return; end if;
-  after_id := find_last_journal_before(p_account, p_currency, p_from);
-  last_id := find_last_journal_before(p_account, p_currency, p_to);
+  after_id := find_statement_end(p_account, p_currency, p_from);
+  last_id := find_statement_end(p_account, p_currency, p_to);
   opening_balance := find_balance_after(p_account, p_currency, after_id);
   closing_balance := find_balance_after(p_account, p_currency, last_id);
   return next;

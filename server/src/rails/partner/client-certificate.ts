@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { LightLevel } from './light-authentication.ts';
 
 // See server.ts of http: imports would load far more.
@@ -43,21 +44,35 @@ export function createCertificateFetch(
       incoming.once('error', fail);
       incoming.once('aborted', () => fail(new Error('the answer was cut')));
       incoming.once('end', () => {
-        const status = incoming.statusCode ?? 0;
-        const received = Object.entries(incoming.headers).map(([name, value]): [string, string] => [
-          name,
-          [value ?? ''].flat().join(', '),
-        ]);
-        const hasBody = status !== 204 && status !== 304;
-        const text = hasBody ? Buffer.concat(parts) : null;
-        resolve(new Response(text, { status, headers: received }));
+        try {
+          resolve(toResponse(incoming, Buffer.concat(parts)));
+        } catch (error) {
+          fail(error instanceof Error ? error : new Error('no response', { cause: error }));
+        }
       });
     });
-    request.once('error', fail);
+    request.on('error', fail);
+    // Without this, Node destroys a request whose answer switches to another protocol, without an error.
+    request.once('upgrade', (_incoming, socket) => {
+      socket.destroy();
+      fail(new Error('the answer is an upgrade'));
+    });
     request.end(typeof body === 'string' ? body : undefined);
     return await promise;
   };
   return { fetch: send, close: () => agent.destroy() };
+}
+
+/** Statuses whose answers have no body. */
+const emptyStatuses = new Set([204, 205, 304]);
+
+/** @throws RangeError unless the status is from 200 to 599. */
+function toResponse({ statusCode: status = 0, headers }: IncomingMessage, body: Buffer): Response {
+  const received = Object.entries(headers).map(([name, value]): [string, string] => [
+    name,
+    [value ?? ''].flat().join(', '),
+  ]);
+  return new Response(emptyStatuses.has(status) ? null : body, { status, headers: received });
 }
 
 /** Above what the exchange takes. */

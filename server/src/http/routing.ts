@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
@@ -129,7 +130,7 @@ function createHandler<S extends BaseServices>(
     );
     // Frees the memory of a large body.
     request.body = undefined;
-    const requestKey = isKeyed ? readRequestKey(request, [view, input.json]) : undefined;
+    const requestKey = isKeyed ? readRequestKey(route, request, [view, input.json]) : undefined;
     const context: RouteContext<S> = {
       env,
       principal,
@@ -226,14 +227,25 @@ async function answerDry<S extends BaseServices>(
 }
 
 /** @throws AppError invalid_request if the key is malformed. */
-function readRequestKey(
+function readRequestKey<S extends BaseServices>(
+  route: Route<S>,
   request: FastifyRequest,
   [{ method, path }, body]: readonly [RequestView, ExactJson | undefined],
 ): RequestKey | undefined {
   const key = readKey(request.headers['idempotency-key']);
   if (key === undefined) return undefined;
   const { env, principal } = request.caller as Caller<BaseServices>;
-  return createRequestKey(env.keys, { ...principal, key }, { method, path, body });
+  const target = `${path}${nameQuery(route, request)}`;
+  return createRequestKey(env.keys, { ...principal, key }, { method, path: target, body });
+}
+
+/** The parameters that the operation has, whatever their order; what it ignores is no part of it. */
+function nameQuery<S extends BaseServices>({ query }: Route<S>, request: FastifyRequest): string {
+  if (!(query instanceof z.ZodObject)) return '';
+  const given = request.query as Readonly<Record<string, string>>;
+  const known = Object.entries(given).filter(([name]) => Object.hasOwn(query.shape, name));
+  const text = new URLSearchParams(known.toSorted(([a], [b]) => (a < b ? -1 : 1))).toString();
+  return text === '' ? '' : `?${text}`;
 }
 
 /** The answer of a handler's result: an answer, a page of a list, or a value. */

@@ -92,6 +92,8 @@ const diskFullRetrySeconds = 10;
 
 /** Errors of Fastify and of Node's HTTP parser, by their codes. */
 const httpFaults: Readonly<Record<string, { code: ErrorCode; detail: string }>> = {
+export const badUrl = 'The URL must be percent-encoded UTF-8';
+
   FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', detail: 'The body is too large' },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     code: 'malformed_http',
@@ -101,7 +103,7 @@ const httpFaults: Readonly<Record<string, { code: ErrorCode; detail: string }>> 
     code: 'unsupported_media_type',
     detail: 'Malformed Content-Type header',
   },
-  FST_ERR_BAD_URL: { code: 'malformed_http', detail: 'The URL must be percent-encoded UTF-8' },
+  FST_ERR_BAD_URL: { code: 'malformed_http', detail: badUrl },
   HPE_HEADER_OVERFLOW: { code: 'header_too_large', detail: 'The request header is too large' },
   ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', detail: 'The request arrived too slowly' },
 };

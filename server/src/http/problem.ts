@@ -41,6 +41,8 @@ export function describeProblem(error: unknown, requestId: string): Answer & { b
   if (code === 'insufficient_scope') {
     headers['www-authenticate'] = 'Bearer realm="outlay", error="insufficient_scope"';
   }
+  // RFC 9110 12.5.3: tells a client that compressed its body from one that sent another type.
+  if (code === 'unsupported_media_type') headers['accept-encoding'] = 'identity';
   const retryAfter = options.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
   return { status, contentType: problemType, body, headers };
@@ -90,10 +92,10 @@ function readError(error: unknown): { code: ErrorCode; detail: string; options: 
 /** A person has to make room first. */
 const diskFullRetrySeconds = 10;
 
-/** Errors of Fastify and of Node's HTTP parser, by their codes. */
-const httpFaults: Readonly<Record<string, { code: ErrorCode; detail: string }>> = {
 export const badUrl = 'The URL must be percent-encoded UTF-8';
 
+/** Errors of Fastify and of Node's HTTP parser, by their codes. */
+const httpFaults: Readonly<Record<string, { code: ErrorCode; detail: string }>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', detail: 'The body is too large' },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     code: 'malformed_http',

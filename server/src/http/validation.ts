@@ -87,7 +87,8 @@ export function refuseCompressed(contentEncoding: string | undefined): void {
   );
 }
 
-const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
+/** RFC 9110 5.6.6 allows a semicolon without a parameter. */
+const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?(?:;\s*)?$/i;
 
 function readJson(raw: RawInput): ExactJson {
   refuseCompressed(raw.contentEncoding);

@@ -97,7 +97,7 @@ export interface paths {
         };
         /**
          * Find a recipient by your own identifier, or by email and first name
-         * @description Finds the recipient that you know by your own identifier, or by e-mail and first name.
+         * @description Finds the recipient that you know by your own identifier, or by e-mail and first name. All that is given must match.
          */
         get: operations["lookUpUser"];
         put?: never;

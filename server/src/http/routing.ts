@@ -35,7 +35,7 @@ import {
 import { createWriter } from './schema.ts';
 import { sendAnswer } from './server.ts';
 import { createUploadSlots } from './upload-slots.ts';
-import { checkInput } from './validation.ts';
+import { addAccountFaults, type CheckedInput, checkInput } from './validation.ts';
 
 export type { RoutingOptions } from './callers.ts';
 
@@ -117,17 +117,8 @@ function createHandler<S extends BaseServices>(
     const { env, principal } = request.caller as Caller<S>;
     const isDryRun = isKeyed && readDryRun(route, request);
     const view = new LazyRequestView(request, options.address);
-    const input = checkInput(
-      route,
-      {
-        params: request.params,
-        query: request.query,
-        body: request.body as Buffer | undefined,
-        contentType: request.headers['content-type'],
-        contentEncoding: request.headers['content-encoding'],
-      },
-      env,
-    );
+    const checked = readInput(route, request, { env, accountId: principal.accountId });
+    const input = checked instanceof Promise ? await checked : checked;
     // Frees the memory of a large body.
     request.body = undefined;
     const requestKey = isKeyed ? readRequestKey(route, request, [view, input.json]) : undefined;
@@ -176,6 +167,29 @@ function createHandler<S extends BaseServices>(
     // Fastify would await the reply, which only one that is not sent yet needs.
     return reply.sent ? undefined : reply;
   };
+}
+
+/** A promise of an error where that needs the database. */
+function readInput<S extends BaseServices>(
+  route: Route<S>,
+  request: FastifyRequest,
+  owner: { env: S; accountId: string },
+): CheckedInput | Promise<never> {
+  const raw = {
+    params: request.params,
+    query: request.query,
+    body: request.body as Buffer | undefined,
+    contentType: request.headers['content-type'],
+    contentEncoding: request.headers['content-encoding'],
+  };
+  try {
+    return checkInput(route, raw, owner.env);
+  } catch (error) {
+    if (route.findAccountFaults === undefined) throw error;
+    return addAccountFaults(error, { route, raw }, owner).then((complete) => {
+      throw complete;
+    });
+  }
 }
 
 /** An operator's request for an account, with its entries in the audit log before and after it. */

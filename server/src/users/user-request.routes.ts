@@ -41,7 +41,7 @@ function optional(schema: z.ZodType<string>, pattern?: RegExp) {
 }
 
 export const nameField = textField(100)
-  .min(1)
+  .min(1, { abort: true })
   .refine((name) => name.trim() !== '', { error: 'must not be blank' });
 
 export const countryField = z

@@ -104,7 +104,7 @@ test('both tokens are reported with the other faults of a payout', async () => {
     [{ notify_user: 'yes' }, ['/notify_user']],
   ] as const) {
     const reply = await api.post(path, describePayout(recipient, { ...request, ...changes }));
-    const problem = assertProblem(reply, 400, 'invalid_request');
+    const problem = assertProblem(reply, 400, 'source_and_destination_exclusive');
     assert.deepEqual(locate(problem), [...tokens, ...others].toSorted());
     const named = problem.errors.filter(({ pointer = '' }) => tokens.includes(pointer));
     assert.ok(

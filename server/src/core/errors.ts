@@ -180,6 +180,10 @@ export function throwFaults(faults: Fault[], code: ErrorCode = 'invalid_request'
   if (faults.length > 0) throw describeFaults(faults, code);
 }
 
+export function isErrorCode(code: FaultCode): code is ErrorCode {
+  return code in errorCatalog;
+}
+
 /** The error of at least one fault. */
 export function describeFaults(faults: Fault[], code: ErrorCode = 'invalid_request'): AppError {
   const [first] = faults;

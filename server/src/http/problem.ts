@@ -7,6 +7,7 @@ import {
   type Fault,
   type FaultCode,
   faultCatalog,
+  isErrorCode,
 } from '../core/errors.ts';
 import { diskFull } from '../db/postgres/server-faults.ts';
 
@@ -56,10 +57,6 @@ function chooseCode(code: ErrorCode, faults: readonly Fault[]): FaultCode {
 
 function getTitle(code: FaultCode): string {
   return isErrorCode(code) ? errorCatalog[code].title : faultCatalog[code];
-}
-
-function isErrorCode(code: FaultCode): code is ErrorCode {
-  return code in errorCatalog;
 }
 
 function readError(error: unknown): { code: ErrorCode; detail: string; options: AppErrorOptions } {

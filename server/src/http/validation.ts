@@ -6,6 +6,7 @@ import {
   describeFaults,
   type Fault,
   type FaultCode,
+  isErrorCode,
   throwFaults,
 } from '../core/errors.ts';
 import {
@@ -79,7 +80,11 @@ export async function addAccountFaults<S extends BaseServices>(
   if (findAccountFaults === undefined) return error;
   if (!(error instanceof AppError) || error.code !== 'invalid_request') return error;
   const added = await findAccountFaults(env, accountId, readJson(raw));
-  return added.length === 0 ? error : describeFaults([...(error.options.faults ?? []), ...added]);
+  const [first] = added;
+  if (first === undefined) return error;
+  // A rule with a code of its own keeps it, whatever else is wrong.
+  const code = isErrorCode(first.code) ? first.code : undefined;
+  return describeFaults([...(error.options.faults ?? []), ...added], code);
 }
 
 /** The JSON body of a request whose route is not declared. @throws as `checkInput` does. */

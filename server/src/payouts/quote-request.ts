@@ -68,9 +68,9 @@ export function throwBodyFaults(faults: Fault[]): void {
   if (faults.some(isOfBody)) throwQuoteFaults(faults);
 }
 
-/** @throws AppError invalid_request, or source_and_destination_exclusive where that is all. */
+/** @throws AppError source_and_destination_exclusive where that is among the faults, else invalid_request. */
 export function throwQuoteFaults(faults: Fault[]): void {
-  throwFaults(faults, faults.every(({ code }) => code === bothTokens) ? bothTokens : undefined);
+  throwFaults(faults, faults.some(({ code }) => code === bothTokens) ? bothTokens : undefined);
 }
 
 /** @throws AppError user_not_active, user_erased, duplicate_transfer. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { describeUser, type User } from './recipients.ts';
 import { serveTests } from './serve.ts';
 import { type Api, ok } from './service.ts';
-import { assertProblem } from './shapes.ts';
+import { assertProblem, locate } from './shapes.ts';
 
 /** Defaults of recipients after a change, and look-ups by several parameters. */
 
@@ -53,5 +53,33 @@ test('a look-up with several parameters finds a user whom all of them describe',
     'first_name=Ana',
   ]) {
     assertProblem(await api.get(`/user/lookup?${query}`), 400);
+  }
+});
+
+test('an address to which no mail can be sent is refused', async () => {
+  const label = 'a'.repeat(63);
+  for (const domain of [
+    'b',
+    'b..co',
+    '.b.co',
+    'b.co.',
+    '-b.co',
+    'b-.co',
+    'b.c',
+    `${label}a.org`,
+    '[192.0.2.1]',
+    'b,c.org',
+    'b.co;c.org',
+  ]) {
+    const reply = await api.post('/user', describeUser({ email: `ana@${domain}` }));
+    assert.deepEqual(locate(assertProblem(reply, 400, 'invalid_value')), ['/email'], domain);
+  }
+  for (const domain of [
+    `${label}.example`,
+    'a-b.c.co',
+    'bücher.example',
+    'xn--bcher-kva.example',
+  ]) {
+    ok(await api.post('/user', describeUser({ email: `"a.b"+o'c@${domain}` })));
   }
 });

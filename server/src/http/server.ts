@@ -7,7 +7,7 @@ import { AppError } from '../core/errors.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
 import { createOutdatedError } from '../db/schema-version.ts';
 import type { Span } from '../tracing/tracing.ts';
-import { nameEnvironment, nameRoute, readEnvironment } from './addresses.ts';
+import { nameEnvironment, nameRoute, readAbsoluteTarget, readEnvironment } from './addresses.ts';
 import { addBodyReader } from './body.ts';
 import { watchRest } from './body-pace.ts';
 import {
@@ -152,6 +152,10 @@ function createHttpServer(
 ): Server {
   const findEnvironment = (host: string | undefined): EnvironmentName =>
     nameEnvironment(host, defaultEnvironment);
+  const accept =
+    loadShedding === undefined
+      ? handle
+      : shedBeforeParsing(handle, loadShedding, { findEnvironment, isDraining });
   const server = createNodeServer(
     {
       // A streamed upload waits for the database too. A header, and a body that is read whole, have
@@ -165,9 +169,10 @@ function createHttpServer(
       // Without the events of a body a request without one costs a tenth less.
       optimizeEmptyRequests: true,
     },
-    loadShedding === undefined
-      ? handle
-      : shedBeforeParsing(handle, loadShedding, { findEnvironment, isDraining }),
+    (request, response) => {
+      if (request.url?.startsWith('/') !== true) readAbsoluteTarget(request);
+      accept(request, response);
+    },
   );
   answerExpectations(server);
   return server;

@@ -198,6 +198,24 @@ test('a content coding is refused', async () => {
   assertProblem(reply, 415);
 });
 
+test('a content type may end with an empty parameter', async () => {
+  for (const type of [
+    'application/json;',
+    'application/json; ',
+    'application/json; charset=utf-8;',
+  ]) {
+    const sent = JSON.stringify(describeUser());
+    ok(await api.post('/user', sent, { 'content-type': type }));
+  }
+});
+
+test('a refused content coding names those that are accepted', async () => {
+  const coded = { 'content-encoding': 'gzip' };
+  const reply = await api.post('/user', JSON.stringify(describeUser()), coded);
+  assertProblem(reply, 415, 'unsupported_media_type');
+  assert.equal(reply.headers['accept-encoding'], 'identity');
+});
+
 test('a body above 256 KiB is 413, and the next request is answered', async () => {
   const padded = (bytes: number): string =>
     JSON.stringify(describeUser({ last_name: 'Gomez' })).padEnd(bytes, ' ');

@@ -142,6 +142,20 @@ for (const [name, [status, bytes]] of Object.entries(refusedBytes)) {
   });
 }
 
+test('an absolute URL is read like its path and Host', async () => {
+  const ask = (method: string, url: string, more = '') =>
+    send(
+      `${method} ${url} HTTP/1.1\r\nHost: ${host()}\r\n${more}${bearer()}Connection: close\r\n\r\n`,
+    );
+  assert.equal((await ask('GET', `http://${host()}${balance}`)).status, 200);
+  // Its first label names live, which is not served.
+  assertRawProblem(await ask('GET', `http://api.example.org${balance}`), 401);
+  assertRawProblem(await ask('DELETE', `http://${host()}${balance}`), 405);
+  assertRawProblem(await ask('GET', `http://user@${host()}${balance}`), 400);
+  assertRawProblem(await ask('GET', `http://${host()}${balance}`, `Host: ${host()}\r\n`), 400);
+  assert.equal((await ask('GET', `http://${host()}`)).status, 200);
+});
+
 test('CONNECT and absolute URLs are never tunnelled', async () => {
   const tunnel = await send(`CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n`);
   assert.ok(tunnel.status >= 400 && tunnel.status < 500, tunnel.all);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,8 +9,10 @@ import { runCommand } from './commands.ts';
 import {
   commitPayout,
   createPayout,
+  createRecipient,
   createUser,
   deliveryCases,
+  describePayout,
   fillAttributes,
   findPayer,
   readAttributes,
@@ -163,5 +165,49 @@ test('no child process inherits a secret', {
   for (const text of seen) {
     assert.ok(!text.includes(canary), text.slice(0, text.indexOf('\n')));
     assert.ok(!text.includes(settings.OUTLAY_MASTER_KEY), text.slice(0, text.indexOf('\n')));
+  }
+});
+
+test('a token that is malformed, unknown or of another account gets the same 404', async () => {
+  const own = (await createAccount(service, { USD: '1000' })).api;
+  const recipient = await createRecipient(own, deliveryCases.bank);
+  const payout = await createPayout(own, recipient);
+  const stranger = (await createAccount(service)).api;
+  const { userToken } = recipient;
+  const unknown = [userToken, `usr_${randomUUID()}`, 'usr_x', 'x', '%00'];
+  const body = describePayout(recipient);
+  const { destination_token: destination, payout_token: payoutToken } = payout;
+  for (const [method, pathOf, sent] of [
+    ['GET', (token: string) => `/user/${token}`, undefined],
+    ['PUT', (token: string) => `/user/${token}`, {}],
+    ['GET', (token: string) => `/user/${token}/history`, undefined],
+    ['GET', (token: string) => `/payout?user_token=${token}`, undefined],
+    ['GET', (token: string) => `/payout/${token}`, undefined],
+    ['POST', (token: string) => `/payout/${token}`, body],
+    ['GET', (token: string) => `/user/${token}/kyc/id`, undefined],
+    ['GET', (token: string) => `/attribute/${token}/${destination}/MXN`, undefined],
+    ['PUT', (token: string) => `/payout/${token}/${payoutToken}`, undefined],
+    ['GET', (token: string) => `/payout/${token}/${payoutToken}`, undefined],
+    ['PATCH', (token: string) => `/payout/${token}/${payoutToken}`, undefined],
+    [
+      'PUT',
+      (token: string) => `/payout/${userToken}/${token.replace('usr_', 'payout_')}`,
+      undefined,
+    ],
+    [
+      'GET',
+      (token: string) => `/payout/${userToken}/${token.replace('usr_', 'payout_')}`,
+      undefined,
+    ],
+  ] as const) {
+    const answers = new Set<string>();
+    for (const token of unknown) {
+      // In a query it is refused as a malformed text.
+      if (token === '%00' && pathOf('').includes('?')) continue;
+      const reply = await stranger.call(method, pathOf(token), { body: sent });
+      const { request_id: _id, ...problem } = assertProblem(reply, 404, 'not_found');
+      answers.add(JSON.stringify(problem));
+    }
+    assert.equal(answers.size, 1, `${method} ${pathOf('')}: ${[...answers].join(' ')}`);
   }
 });

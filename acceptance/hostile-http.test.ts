@@ -262,6 +262,18 @@ test('invalid query parameters are named, and unknown ones ignored', async () =>
   ok(await api.get('/country/MEX/cheapest?colour=blue&__proto__=x&constructor=y'));
 });
 
+test('a query that is not percent-encoded UTF-8 is refused, like such a path', async () => {
+  for (const path of ['/payout', '/user/lookup', '/user/history', '/account/balance', '/none']) {
+    for (const text of ['%E4', '%', '%zz', '%C0%AF', '%ED%A0%80', 'a%2']) {
+      for (const query of [`client_transfer_id=${text}`, `${text}=a`, `a=b&c=${text}`]) {
+        assertProblem(await api.get(`${path}?${query}`), 400, 'malformed_http');
+      }
+    }
+  }
+  assert.deepEqual(ok(await api.get('/payout?client_transfer_id=%C3%A4+%25')), []);
+  assertProblem(await api.get('/account/balance%E4'), 400, 'malformed_http');
+});
+
 test('the same process still answers afterwards', async () => {
   ok(await api.get('/account/balance'));
   if (service.process !== undefined) assert.equal(service.process.exitCode, null);

@@ -253,3 +253,23 @@ test('the same request in another version is a different request', async () => {
   const other = await api.withVersion('v0.1.0').post('/user', request, headers);
   assertProblem(other, 422, 'idempotency_key_reused');
 });
+
+test('a key is bound to the query of its request', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
+  const { payout_token: token } = await createPayout(api, recipient);
+  const path = `/payout/${recipient.userToken}/${token}`;
+  const headers = { 'idempotency-key': randomUUID() };
+  const first = await api.patch(
+    `${path}?include_payer_logo=true&force_status_update=false`,
+    headers,
+  );
+  ok(first);
+  const same = await api.patch(
+    `${path}?force_status_update=false&include_payer_logo=true`,
+    headers,
+  );
+  assert.deepEqual([same.status, same.text], [200, first.text]);
+  for (const query of ['', '?include_payer_logo=false&force_status_update=false']) {
+    assertProblem(await api.patch(`${path}${query}`, headers), 422, 'idempotency_key_reused');
+  }
+});

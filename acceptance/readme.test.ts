@@ -8,9 +8,12 @@ import { promisify } from 'node:util';
 import { cliMain } from './command-line-kit.ts';
 import { type Service, startService, testSettings } from './service.ts';
 
-/** Runs the commands of the README in their order. */
+/** Runs the commands of the README in their order, and then those of the guide of proofs. */
 
-const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+const readDocument = (path: string): string =>
+  readFileSync(join(import.meta.dirname, '..', path), 'utf8');
+const readme = readDocument('README.md');
+const proofs = readDocument('docs/guides/proofs.md');
 
 let service: Service;
 let folder: string;
@@ -24,9 +27,9 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function findBlocks(language: string): string[] {
+function findBlocks(document: string, language: string): string[] {
   const pattern = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm');
-  return [...readme.matchAll(pattern)].map(([, text = '']) => text);
+  return [...document.matchAll(pattern)].map(([, text = '']) => text);
 }
 
 test('the commands of the README pay by command line, then by curl to a bank account and a wallet', async () => {
@@ -36,9 +39,12 @@ test('the commands of the README pay by command line, then by curl to a bank acc
   // npm would run in another folder; the command is the same.
   const npm = `npm() { node --disable-warning=ExperimentalWarning ${cliMain} "\${@:5}"; }\n`;
   const script = join(folder, 'pasted.sh');
-  const blocks = findBlocks('bash');
+  const blocks = findBlocks(readme, 'bash');
   assert.equal(blocks.length, 6);
-  writeFileSync(script, npm + blocks.join('\necho\n'));
+  // The third needs a copy of the checkpoints.
+  const proving = findBlocks(proofs, 'sh').slice(0, 2);
+  assert.equal(proving.length, 2);
+  writeFileSync(script, npm + [...blocks, ...proving].join('\necho\n'));
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', script], {
     cwd: folder,
     // A command that waits forever must fail the test.
@@ -51,7 +57,8 @@ test('the commands of the README pay by command line, then by curl to a bank acc
   assert.equal(stdout.match(/"status":"success"/g)?.length, 3, stdout);
   assert.match(stdout, /"status":"COMPLETED"/);
   assert.match(stdout, /^COMPLETED$/m);
-  assert.match(stdout, /"isSound": true/);
+  assert.equal(stdout.match(/"isSound": true/g)?.length, 2, stdout);
+  assert.match(stdout, /"result": "proved"/);
   assert.match(stdout, /^payout_\S+ is processing, expected by /m);
   for (const file of ['committed.pdf', 'completed.pdf', 'receipt.pdf']) {
     const bytes = readFileSync(join(folder, '.outlay', file));
@@ -70,6 +77,6 @@ test('the README shows the start screen', () => {
     .replaceAll(near.startsWith('..') ? file : near, '.outlay/staging.json')
     // Tests do not use the default folder.
     .replaceAll(/OUTLAY_DATA=\S+ /g, '');
-  const [screen = ''] = findBlocks('text');
+  const [screen = ''] = findBlocks(readme, 'text');
   assert.ok(printed.includes(screen), printed);
 });

@@ -97,7 +97,7 @@ export interface paths {
         };
         /**
          * Find a recipient by your own identifier, or by email and first name
-         * @description Finds the recipient that you know by your own identifier, or by e-mail and first name.
+         * @description Finds the recipient that you know by your own identifier, or by e-mail and first name. All that is given must match.
          */
         get: operations["lookUpUser"];
         put?: never;
@@ -4938,7 +4938,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21bec-96e8-75cb-b308-48db2f963020
+                 * @example 01a21c15-5fc8-7200-95ac-24a245516245
                  */
                 balance_token: string;
             };
@@ -4980,7 +4980,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21bec-96e8-75cb-b308-48db2f963020
+                 * @example 01a21c15-5fc8-7200-95ac-24a245516245
                  */
                 balance_token: string;
             };
@@ -5119,7 +5119,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -5149,7 +5149,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -5184,7 +5184,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-ab4c-724d-987b-af8614bf9ffe
+                 * @example usr_01a21c15-7e3e-71f0-a96d-1e538f194ad9
                  */
                 user_token: string;
             };
@@ -5217,7 +5217,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -5248,7 +5248,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -5305,7 +5305,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -5335,7 +5335,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -5492,7 +5492,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
@@ -5532,7 +5532,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
@@ -5574,7 +5574,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
@@ -5636,7 +5636,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -5669,7 +5669,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -5715,12 +5715,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
+                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
                  */
                 payout_token: string;
             };
@@ -5753,12 +5753,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
+                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
                  */
                 payout_token: string;
             };
@@ -5795,12 +5795,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
+                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
                  */
                 payout_token: string;
             };
@@ -5855,12 +5855,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
+                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
                  */
                 payout_token: string;
             };
@@ -5890,12 +5890,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21bec-9ff1-7134-86c6-3f069255e15c
+                 * @example payout_01a21c15-6d20-70e9-86a5-3807e7289b55
                  */
                 payout_token: string;
             };
@@ -6013,7 +6013,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -6108,12 +6108,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21bec-a8a8-737f-8b2f-3ee24e75e5b6
+                 * @example payout_01a21c15-7a18-7589-8dae-05e961b1769b
                  */
                 payout_token: string;
             };
@@ -6177,7 +6177,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21bec-a8bb-76cc-8c90-52b451b89d52
+                 * @example proposal_01a21c15-7a52-7470-8b01-0e5ef34af82e
                  */
                 proposal_token: string;
             };
@@ -6207,7 +6207,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21bec-a8bb-76cc-8c90-52b451b89d52
+                 * @example proposal_01a21c15-7a52-7470-8b01-0e5ef34af82e
                  */
                 proposal_token: string;
             };
@@ -6238,7 +6238,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21bec-a8bb-76cc-8c90-52b451b89d52
+                 * @example proposal_01a21c15-7a52-7470-8b01-0e5ef34af82e
                  */
                 proposal_token: string;
             };
@@ -6285,7 +6285,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -6318,7 +6318,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
@@ -6477,7 +6477,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -6508,7 +6508,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };
@@ -6543,12 +6543,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21bec-a706-718e-b82d-d12f92d24a66
+                 * @example link_01a21c15-783c-745d-a4c4-43b8bb335a32
                  */
                 link_token: string;
             };
@@ -6576,12 +6576,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
+                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
                  */
                 payout_token: string;
             };
@@ -6715,7 +6715,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
+                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
                  */
                 batch_token: string;
             };
@@ -6747,7 +6747,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
+                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
                  */
                 batch_token: string;
             };
@@ -6794,7 +6794,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
+                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
                  */
                 batch_token: string;
             };
@@ -6822,7 +6822,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
+                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
                  */
                 batch_token: string;
             };
@@ -6853,7 +6853,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21bec-aa76-7069-83aa-867023733e9f
+                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
                  */
                 batch_token: string;
             };
@@ -6884,7 +6884,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21bec-aae7-7406-989d-2368b0addef4
+                 * @example batch_01a21c15-7d98-70b9-a971-f0cfbffa7bd9
                  */
                 batch_token: string;
             };
@@ -7026,7 +7026,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7056,7 +7056,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7091,7 +7091,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7126,7 +7126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7157,7 +7157,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7188,7 +7188,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7219,7 +7219,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7250,7 +7250,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7296,7 +7296,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
             };
@@ -7324,12 +7324,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21bec-a920-7593-a813-555cb1f5b07b
+                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21bec-a94c-773f-8c32-903e096e93cd
+                 * @example delivery_01a21c15-7b86-7240-a8de-dda65a8221bc
                  */
                 delivery_token: string;
             };
@@ -7467,7 +7467,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21bec-9f43-72ee-bab3-5c74270af8d1
+                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
                  */
                 payout_token: string;
             };
@@ -7502,7 +7502,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21bec-9d77-7563-8d28-35fa272f67a2
+                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
                  */
                 user_token: string;
             };

@@ -54,7 +54,7 @@ export function batchRoutes(): Route<BatchServices>[] {
 /** The id in a path. @throws AppError not_found, also for a malformed token. */
 function readBatchToken(token: string): string {
   const id = findTokenId('batch', token);
-  if (id === undefined) throw new AppError('not_found', 'batch not found');
+  if (id === undefined) throw new AppError('not_found', 'Batch not found');
   return id;
 }
 

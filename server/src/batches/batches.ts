@@ -19,7 +19,7 @@ import { listWallets } from './row-context.sql.ts';
 /** @throws AppError not_found. */
 export async function getBatch(session: Session, id: BatchId): Promise<BatchRow> {
   const batch = await findBatchRow(session, id);
-  if (batch === undefined) throw new AppError('not_found', 'batch not found');
+  if (batch === undefined) throw new AppError('not_found', 'Batch not found');
   return batch;
 }
 
@@ -106,7 +106,7 @@ export async function commitBatch(
     case 'not_quoted':
       return { status: 'failure', errors: describeRefusal(begun), code: begun.result };
     case 'not_found':
-      throw new AppError('not_found', 'batch not found');
+      throw new AppError('not_found', 'Batch not found');
   }
 }
 

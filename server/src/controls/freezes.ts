@@ -89,7 +89,7 @@ export async function requireOpenFreeze(session: Session, id: string): Promise<v
 
 async function getFreeze(session: Session, id: string): Promise<FreezeRow> {
   const freeze = await findFreezeRow(session, id);
-  if (freeze === undefined) throw new AppError('not_found', 'freeze not found');
+  if (freeze === undefined) throw new AppError('not_found', 'Freeze not found');
   return freeze;
 }
 

@@ -177,10 +177,18 @@ export class AppError extends Error {
 
 /** Throws all the faults of a request at once; returns when there are none. */
 export function throwFaults(faults: Fault[], code: ErrorCode = 'invalid_request'): void {
-  if (faults.length === 0) return;
+  if (faults.length > 0) throw describeFaults(faults, code);
+}
+
+export function isErrorCode(code: FaultCode): code is ErrorCode {
+  return code in errorCatalog;
+}
+
+/** The error of at least one fault. */
+export function describeFaults(faults: Fault[], code: ErrorCode = 'invalid_request'): AppError {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  throw new AppError(code, `${first?.detail}${more}`, { faults });
+  return new AppError(code, `${first?.detail}${more}`, { faults });
 }
 
 /** For impossible states: a defect of ours, never a client's mistake. */

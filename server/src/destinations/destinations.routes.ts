@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { amountFaults } from '../core/amount-faults.ts';
-import { type Currency, findCurrency } from '../core/currency.ts';
-import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { findCountry } from '../core/country.ts';
+import { type Currency, findCurrency, getCurrency } from '../core/currency.ts';
+import { AppError, assert, type Fault, throwFaults } from '../core/errors.ts';
 import { finishReading } from '../core/finish-reading.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
-import { parseAmount } from '../core/money.ts';
+import { type AmountFault, parseAmount } from '../core/money.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -132,8 +133,12 @@ async function answerLookup(
 ): Promise<Answer> {
   const { env } = context;
   if (query.user_token !== undefined) await checkUser(context, query.user_token);
-  const source = await findSource(context, query);
   const faults: Fault[] = [];
+  if (findCountry(params.country_code) === undefined) {
+    const detail = 'country_code must be an ISO 3166-1 alpha-3 code';
+    faults.push({ parameter: 'country_code', code: 'unknown_country', detail });
+  }
+  const source = await findSource(context, query, faults);
   const amountMinor = readAmount('amount', query, { source, faults });
   const limitMinor = readAmount('limit', query, { source, faults });
   const { destination_currency: destinationCurrency, payer_name: payerName } = query;
@@ -143,6 +148,7 @@ async function answerLookup(
     faults.push({ parameter: 'destination_currency', code: 'unknown_currency', detail });
   }
   throwFaults(faults);
+  assert(source !== undefined, 'a look-up without faults has a source currency');
   const result = env.lookUp({
     rates: env.rates(),
     countryCode: params.country_code,
@@ -156,12 +162,6 @@ async function answerLookup(
     cheapestOnly,
   });
   if (!result.ok) {
-    if (result.reason === 'country_unknown') {
-      const detail = 'country_code must be an ISO 3166-1 alpha-3 code';
-      throw new AppError('invalid_request', detail, {
-        faults: [{ parameter: 'country_code', code: 'unknown_country', detail }],
-      });
-    }
     throw new AppError('rates_unavailable', result.detail, { retryAfterSeconds: 60 });
   }
   const includesLogos = query.include_payer_logos === 'true';
@@ -182,11 +182,12 @@ async function checkUser(
   throw new AppError('not_found', 'User not found');
 }
 
-/** The source currency: of the given balance, else as given, else USD. */
+/** The source currency: of the given balance, else as given, else USD; undefined with a fault. */
 async function findSource(
   { env, accountId }: RouteContext<DestinationServices>,
   query: LookupInput['query'],
-): Promise<Currency> {
+  faults: Fault[],
+): Promise<Currency | undefined> {
   const { wallet_token: token, source_currency: code } = query;
   if (token !== undefined) {
     const session = env.db.tenant(accountId);
@@ -194,32 +195,35 @@ async function findSource(
     if (wallet === undefined) throw new AppError('not_found', 'Balance not found');
     if (code !== undefined && code !== wallet.currency) {
       const detail = 'source_currency must be the currency of the balance';
-      throw new AppError('invalid_request', detail, {
-        faults: [{ parameter: 'source_currency', code: 'currency_mismatch', detail }],
-      });
+      faults.push({ parameter: 'source_currency', code: 'currency_mismatch', detail });
     }
-    return findCurrency(wallet.currency) as Currency;
+    return getCurrency(wallet.currency);
   }
-  const currency = findCurrency(code ?? 'USD');
+  const currency = code === undefined ? defaultCurrency : findCurrency(code);
   if (currency !== undefined) return currency;
   const detail = 'source_currency must be the code of a supported currency';
-  throw new AppError('invalid_request', detail, {
-    faults: [{ parameter: 'source_currency', code: 'unknown_currency', detail }],
-  });
+  faults.push({ parameter: 'source_currency', code: 'unknown_currency', detail });
+  return undefined;
 }
 
 function readAmount(
   parameter: 'amount' | 'limit',
   query: LookupInput['query'],
-  { source, faults }: { source: Currency; faults: Fault[] },
+  { source, faults }: { source: Currency | undefined; faults: Fault[] },
 ): bigint | undefined {
   const text = query[parameter];
   if (text === undefined) return undefined;
-  const result = parseAmount(text, source);
+  const currency = source ?? defaultCurrency;
+  const result = parseAmount(text, currency);
   if (result.ok) return result.minor;
-  faults.push({ parameter, ...amountFaults(parameter, result.fault, source) });
+  // How precise and how large it may be depends on the currency.
+  if (source === undefined && !currencyFreeFaults.includes(result.fault)) return undefined;
+  faults.push({ parameter, ...amountFaults(parameter, result.fault, currency) });
   return undefined;
 }
+
+const defaultCurrency = getCurrency('USD');
+const currencyFreeFaults: readonly AmountFault[] = ['amount_not_a_number', 'amount_not_positive'];
 
 /** Undefined where nothing is stopped, so that the text of the look-up can be shared. */
 function createReasonFinder({

@@ -29,7 +29,7 @@ export async function explainPayout(
   name: PayoutName & { userId?: string },
 ) {
   const row = await findChosenTerms(session, name);
-  if (row === undefined) throw new AppError('not_found', 'payout not found');
+  if (row === undefined) throw new AppError('not_found', 'Payout not found');
   const [attempts, routings, exceptions] = await Promise.all([
     listAttempts(session, name),
     listRoutings(session, name),

@@ -8,7 +8,8 @@ import { fixEnvironmentKeys } from '../core/environment-keys.ts';
 import { createKeyRing, MissingMasterKey, newDataKey, readMasterKey } from '../core/sealing.ts';
 import { createStore } from '../rails/host/host.ts';
 import { readMessage, sealMessage } from '../rails/host/messages.ts';
-import { findUser, listUsers } from '../users/users.ts';
+import { listUsers } from '../users/user-search.ts';
+import { findUser } from '../users/users.ts';
 import { type ErasureServices, endHold, eraseUser, placeHold, reapplyErasures } from './erasure.ts';
 import { readTombstones, TombstoneError } from './tombstones.ts';
 

@@ -8,8 +8,7 @@ import { explainPayout } from '../dispatch/explain.ts';
 import type { RouterServices } from '../dispatch/routing.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { payoutStatuses } from '../payouts/payout-states.ts';
-import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
-import { readUserToken } from '../users/users.routes.ts';
+import { type PayoutServices, readPayoutTokens } from '../payouts/payouts.routes.ts';
 import { exceptionKinds } from './exceptions.ts';
 
 export type DecisionRouteServices = PayoutServices & { readonly router: RouterServices };
@@ -82,8 +81,7 @@ export function decisionRoutes(): Route<DecisionRouteServices>[] {
         const services = { session: env.db.tenant(accountId), router: env.router };
         const explained = await explainPayout(services, {
           accountId,
-          userId: readUserToken(params.user_token),
-          payoutId: readPayoutToken(params.payout_token),
+          ...readPayoutTokens(params),
         });
         const shown = hideReview(explained);
         return principal.operator === undefined ? hidePrices(shown) : shown;

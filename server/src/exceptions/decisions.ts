@@ -75,7 +75,7 @@ export async function decidePayout(
 ): Promise<'done' | 'waiting'> {
   const { db } = services;
   let payout = await findDecidedPayout(db.system, decision);
-  if (payout === undefined) throw new AppError('not_found', 'payout not found');
+  if (payout === undefined) throw new AppError('not_found', 'Payout not found');
   refuseMaker(payout, decision);
   refuseOutdated(decision, payout.version);
   if (decision.action === 'not_paid' && payout.is_in_flight) {
@@ -100,7 +100,7 @@ export async function decidePayout(
     }
     return stored;
   });
-  if (result === 'not_found') throw new AppError('not_found', 'payout not found');
+  if (result === 'not_found') throw new AppError('not_found', 'Payout not found');
   if (result === 'claimed') {
     throw new AppError(
       'illegal_move',

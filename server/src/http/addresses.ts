@@ -38,6 +38,23 @@ function isHost(text: string): boolean {
   return match !== null && Number(match[1] ?? 0) <= 65_535;
 }
 
+const absolutePattern = /^https?:\/\/([^/?#]*)(.*)$/i;
+
+/**
+ * Makes of an absolute request target, as clients send to proxies, the path and the Host that it names:
+ * RFC 9112 3.2.2 lets it override the header.
+ */
+export function readAbsoluteTarget(request: IncomingMessage): void {
+  const [, host, rest = ''] = absolutePattern.exec(request.url ?? '') ?? [];
+  if (host === undefined) return;
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  const { rawHeaders, headers } = request;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === 'host') rawHeaders[index + 1] = host;
+  }
+  if (headers.host !== undefined) headers.host = host;
+}
+
 /**
  * The client's IP address without zone or mapping; undefined when a proxy passes something else.
  */

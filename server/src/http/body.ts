@@ -81,7 +81,7 @@ function describeSlow(): AppError {
   return new AppError('request_timeout', 'The body arrived too slowly');
 }
 
-const mediaTypePattern = /^([a-z]+\/[a-z0-9.+-]+)\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
+const mediaTypePattern = /^([a-z]+\/[a-z0-9.+-]+)\s*(?:;\s*charset="?utf-?8"?\s*)?(?:;\s*)?$/i;
 
 /**
  * The body of a route that reads it itself.

@@ -230,7 +230,7 @@ async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<
 function refuseReuse(): AppError {
   return new AppError(
     'idempotency_key_reused',
-    'This Idempotency-Key was already used with another method, path or body',
+    'This Idempotency-Key was already used with another method, path, query or body',
   );
 }
 

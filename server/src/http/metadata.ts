@@ -25,7 +25,7 @@ export const metadataField = z
       value !== null &&
       !Array.isArray(value) &&
       !(value instanceof JsonNumber),
-    { error: 'must be an object' },
+    { error: 'must be an object', params: { code: 'invalid_type' } },
   )
   .refine((value) => Object.keys(value).length <= keysMax, {
     error: `must have at most ${keysMax} keys`,

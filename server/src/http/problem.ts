@@ -7,6 +7,7 @@ import {
   type Fault,
   type FaultCode,
   faultCatalog,
+  isErrorCode,
 } from '../core/errors.ts';
 import { diskFull } from '../db/postgres/server-faults.ts';
 
@@ -41,6 +42,8 @@ export function describeProblem(error: unknown, requestId: string): Answer & { b
   if (code === 'insufficient_scope') {
     headers['www-authenticate'] = 'Bearer realm="outlay", error="insufficient_scope"';
   }
+  // RFC 9110 12.5.3: tells a client that compressed its body from one that sent another type.
+  if (code === 'unsupported_media_type') headers['accept-encoding'] = 'identity';
   const retryAfter = options.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
   return { status, contentType: problemType, body, headers };
@@ -54,10 +57,6 @@ function chooseCode(code: ErrorCode, faults: readonly Fault[]): FaultCode {
 
 function getTitle(code: FaultCode): string {
   return isErrorCode(code) ? errorCatalog[code].title : faultCatalog[code];
-}
-
-function isErrorCode(code: FaultCode): code is ErrorCode {
-  return code in errorCatalog;
 }
 
 function readError(error: unknown): { code: ErrorCode; detail: string; options: AppErrorOptions } {
@@ -90,6 +89,8 @@ function readError(error: unknown): { code: ErrorCode; detail: string; options: 
 /** A person has to make room first. */
 const diskFullRetrySeconds = 10;
 
+export const badUrl = 'The URL must be percent-encoded UTF-8';
+
 /** Errors of Fastify and of Node's HTTP parser, by their codes. */
 const httpFaults: Readonly<Record<string, { code: ErrorCode; detail: string }>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', detail: 'The body is too large' },
@@ -101,7 +102,7 @@ const httpFaults: Readonly<Record<string, { code: ErrorCode; detail: string }>> 
     code: 'unsupported_media_type',
     detail: 'Malformed Content-Type header',
   },
-  FST_ERR_BAD_URL: { code: 'malformed_http', detail: 'The URL must be percent-encoded UTF-8' },
+  FST_ERR_BAD_URL: { code: 'malformed_http', detail: badUrl },
   HPE_HEADER_OVERFLOW: { code: 'header_too_large', detail: 'The request header is too large' },
   ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', detail: 'The request arrived too slowly' },
 };

@@ -165,6 +165,8 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly unknownMembers?: 'ignored';
   /** Faults that depend on the environment, such as its date; reported with those of the schema. */
   readonly findFaults?: (env: S, json: ExactJson) => Fault[];
+  /** Faults that depend on the account, for a body with other faults; else `handle` finds them. */
+  readonly findAccountFaults?: (env: S, accountId: string, json: ExactJson) => Promise<Fault[]>;
   readonly bodyBytesMax?: number;
   /** The kind of upload, for the limit on concurrent uploads. */
   readonly uploads?: UploadKind;

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
@@ -34,7 +35,7 @@ import {
 import { createWriter } from './schema.ts';
 import { sendAnswer } from './server.ts';
 import { createUploadSlots } from './upload-slots.ts';
-import { checkInput } from './validation.ts';
+import { addAccountFaults, type CheckedInput, checkInput } from './validation.ts';
 
 export type { RoutingOptions } from './callers.ts';
 
@@ -116,20 +117,11 @@ function createHandler<S extends BaseServices>(
     const { env, principal } = request.caller as Caller<S>;
     const isDryRun = isKeyed && readDryRun(route, request);
     const view = new LazyRequestView(request, options.address);
-    const input = checkInput(
-      route,
-      {
-        params: request.params,
-        query: request.query,
-        body: request.body as Buffer | undefined,
-        contentType: request.headers['content-type'],
-        contentEncoding: request.headers['content-encoding'],
-      },
-      env,
-    );
+    const checked = readInput(route, request, { env, accountId: principal.accountId });
+    const input = checked instanceof Promise ? await checked : checked;
     // Frees the memory of a large body.
     request.body = undefined;
-    const requestKey = isKeyed ? readRequestKey(request, [view, input.json]) : undefined;
+    const requestKey = isKeyed ? readRequestKey(route, request, [view, input.json]) : undefined;
     const context: RouteContext<S> = {
       env,
       principal,
@@ -175,6 +167,29 @@ function createHandler<S extends BaseServices>(
     // Fastify would await the reply, which only one that is not sent yet needs.
     return reply.sent ? undefined : reply;
   };
+}
+
+/** A promise of an error where that needs the database. */
+function readInput<S extends BaseServices>(
+  route: Route<S>,
+  request: FastifyRequest,
+  owner: { env: S; accountId: string },
+): CheckedInput | Promise<never> {
+  const raw = {
+    params: request.params,
+    query: request.query,
+    body: request.body as Buffer | undefined,
+    contentType: request.headers['content-type'],
+    contentEncoding: request.headers['content-encoding'],
+  };
+  try {
+    return checkInput(route, raw, owner.env);
+  } catch (error) {
+    if (route.findAccountFaults === undefined) throw error;
+    return addAccountFaults(error, { route, raw }, owner).then((complete) => {
+      throw complete;
+    });
+  }
 }
 
 /** An operator's request for an account, with its entries in the audit log before and after it. */
@@ -226,14 +241,25 @@ async function answerDry<S extends BaseServices>(
 }
 
 /** @throws AppError invalid_request if the key is malformed. */
-function readRequestKey(
+function readRequestKey<S extends BaseServices>(
+  route: Route<S>,
   request: FastifyRequest,
   [{ method, path }, body]: readonly [RequestView, ExactJson | undefined],
 ): RequestKey | undefined {
   const key = readKey(request.headers['idempotency-key']);
   if (key === undefined) return undefined;
   const { env, principal } = request.caller as Caller<BaseServices>;
-  return createRequestKey(env.keys, { ...principal, key }, { method, path, body });
+  const target = `${path}${nameQuery(route, request)}`;
+  return createRequestKey(env.keys, { ...principal, key }, { method, path: target, body });
+}
+
+/** The parameters that the operation has, whatever their order; what it ignores is no part of it. */
+function nameQuery<S extends BaseServices>({ query }: Route<S>, request: FastifyRequest): string {
+  if (!(query instanceof z.ZodObject)) return '';
+  const given = request.query as Readonly<Record<string, string>>;
+  const known = Object.entries(given).filter(([name]) => Object.hasOwn(query.shape, name));
+  const text = new URLSearchParams(known.toSorted(([a], [b]) => (a < b ? -1 : 1))).toString();
+  return text === '' ? '' : `?${text}`;
 }
 
 /** The answer of a handler's result: an answer, a page of a list, or a value. */

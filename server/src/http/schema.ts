@@ -20,15 +20,17 @@ export function textField(lengthMax: number): z.ZodString {
     });
 }
 
+const isNumber = { error: 'must be a number', params: { code: 'invalid_type' } };
+
 /** An exact decimal in a request. */
 export const decimalField = z
-  .custom<JsonNumber>((value) => value instanceof JsonNumber, { error: 'must be a number' })
+  .custom<JsonNumber>((value) => value instanceof JsonNumber, isNumber)
   .meta({ jsonSchema: { type: 'number' } });
 
 /** A whole number in a request. */
 export function integerField(bounds: { min: number; max: number }) {
   return z
-    .custom<JsonNumber>((value) => value instanceof JsonNumber, { error: 'must be a number' })
+    .custom<JsonNumber>((value) => value instanceof JsonNumber, isNumber)
     .transform((value) => Number(value.text))
     .refine((value) => Number.isSafeInteger(value) && value >= bounds.min && value <= bounds.max, {
       error: `must be a whole number from ${bounds.min} to ${bounds.max}`,

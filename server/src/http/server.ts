@@ -7,7 +7,7 @@ import { AppError } from '../core/errors.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
 import { createOutdatedError } from '../db/schema-version.ts';
 import type { Span } from '../tracing/tracing.ts';
-import { nameEnvironment, nameRoute, readEnvironment } from './addresses.ts';
+import { nameEnvironment, nameRoute, readAbsoluteTarget, readEnvironment } from './addresses.ts';
 import { addBodyReader } from './body.ts';
 import { watchRest } from './body-pace.ts';
 import {
@@ -24,7 +24,7 @@ import {
   type RequestHandler,
   shedBeforeParsing,
 } from './load-shedding.ts';
-import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
+import { type Answer, badUrl, describeProblem, findHttpFault, problemType } from './problem.ts';
 import { newRequestId, readRequestId } from './request-id.ts';
 import type { BaseServices, Route } from './route.ts';
 import { securityHeaders, strictTransport } from './security-headers.ts';
@@ -116,6 +116,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(always).header('x-request-id', request.id);
     request.environmentName = readEnvironment(request.raw, options.defaultEnvironment);
+    checkQuery(request.url);
     if (isDraining) {
       void reply.header('connection', 'close');
       throw new AppError('unavailable', 'The service is stopping', { retryAfterSeconds: 2 });
@@ -151,6 +152,10 @@ function createHttpServer(
 ): Server {
   const findEnvironment = (host: string | undefined): EnvironmentName =>
     nameEnvironment(host, defaultEnvironment);
+  const accept =
+    loadShedding === undefined
+      ? handle
+      : shedBeforeParsing(handle, loadShedding, { findEnvironment, isDraining });
   const server = createNodeServer(
     {
       // A streamed upload waits for the database too. A header, and a body that is read whole, have
@@ -164,12 +169,29 @@ function createHttpServer(
       // Without the events of a body a request without one costs a tenth less.
       optimizeEmptyRequests: true,
     },
-    loadShedding === undefined
-      ? handle
-      : shedBeforeParsing(handle, loadShedding, { findEnvironment, isDraining }),
+    (request, response) => {
+      if (request.url?.startsWith('/') !== true) readAbsoluteTarget(request);
+      accept(request, response);
+    },
   );
   answerExpectations(server);
   return server;
+}
+
+/**
+ * The parser of queries reads malformed percent-encoding as it stands, and another filter would answer
+ * that a payout does not exist.
+ *
+ * @throws AppError malformed_http.
+ */
+function checkQuery(url: string): void {
+  const begin = url.indexOf('?');
+  if (begin === -1 || !url.includes('%', begin)) return;
+  try {
+    decodeURIComponent(url.slice(begin));
+  } catch (cause) {
+    throw new AppError('malformed_http', badUrl, { cause });
+  }
 }
 
 /** Logs writes, failed requests and a sample of the reads; equal failures of the service share a line. */

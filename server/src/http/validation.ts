@@ -1,6 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { AppError, codes, type Fault, type FaultCode, throwFaults } from '../core/errors.ts';
+import {
+  AppError,
+  codes,
+  describeFaults,
+  type Fault,
+  type FaultCode,
+  isErrorCode,
+  throwFaults,
+} from '../core/errors.ts';
 import {
   type ExactJson,
   formatPointer,
@@ -45,7 +53,7 @@ export function checkInput<S extends BaseServices>(
   const check = (schema: z.ZodType | undefined, value: unknown, locate: Locate): unknown => {
     const result = schema?.safeParse(value);
     if (result === undefined || result.success) return result?.data;
-    for (const issue of result.error.issues) faults.push(describeIssue(issue, value, locate));
+    faults.push(...describeIssues(result.error.issues, value, locate));
     return undefined;
   };
   const params = check(route.params, raw.params, locateParameter);
@@ -62,6 +70,23 @@ export function checkInput<S extends BaseServices>(
   return { params, query, body, json };
 }
 
+/** The error of `checkInput`, with the faults that only the account's settings tell. */
+export async function addAccountFaults<S extends BaseServices>(
+  error: unknown,
+  { route, raw }: { route: Route<S>; raw: RawInput },
+  { env, accountId }: { env: S; accountId: string },
+): Promise<unknown> {
+  const { findAccountFaults } = route;
+  if (findAccountFaults === undefined) return error;
+  if (!(error instanceof AppError) || error.code !== 'invalid_request') return error;
+  const added = await findAccountFaults(env, accountId, readJson(raw));
+  const [first] = added;
+  if (first === undefined) return error;
+  // A rule with a code of its own keeps it, whatever else is wrong.
+  const code = isErrorCode(first.code) ? first.code : undefined;
+  return describeFaults([...(error.options.faults ?? []), ...added], code);
+}
+
 /** The JSON body of a request whose route is not declared. @throws as `checkInput` does. */
 export function checkBody<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
   const json = readJson({
@@ -73,8 +98,7 @@ export function checkBody<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
   });
   const result = schema.safeParse(json);
   if (result.success) return result.data;
-  const faults = result.error.issues.map((issue) => describeIssue(issue, json, locatePointer));
-  throwFaults(faults);
+  throwFaults(describeIssues(result.error.issues, json, locatePointer));
   throw new Error('unreachable: a failed check has faults');
 }
 
@@ -87,7 +111,8 @@ export function refuseCompressed(contentEncoding: string | undefined): void {
   );
 }
 
-const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
+/** RFC 9110 5.6.6 allows a semicolon without a parameter. */
+const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?(?:;\s*)?$/i;
 
 function readJson(raw: RawInput): ExactJson {
   refuseCompressed(raw.contentEncoding);
@@ -111,6 +136,30 @@ type Locate = (path: readonly PropertyKey[]) => Pick<Fault, 'pointer' | 'paramet
 
 const locateParameter: Locate = (path) => ({ parameter: path.join('.') });
 const locatePointer: Locate = (path) => ({ pointer: formatPointer(path) });
+
+/** A value of another type has no other faults: those of its length would mislead. */
+function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
+  locate: Locate,
+): Fault[] {
+  const placeOf = (issue: z.core.$ZodIssue): string => issue.path.map(String).join('/');
+  const meant = issues.flatMap(listMeant);
+  const mistyped = new Set(meant.filter(({ code }) => code === 'invalid_type').map(placeOf));
+  return meant
+    .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(placeOf(issue)))
+    .map((issue) => describeIssue(issue, value, locate));
+}
+
+/** Of a value that is neither a literal nor of the other schema, the issues of that schema. */
+function listMeant(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const [schema, ...others] = issue.errors.filter((branch) =>
+    branch.some(({ code }) => code !== 'invalid_value'),
+  );
+  if (schema === undefined || others.length > 0) return [issue];
+  return schema.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
 
 export function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): Fault {
   const at = findAt(value, issue.path);

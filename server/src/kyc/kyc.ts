@@ -67,7 +67,7 @@ export async function beginWork(sql: Session, id: UserId): Promise<Work> {
 }
 
 export function userNotFound(): AppError {
-  return new AppError('not_found', 'user not found');
+  return new AppError('not_found', 'User not found');
 }
 
 export type Upload = UserId & {

@@ -149,7 +149,7 @@ function entriesRoute(): Route<LedgerServices> {
       const session = env.db.tenant(accountId);
       const token = params.balance_token;
       const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
-      if (wallet === undefined) throw new AppError('not_found', 'balance not found');
+      if (wallet === undefined) throw new AppError('not_found', 'Balance not found');
       const { currency: code } = wallet;
       const [journalId, line] = readCursor(query.cursor, ['uuid', 'integer']) ?? [];
       const { from, until } = readRange(query, ['from', 'to']);

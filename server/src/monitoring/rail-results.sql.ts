@@ -51,7 +51,9 @@ export const railResultsQuery = defineQuery({
         (coalesce(sum(count) filter (where status = 'COMPLETED'), 0))::integer as completed,
         (coalesce(sum(count) filter (where status = 'CANCELLED'), 0))::integer as canceled,
         sum(fee_bps) / sum(count) as fee_bps, sum(margin_bps) / sum(count) as margin_bps,
-        sum(on_time)::integer as on_time, sum(charged)::integer as charged,
+        -- One that came back was paid in time, and is not among those completed.
+        (coalesce(sum(on_time) filter (where status = 'COMPLETED'), 0))::integer as on_time,
+        sum(charged)::integer as charged,
         sum(quoted_cost_bps) / nullif(sum(charged), 0) as quoted_cost_bps,
         sum(cost_bps) / nullif(sum(charged), 0) as cost_bps
       from counted group by rail

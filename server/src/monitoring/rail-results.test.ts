@@ -84,6 +84,23 @@ test('time and cost are compared with what was quoted', async () => {
   await check();
 });
 
+test('a payout that came back is not among those that were on time', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const estimatedAvailability = new Date(money.clock.nowMs() + hourMs);
+  const [kept, returned] = await Promise.all([
+    money.quoteAndCommit(owner, { rail: 'returning', estimatedAvailability }),
+    money.quoteAndCommit(owner, { rail: 'returning', estimatedAvailability }),
+  ]);
+  await money.observe(kept, 'paid');
+  await money.observe(returned, 'paid');
+  await money.observe(returned, 'returned');
+  for (const ms of [0, 24 * hourMs - 2 * minuteMs]) {
+    await money.advance(ms);
+    const row = await results(24, 'returning');
+    assert.deepEqual([row?.completed, row?.canceled, row?.on_time], [1, 1, 1]);
+  }
+});
+
 test('a look reads counted hours and one broken hour, whatever the number of payouts', async () => {
   await money.rows(
     `insert into rail_hours

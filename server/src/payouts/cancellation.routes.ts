@@ -1,13 +1,12 @@
 import { AppError } from '../core/errors.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { readUserToken } from '../users/users.routes.ts';
 import { viewPayout } from './payout-reads.routes.ts';
 import { payoutAnswer } from './payout-view.ts';
 import {
   type Context,
   type PayoutServices,
   payoutParams,
-  readPayoutToken,
+  readPayoutTokens,
 } from './payouts.routes.ts';
 import { findPayoutRow } from './payouts.sql.ts';
 import { cancelledByClient } from './schedule-reasons.ts';
@@ -32,8 +31,8 @@ export function cancellationRoutes(): Route<PayoutServices>[] {
       refusals: [404, 409],
       handle: async (context: Context, { params }) => {
         const { env, accountId } = context;
-        const userId = readUserToken(params.user_token);
-        const payout = { accountId, userId, payoutId: readPayoutToken(params.payout_token) };
+        const payout = { accountId, ...readPayoutTokens(params) };
+        const { userId } = payout;
         env.recovery.refuse();
         return context.write(
           async (session) => {
@@ -41,7 +40,7 @@ export function cancellationRoutes(): Route<PayoutServices>[] {
             const { result, status } = await cancelScheduleRow(session, cancelled);
             const row = result === 'done' ? await findPayoutRow(session, payout) : undefined;
             if (row !== undefined) return viewPayout(context, row, false);
-            if (result === 'not_found') throw new AppError('not_found', 'payout not found');
+            if (result === 'not_found') throw new AppError('not_found', 'Payout not found');
             throw new AppError('illegal_move', describeRefusal(result, status));
           },
           { aboutUser: userId },

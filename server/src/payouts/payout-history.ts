@@ -18,7 +18,7 @@ export async function getPayoutBefore(
   const row = await findPayoutBefore(session, time);
   if (row !== undefined) return row;
   const isQuoted = await findWhetherQuotedBefore(session, time);
-  if (isQuoted === undefined) throw new AppError('not_found', 'payout not found');
+  if (isQuoted === undefined) throw new AppError('not_found', 'Payout not found');
   if (!isQuoted) {
     const detail = 'as_of must not be before the payout was created';
     throw new AppError('not_found', detail, {

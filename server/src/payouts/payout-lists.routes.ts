@@ -219,7 +219,7 @@ async function findUserId(
   const userId = readUserToken(token);
   const session = env.db.tenant(accountId);
   const user = await findUser({ session, keys: env.keys, accountId }, userId);
-  if (user === undefined) throw new AppError('not_found', 'user not found');
+  if (user === undefined) throw new AppError('not_found', 'User not found');
   return userId;
 }
 
@@ -231,7 +231,7 @@ async function findSourceToken(
   if (token === undefined) return undefined;
   const session = env.db.tenant(accountId);
   const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
-  if (wallet === undefined) throw new AppError('not_found', 'balance not found');
+  if (wallet === undefined) throw new AppError('not_found', 'Balance not found');
   return wallet.token;
 }
 

@@ -4,12 +4,11 @@ import { formatToken } from '../core/ids.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { accountChains } from '../ledger/chain.ts';
 import { type PayoutProof, provePayout } from '../ledger/payout-proof.ts';
-import { readUserToken } from '../users/users.routes.ts';
 import {
   type Context,
   type PayoutServices,
   payoutParams,
-  readPayoutToken,
+  readPayoutTokens,
 } from './payouts.routes.ts';
 import { findPayoutRow } from './payouts.sql.ts';
 
@@ -77,11 +76,10 @@ export function payoutProofRoutes(): Route<PayoutServices>[] {
       response: proofAnswer,
       refusals: [404],
       handle: async ({ env, accountId }: Context, { params }) => {
-        const userId = readUserToken(params.user_token);
-        const payoutId = readPayoutToken(params.payout_token);
+        const { userId, payoutId } = readPayoutTokens(params);
         const session = env.db.tenant(accountId);
         const row = await findPayoutRow(session, { accountId, userId, payoutId });
-        if (row === undefined) throw new AppError('not_found', 'payout not found');
+        if (row === undefined) throw new AppError('not_found', 'Payout not found');
         return writeProof(await provePayout(env.chain, session, { accountId, payoutId }));
       },
     }),

@@ -5,7 +5,6 @@ import { isPreferredToJson } from '../http/accept.ts';
 import { type Answer, defineRoute, type Route } from '../http/route.ts';
 import { flag, momentQuery, readMoment, readMomentEnd } from '../http/schema.ts';
 import { renderReceipt } from '../receipts/receipt.ts';
-import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import { getPayoutBefore } from './payout-history.ts';
 import {
@@ -20,7 +19,7 @@ import {
   type Context,
   type PayoutServices,
   payoutParams,
-  readPayoutToken,
+  readPayoutTokens,
 } from './payouts.routes.ts';
 import { findPayoutRow, type PayoutRow } from './payouts.sql.ts';
 
@@ -126,15 +125,14 @@ async function getPayout(
   params: z.infer<typeof payoutParams>,
   isForced: boolean,
 ): Promise<PayoutRow> {
-  const userId = readUserToken(params.user_token);
-  const payoutId = readPayoutToken(params.payout_token);
+  const { userId, payoutId } = readPayoutTokens(params);
   const find = () => findPayoutRow(env.db.tenant(accountId), { accountId, userId, payoutId });
   let row = await find();
   if (row !== undefined && isForced) {
     await env.dispatcher.runOne(accountId, payoutId);
     row = await find();
   }
-  if (row === undefined) throw new AppError('not_found', 'payout not found');
+  if (row === undefined) throw new AppError('not_found', 'Payout not found');
   return row;
 }
 
@@ -156,8 +154,7 @@ async function getPastPayout(
   throwFaults(faults);
   return getPayoutBefore(env.db.tenant(accountId), {
     accountId,
-    userId: readUserToken(params.user_token),
-    payoutId: readPayoutToken(params.payout_token),
+    ...readPayoutTokens(params),
     before: new Date(readMomentEnd(asOf)),
   });
 }

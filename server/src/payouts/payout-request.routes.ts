@@ -1,11 +1,19 @@
 import { z } from 'zod';
+import { findAccount } from '../accounts/accounts.ts';
 import { currencyPattern, findCurrency } from '../core/currency.ts';
 import type { Fault } from '../core/errors.ts';
-import type { ExactJson } from '../core/exact-json.ts';
+import { type ExactJson, isExactObject } from '../core/exact-json.ts';
 import { hashMetadata } from '../core/metadata-hashes.ts';
 import { metadataField } from '../http/metadata.ts';
-import { decimalField, isRealDate, requireField, textField } from '../http/schema.ts';
-import type { PayoutRequest } from './quote-request.ts';
+import type { BaseServices } from '../http/route.ts';
+import {
+  controlCharacters,
+  decimalField,
+  isRealDate,
+  requireField,
+  textField,
+} from '../http/schema.ts';
+import { describeBothTokens, type PayoutRequest } from './quote-request.ts';
 
 /** The body with which a payout is created. */
 
@@ -13,17 +21,22 @@ const tokenText = z.string().max(100).optional();
 
 const currencyField = z
   .string()
-  .regex(currencyPattern, { error: 'must be an ISO 4217 code or a ticker, in capitals' })
+  .regex(currencyPattern, {
+    error: 'must be an ISO 4217 code or a ticker, in capitals',
+    abort: true,
+  })
   .refine((code) => findCurrency(code) !== undefined, {
-    error: 'is not a currency that is known here',
+    error: 'must be a currency that the service knows',
     params: { code: 'unknown_currency' },
   });
 
 /** The fields of a request; a row of a batch has the same. */
 export const payoutFields = {
   client_transfer_id: textField(50)
-    .min(1)
-    .refine((id) => id.trim() === id, { error: 'must not begin or end with a space' })
+    .min(1, { abort: true })
+    .refine((id) => id.trim() === id || controlCharacters.test(id), {
+      error: 'must not begin or end with a space',
+    })
     .optional()
     .describe('Your own identifier; committed once, forever. Made up when absent'),
   source_currency_code: currencyField.optional().describe('Default USD'),
@@ -94,6 +107,18 @@ export function findExclusionFaults(_env: unknown, json: ExactJson): Fault[] {
   return faults;
 }
 
+/** Whether the account takes both tokens is known to its settings alone. */
+export async function findBothTokens(
+  { db }: BaseServices,
+  accountId: string,
+  json: ExactJson,
+): Promise<Fault[]> {
+  if (!isExactObject(json)) return [];
+  if (!isGiven(json['source_token']) || !isGiven(json['destination_token'])) return [];
+  const account = await findAccount(db.tenant(accountId), accountId);
+  return account?.accept_both_tokens === false ? describeBothTokens() : [];
+}
+
 export function isGiven(value: ExactJson | undefined): boolean {
   return value !== undefined && value !== '';
 }
@@ -105,7 +130,7 @@ export function findAmountFaults(fields: { readonly [name: string]: ExactJson })
   );
   if (hasSource !== hasDestination) return [];
   if (hasSource) {
-    const detail = 'destination_amount excludes source_amount: give exactly one';
+    const detail = 'source_amount and destination_amount must not both be given';
     return [{ pointer: '/destination_amount', code: 'amounts_exclusive', detail }];
   }
   const detail = 'source_amount or destination_amount is required';

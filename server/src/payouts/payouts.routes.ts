@@ -19,7 +19,12 @@ import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './g
 import { obstacleFields, writeObstacle } from './obstacle-view.ts';
 import type { Obstacle } from './obstacles.ts';
 import type { PayoutName } from './payout-name.ts';
-import { findExclusionFaults, payoutRequest, readPayoutRequest } from './payout-request.routes.ts';
+import {
+  findBothTokens,
+  findExclusionFaults,
+  payoutRequest,
+  readPayoutRequest,
+} from './payout-request.routes.ts';
 import { findNetwork, payoutAnswer, writePayout } from './payout-view.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 import {
@@ -122,6 +127,7 @@ function createRoute(): Route<PayoutServices> {
     params: userParams,
     body: payoutRequest,
     findFaults: findExclusionFaults,
+    findAccountFaults: findBothTokens,
     hasDryRun: true,
     response: createAnswer,
     refusals: [404, 409, 410],
@@ -174,8 +180,7 @@ function commitRoute(): Route<PayoutServices> {
     refusals: [404],
     handle: async (context: Context, { params }) => {
       const { env, accountId } = context;
-      const userId = readUserToken(params.user_token);
-      const payoutId = readPayoutToken(params.payout_token);
+      const { userId, payoutId } = readPayoutTokens(params);
       const maker = getMaker(context.principal);
       const payout = { accountId, userId, payoutId };
       env.recovery.refuse();
@@ -293,9 +298,19 @@ async function createIdentityLink(context: Context, payout: PayoutId): Promise<s
   return env.createVerificationLink({ ...payout, baseUrl: request.baseUrl });
 }
 
+/** @throws AppError not_found: the same answer, whichever token is malformed, and for an unknown payout. */
+export function readPayoutTokens(tokens: z.infer<typeof payoutParams>): {
+  userId: string;
+  payoutId: string;
+} {
+  const userId = findTokenId('user', tokens.user_token);
+  if (userId === undefined) throw new AppError('not_found', 'Payout not found');
+  return { userId, payoutId: readPayoutToken(tokens.payout_token) };
+}
+
 /** @throws AppError not_found, also for a malformed token. */
 export function readPayoutToken(token: string): string {
   const id = findTokenId('payout', token);
-  if (id === undefined) throw new AppError('not_found', 'payout not found');
+  if (id === undefined) throw new AppError('not_found', 'Payout not found');
   return id;
 }

@@ -18,14 +18,17 @@ import { type PayoutRow } from './payouts.sql.ts';
 import {
   type Amount,
   checkConflict,
-  checkExclusion,
+  findAskedCurrency,
   findDestination,
   findSource,
+  findTokenFaults,
   type PayoutRequest,
   readAmount,
   readAttrSet,
   readUuid,
   sideOf,
+  throwBodyFaults,
+  throwQuoteFaults,
 } from './quote-request.ts';
 import {
   findQuoteContexts,
@@ -94,18 +97,15 @@ export async function createPayout(
     attrSetId,
     clientTransferId: request.clientTransferId,
   });
-  if (row === undefined) throw new AppError('not_found', 'user not found');
-  checkExclusion(row, request);
-  const faults: Fault[] = [];
+  if (row === undefined) throw new AppError('not_found', 'User not found');
+  const faults = findTokenFaults(row, request);
   const wallet = findSource(row, request, faults);
   const payer = findDestination(row, { request, attrSetId, catalog: services.catalog }, faults);
-  const amount = readAmount(request, wallet?.currency, faults);
+  const amount = readAmount(request, wallet?.currency ?? findAskedCurrency(request), faults);
   const schedule = findSchedule(services, { request, wallet, payer }, faults);
-  // Faults of the body come before a conflict. Faults that depend on present balances and payers come
-  // after it, so that a repeat of a committed transfer is reported as a duplicate.
-  if (faults.some(({ pointer }) => pointer?.endsWith('_amount'))) throwFaults(faults);
+  throwBodyFaults(faults);
   checkConflict(row);
-  throwFaults(faults);
+  throwQuoteFaults(faults);
   assert(
     wallet !== undefined && payer !== undefined && amount !== undefined,
     'a request without faults has a wallet, a payer and an amount',
@@ -226,7 +226,7 @@ export type CommitAnswer = {
 export async function commitPayout(owner: Owner, payoutId: string): Promise<CommitAnswer> {
   const { session, accountId, userId, maker } = owner;
   const row = await commitPayoutRow(session, { accountId, userId, payoutId, maker });
-  if (row.result === 'not_found') throw new AppError('not_found', 'payout not found');
+  if (row.result === 'not_found') throw new AppError('not_found', 'Payout not found');
   return { ...describeCommit(row), pickupCode: row.pickup_code, row };
 }
 

@@ -1,6 +1,6 @@
 import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
-import { AppError, type Fault } from '../core/errors.ts';
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, isUuid } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import type { Catalog, Payer } from '../destinations/catalog.ts';
@@ -39,19 +39,38 @@ export function readAttrSet(token: string | undefined): string | undefined {
   return token === undefined ? undefined : (findTokenId('attributeSet', token) ?? nilUuid);
 }
 
-/** @throws AppError source_and_destination_exclusive. */
-export function checkExclusion(row: QuoteContextRow, request: PayoutRequest): void {
+/** None where the account takes both tokens. */
+export function findTokenFaults(row: QuoteContextRow, request: PayoutRequest): Fault[] {
   const hasBoth = request.sourceToken !== undefined && request.destinationToken !== undefined;
-  if (hasBoth && !row.accept_both_tokens) {
-    const detail = 'give source_token or destination_token, not both';
-    throw new AppError('source_and_destination_exclusive', detail, {
-      faults: ['/source_token', '/destination_token'].map((pointer) => ({
-        pointer,
-        code: 'source_and_destination_exclusive',
-        detail,
-      })),
-    });
-  }
+  return hasBoth && !row.accept_both_tokens ? describeBothTokens() : [];
+}
+
+const bothTokens = 'source_and_destination_exclusive';
+
+export function describeBothTokens(): Fault[] {
+  const detail = 'source_token and destination_token must not both be given';
+  return ['/source_token', '/destination_token'].map((pointer) => ({
+    pointer,
+    code: bothTokens,
+    detail,
+  }));
+}
+
+/**
+ * Faults of the body come before a conflict. Faults that depend on present balances and payers come
+ * after it, so that a repeat of a committed transfer is reported as a duplicate.
+ *
+ * @throws AppError as `throwQuoteFaults` does.
+ */
+export function throwBodyFaults(faults: Fault[]): void {
+  const isOfBody = ({ pointer, code }: Fault): boolean =>
+    pointer?.endsWith('_amount') === true || code === bothTokens;
+  if (faults.some(isOfBody)) throwQuoteFaults(faults);
+}
+
+/** @throws AppError source_and_destination_exclusive where that is among the faults, else invalid_request. */
+export function throwQuoteFaults(faults: Fault[]): void {
+  throwFaults(faults, faults.some(({ code }) => code === bothTokens) ? bothTokens : undefined);
 }
 
 /** @throws AppError user_not_active, user_erased, duplicate_transfer. */
@@ -85,13 +104,13 @@ export function findSource(
         : {
             pointer: '/source_token',
             code: 'unknown_source',
-            detail: 'source_token is no balance of this account',
+            detail: 'source_token not found',
           },
     );
     return undefined;
   }
   if (sourceCurrency !== undefined && sourceCurrency !== currency) {
-    const detail = `the balance of source_token is in ${currency}`;
+    const detail = `source_currency_code must be ${currency}, the currency of source_token`;
     faults.push({ pointer: '/source_currency_code', code: 'currency_mismatch', detail });
   }
   return { token, currency };
@@ -110,7 +129,7 @@ export function findDestination(
     (row.set_destination !== payer.destinationToken ||
       row.set_currency !== request.destinationCurrency);
   if (attrSetId !== undefined && (row.set_destination === null || isOtherSet)) {
-    const detail = 'attr_set_token is no set of this user for this destination and currency';
+    const detail = 'attr_set_token must be a set of this user for this destination and currency';
     faults.push({ pointer: '/attr_set_token', code: 'unknown_attr_set', detail });
   }
   if (payer === undefined) {
@@ -122,18 +141,18 @@ export function findDestination(
             pointer: '/attr_set_token',
             code: 'no_destination',
             detail:
-              'with source_token alone the set, or an earlier payout, must name a destination',
+              'attr_set_token is required with source_token until the user has been paid: it names the destination',
           }
         : {
             pointer: '/destination_token',
             code: 'unknown_destination',
-            detail: 'destination_token is no destination',
+            detail: 'destination_token not found',
           },
     );
     return undefined;
   }
   if (!payer.currencies.includes(request.destinationCurrency)) {
-    const detail = `this destination delivers ${payer.currencies.join(', ')}`;
+    const detail = `destination_currency_code must be a currency of the destination: ${payer.currencies.join(', ')}`;
     faults.push({ pointer: '/destination_currency_code', code: 'currency_not_delivered', detail });
   }
   return payer;
@@ -141,6 +160,11 @@ export function findDestination(
 
 export function sideOf({ sourceAmount }: PayoutRequest): Amount['side'] {
   return sourceAmount === undefined ? 'destination' : 'source';
+}
+
+/** The source currency that a request names by itself; undefined where a balance says it. */
+export function findAskedCurrency(request: PayoutRequest): string | undefined {
+  return request.sourceToken === undefined ? (request.sourceCurrency ?? 'USD') : undefined;
 }
 
 export type Amount = { side: 'source' | 'destination'; minor: bigint };

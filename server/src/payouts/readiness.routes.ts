@@ -15,9 +15,10 @@ import { findReadiness, type Readiness } from './readiness.ts';
 
 /** Whether a recipient can be paid now: the question before a quote. */
 
-const currencyText = z
-  .string()
-  .regex(currencyPattern, { error: 'must be an ISO 4217 code or a ticker, in capitals' });
+const currencyText = z.string().regex(currencyPattern, {
+  error: 'must be an ISO 4217 code or a ticker, in capitals',
+  abort: true,
+});
 
 const readinessQuery = z.object({
   destination_token: z.string().min(1).max(100),
@@ -32,7 +33,7 @@ const readinessQuery = z.object({
     ),
   source_currency: currencyText
     .refine((code) => findCurrency(code) !== undefined, {
-      error: 'is not a currency that is known here',
+      error: 'must be a currency that the service knows',
     })
     .default('USD')
     .describe('The balance that pays. Default USD'),

@@ -32,10 +32,10 @@ export function receiptLinkRoutes(): Route<PayoutServices>[] {
       handle: async ({ env }, { params }) => {
         const linked = findLinkedPayout(env.keys, params.token, env.clock.nowMs());
         // An expired link gets the same answer as one that never existed.
-        if (linked === undefined) throw new AppError('not_found', 'receipt not found');
+        if (linked === undefined) throw new AppError('not_found', 'Receipt not found');
         const { accountId } = linked;
         const row = await findPayoutRow(env.db.tenant(accountId), linked);
-        if (row === undefined) throw new AppError('not_found', 'receipt not found');
+        if (row === undefined) throw new AppError('not_found', 'Receipt not found');
         return {
           status: 200,
           contentType: 'application/pdf',

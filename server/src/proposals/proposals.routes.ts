@@ -6,8 +6,7 @@ import { findTokenId } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { textField } from '../http/schema.ts';
-import { payoutParams, readPayoutToken } from '../payouts/payouts.routes.ts';
-import { readUserToken } from '../users/users.routes.ts';
+import { payoutParams, readPayoutTokens } from '../payouts/payouts.routes.ts';
 import { formatLink } from './confirmation-link.ts';
 import { listProposals, noteLink, type ProposalId, proposalStatuses } from './proposals.sql.ts';
 import {
@@ -34,7 +33,7 @@ export function proposalRoutes(): Route<ProposalRouteServices>[] {
 /** @throws AppError not_found, also for a malformed token. */
 function readId({ accountId }: Context, token: string): ProposalId {
   const proposalId = findTokenId('proposal', token);
-  if (proposalId === undefined) throw new AppError('not_found', 'proposal not found');
+  if (proposalId === undefined) throw new AppError('not_found', 'Proposal not found');
   return { accountId, proposalId };
 }
 
@@ -67,8 +66,7 @@ function proposeRoute(): Route<ProposalRouteServices> {
     refusals: [404, 409],
     handle: ({ env, accountId, principal, write }: Context, { params, body }) => {
       const { credentialId } = principal;
-      const userId = readUserToken(params.user_token);
-      const payoutId = readPayoutToken(params.payout_token);
+      const { userId, payoutId } = readPayoutTokens(params);
       const proposal = { accountId, userId, payoutId, credentialId, reason: body.reason };
       return write(
         async (session) => writeProposal(env, accountId, await propose(env, session, proposal)),

@@ -48,7 +48,7 @@ export async function propose(
   const { accountId, userId, payoutId } = proposal;
   const payout = { accountId, userId, payoutId };
   const quote = await findQuote(session, payout);
-  if (quote === undefined) throw new AppError('not_found', 'payout not found');
+  if (quote === undefined) throw new AppError('not_found', 'Payout not found');
   const refused = await listPayoutFaults(env, session, payout);
   const [obstacle] = refused === undefined ? [] : describeRefusedRecipient(refused);
   if (obstacle !== undefined) throw refuse(obstacle.detail, obstacle.code);
@@ -74,7 +74,7 @@ export async function propose(
 /** @throws AppError not_found. */
 export async function getProposal(session: Session, id: ProposalId): Promise<ProposalRow> {
   const row = await findProposal(session, id);
-  if (row === undefined) throw new AppError('not_found', 'proposal not found');
+  if (row === undefined) throw new AppError('not_found', 'Proposal not found');
   return row;
 }
 
@@ -100,7 +100,7 @@ async function refuseCommit(
   session: Session,
   { payout, row }: { payout: PayoutId; row: CommitResultRow },
 ): Promise<never> {
-  if (row.result === 'not_found') throw new AppError('not_found', 'payout not found');
+  if (row.result === 'not_found') throw new AppError('not_found', 'Payout not found');
   if (row.result === 'success') {
     throw new AppError('illegal_move', 'The payout is already committed');
   }

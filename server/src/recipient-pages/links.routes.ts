@@ -177,7 +177,7 @@ async function readPayout(
   if (body.purpose !== 'payout_status') return undefined;
   const payoutId = readPayoutToken(body.payout_token ?? '');
   const row = await findPayoutPreview(session, { accountId, userId, payoutId });
-  if (row === undefined) throw new AppError('not_found', 'payout not found');
+  if (row === undefined) throw new AppError('not_found', 'Payout not found');
   return payoutId;
 }
 

@@ -51,7 +51,7 @@ async function answerLogo(env: BaseServices, accountId: string | undefined): Pro
   const brand =
     accountId === undefined ? undefined : await getBrand(env.db.tenant(accountId), accountId);
   const body = brand?.brand_logo;
-  if (body === undefined || body.length === 0) throw new AppError('not_found', 'logo not found');
+  if (body === undefined || body.length === 0) throw new AppError('not_found', 'Logo not found');
   const headers = { ...pageHeaders, 'cache-control': 'private, max-age=3600' };
   return { status: 200, contentType: 'image/png', body, headers };
 }

@@ -122,7 +122,7 @@ function fileRoute(languages: ReadonlyMap<string, Language>): Route<Services> {
     produces: ['text/css', 'text/javascript', 'image/svg+xml'],
     handle: async (_context: Context, { params }) => {
       const asset = assets.get(params.file);
-      if (asset === undefined) throw new AppError('not_found', 'file not found');
+      if (asset === undefined) throw new AppError('not_found', 'File not found');
       return asset;
     },
   });
@@ -372,7 +372,7 @@ function receiptRoute(): Route<Services> {
       const { accountId, row } = await getOpenLink(env, params.token, 'payout_status');
       const id = { accountId, userId: row.user_id, payoutId: row.payout_id ?? '' };
       const preview = await findPayoutPreview(env.db.tenant(accountId), id);
-      if (preview === undefined) throw new AppError('not_found', 'receipt not found');
+      if (preview === undefined) throw new AppError('not_found', 'Receipt not found');
       const shown = row.shows_pickup_code ? preview.row : { ...preview.row, pickup_code: '' };
       return {
         status: 200,

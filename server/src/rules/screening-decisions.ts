@@ -29,7 +29,7 @@ export async function decideScreenedPayout(
   const { accountId, payoutId, decision, decidedBy, reason } = given;
   await db.systemTransaction(async (session) => {
     const payout = await findPayoutException(session, accountId, payoutId);
-    if (payout === undefined) throw new AppError('not_found', 'payout not found');
+    if (payout === undefined) throw new AppError('not_found', 'Payout not found');
     if (!payout.has_exception) {
       throw new AppError('illegal_move', 'no exception of kind screening is open for this payout');
     }

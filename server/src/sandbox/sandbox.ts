@@ -127,7 +127,7 @@ export async function scriptPayout(
 ): Promise<void> {
   const { accountId, payoutId, outcome, nowMs } = script;
   const payout = await findSandboxPayout(session, { accountId, payoutId });
-  if (payout === undefined) throw new AppError('not_found', 'payout not found');
+  if (payout === undefined) throw new AppError('not_found', 'Payout not found');
   const illegal = new AppError(
     'illegal_move',
     `a ${payout.delivery_type} payout that is ${payout.status} cannot become ${outcome}`,

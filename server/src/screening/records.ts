@@ -280,7 +280,7 @@ export async function getUserKey(
   user: UserKey,
 ): Promise<Buffer> {
   const dataKey = await findDataKey(session, user);
-  if (dataKey === undefined) throw new AppError('not_found', 'user not found');
+  if (dataKey === undefined) throw new AppError('not_found', 'User not found');
   return keys.unwrap(dataKey, user);
 }
 

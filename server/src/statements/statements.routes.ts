@@ -79,7 +79,7 @@ async function getWallet(
 ): Promise<StatementWallet> {
   const session = env.db.tenant(accountId);
   const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
-  if (wallet === undefined) throw new AppError('not_found', 'balance not found');
+  if (wallet === undefined) throw new AppError('not_found', 'Balance not found');
   return { accountId, token: wallet.token, currency: wallet.currency };
 }
 

@@ -5,6 +5,10 @@ import { isRealDate, textField } from '../http/schema.ts';
 
 /** The members of a user in requests. */
 
+/** The domain has at least two labels of at most 63 characters, none of which begins or ends with a hyphen. */
+const emailPattern =
+  /^[^\s@<>()]{1,64}@(?:[^\s@<>()[\],;:".-](?:[^\s@<>()[\],;:".]{0,61}[^\s@<>()[\],;:".-])?\.)+[^\s@<>()[\],;:".-][^\s@<>()[\],;:".]{0,61}[^\s@<>()[\],;:".-]$/;
+
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
 const timeZones = new Set<string>();
@@ -41,7 +45,7 @@ function optional(schema: z.ZodType<string>, pattern?: RegExp) {
 }
 
 export const nameField = textField(100)
-  .min(1)
+  .min(1, { abort: true })
   .refine((name) => name.trim() !== '', { error: 'must not be blank' });
 
 export const countryField = z
@@ -63,7 +67,7 @@ const userFields = {
   first_name: nameField,
   last_name: nameField,
   email: textField(254)
-    .regex(/^[^\s@<>()]{1,64}@[^\s@<>()]+\.[^\s@<>()]{2,}$/, { error: 'must be an email address' })
+    .regex(emailPattern, { error: 'must be an email address' })
     .describe('Unique in the account'),
   middle_name: optional(textField(100)),
   business_name: optional(textField(200)),

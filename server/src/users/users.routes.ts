@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
-import { AppError, type Fault } from '../core/errors.ts';
+import { AppError, describeFaults, type Fault } from '../core/errors.ts';
 import { type ExactJson, isExactObject, parseExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
@@ -8,17 +8,15 @@ import { type BaseServices, defineRoute, type Route, type RouteContext } from '.
 import { isRealDate, momentQuery, objectAnswer } from '../http/schema.ts';
 import { readNameParts } from './name-terms.ts';
 import { countryField, userChanges, userRequest, userStatuses } from './user-request.routes.ts';
+import { listTakenFaults, listUsers, lookUpUser, type UserLookup } from './user-search.ts';
 import {
   createUser,
   findUser,
-  listUsers,
-  lookUpUser,
   prepareUser,
   type User,
   type UserContext,
   type UserData,
   type UserGroup,
-  type UserLookup,
   updateUser,
 } from './users.ts';
 
@@ -87,9 +85,6 @@ function readUserData(fields: Fields): Partial<UserData> {
   const { metadata, ...rest } = fields;
   return {
     ...(rest as Partial<UserData>),
-    // "" means the default, like an absent value.
-    ...(rest.timezone === '' ? { timezone: undefined as never } : {}),
-    ...(rest.language === '' ? { language: undefined as never } : {}),
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
 }
@@ -111,6 +106,26 @@ const userParams = z.object({ user_token: z.string() });
 function contextOf(context: RouteContext<BaseServices>): UserContext {
   const { env, accountId } = context;
   return { session: env.db.tenant(accountId), keys: env.keys, accountId };
+}
+
+/**
+ * The database names one taken identifier; a client learns of all at once.
+ *
+ * @throws AppError user_exists, and what `work` throws.
+ */
+async function nameConflicts<T>(
+  context: RouteContext<BaseServices>,
+  user: { userId: string } & Partial<Pick<UserData, 'internal_user_id' | 'email'>>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'user_exists') throw error;
+    const { userId, internal_user_id: internalUserId, email } = user;
+    const taken = await listTakenFaults(contextOf(context), { userId, internalUserId, email });
+    throw taken.length > 1 ? describeFaults(taken, 'user_exists') : error;
+  }
 }
 
 export type UserServices = BaseServices & { readonly userGroup: UserGroup };
@@ -160,10 +175,12 @@ export function userRoutes(): Route<UserServices>[] {
       handle: (context, { params, body }) => {
         const userId = readUserToken(params.user_token);
         const changes = readUserData(body);
-        return context.write(
-          async (session) =>
-            writeUser(await updateUser({ ...contextOf(context), session }, userId, changes)),
-          { aboutUser: userId },
+        return nameConflicts(context, { userId, ...changes }, () =>
+          context.write(
+            async (session) =>
+              writeUser(await updateUser({ ...contextOf(context), session }, userId, changes)),
+            { aboutUser: userId },
+          ),
         );
       },
     }),
@@ -259,20 +276,22 @@ function createRoute(): Route<UserServices> {
     refusals: [409],
     handle: (context: RouteContext<UserServices>, { body }) => {
       const user = prepareUser(contextOf(context), readUserData(body) as UserData);
-      return context.write(async (session) => writeUser(await createUser(session, user)), {
-        isOneEffect: true,
-        aboutUser: user.stored.id,
-        tryGrouped: async (builder) => {
-          const { id: userId, dataKey } = user.stored;
-          const answer = builder.prepare(
-            (at: Date) => writeUser(user.describe(at)),
-            () => ({ userId, dataKey }),
-          );
-          const { keyed } = answer;
-          const at = await context.env.userGroup.submit({ command: user.stored, keyed });
-          return at === undefined ? undefined : answer.toContent(at);
-        },
-      });
+      const { id: userId, dataKey } = user.stored;
+      const create = (): Promise<unknown> =>
+        context.write(async (session) => writeUser(await createUser(session, user)), {
+          isOneEffect: true,
+          aboutUser: userId,
+          tryGrouped: async (builder) => {
+            const answer = builder.prepare(
+              (at: Date) => writeUser(user.describe(at)),
+              () => ({ userId, dataKey }),
+            );
+            const { keyed } = answer;
+            const at = await context.env.userGroup.submit({ command: user.stored, keyed });
+            return at === undefined ? undefined : answer.toContent(at);
+          },
+        });
+      return nameConflicts(context, { userId, ...body }, create);
     },
   });
 }
@@ -286,12 +305,12 @@ function lookUpRoute(): Route<BaseServices> {
     tag: 'Users',
     summary: 'Find a recipient by your own identifier, or by email and first name',
     description:
-      'Finds the recipient that you know by your own identifier, or by e-mail and first name.',
+      'Finds the recipient that you know by your own identifier, or by e-mail and first name. All that is given must match.',
     access: 'users:read',
     query: z.object({
-      internal_user_id: z.string().max(75).optional(),
-      email: z.string().max(254).optional(),
-      first_name: z.string().max(100).optional(),
+      internal_user_id: z.string().min(1).max(75).optional(),
+      email: z.string().min(1).max(254).optional(),
+      first_name: z.string().min(1).max(100).optional(),
     }),
     response: lookupAnswer,
     refusals: [404],
@@ -313,9 +332,9 @@ function readLookup(query: {
   email?: string | undefined;
   first_name?: string | undefined;
 }): UserLookup {
-  if (query.internal_user_id !== undefined) return { internalUserId: query.internal_user_id };
-  if (query.email !== undefined && query.first_name !== undefined) {
-    return { email: query.email, firstName: query.first_name };
+  const { internal_user_id: internalUserId, email, first_name: firstName } = query;
+  if (internalUserId !== undefined || (email !== undefined && firstName !== undefined)) {
+    return { internalUserId, email, firstName };
   }
   const detail = 'internal_user_id, or email and first_name, is required';
   throw new AppError('invalid_request', detail, {

@@ -280,6 +280,25 @@ export async function findUserByEmail(
   return maybeOne(session, findByEmailText, [id.accountId, id.emailIndex]);
 }
 
+const findTakenText = defineQuery({
+  name: 'find_taken_fields_of_user',
+  text: `
+    select
+      exists (select from users where account_id = $1 and internal_id_index = $3 and id <> $2)
+        as internal_user_id,
+      exists (select from users where account_id = $1 and email_index = $4 and id <> $2) as email`,
+  columns: { internal_user_id: column.boolean, email: column.boolean },
+});
+
+/** Whether another user of the account has these. */
+export async function findTakenFields(
+  session: Session,
+  user: UserId & { internalIdIndex: Buffer | undefined; emailIndex: Buffer | undefined },
+): Promise<{ internal_user_id: boolean; email: boolean }> {
+  const { accountId, userId, internalIdIndex = null, emailIndex = null } = user;
+  return one(session, findTakenText, [accountId, userId, internalIdIndex, emailIndex]);
+}
+
 const findAccountText = defineQuery({
   name: 'find_account_of_user',
   text: `

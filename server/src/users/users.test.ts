@@ -3,8 +3,9 @@ import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { readNameParts } from './name-terms.ts';
+import { listUsers } from './user-search.ts';
 import { insertUsers, userListOfName } from './users.sql.ts';
-import { findUser, listUsers, type PreparedUser, prepareUser, updateUser } from './users.ts';
+import { findUser, type PreparedUser, prepareUser, updateUser } from './users.ts';
 
 let money: MoneyTest;
 before(async () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { getCountry } from '../core/country.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, type Fault } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import {
   findUserKey,
@@ -15,27 +15,16 @@ import { held } from '../db/batcher.ts';
 import { createKeyedBatcher, type KeyedBatcher, type StoreAnswers } from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findConstraint, type Session } from '../db/postgres/pool.ts';
-import { listNameTerms } from './name-terms.ts';
+import { type IndexedData, indexUser } from './user-indexes.ts';
 import {
-  hashNameTerms,
-  type IndexedData,
-  indexEmail,
-  indexInternalId,
-  indexUser,
-} from './user-indexes.ts';
-import {
-  findUserByEmail,
-  findUserByInternalId,
   findUserRow,
   insertUser,
   insertUsers,
   listUserKeys,
-  listUserRows,
   lockUserRow,
   type NewUser,
   type StoredUser,
   type UserRow,
-  type UserRowFilter,
   updateUserRow,
 } from './users.sql.ts';
 
@@ -139,7 +128,7 @@ export function prepareUser(
   };
 }
 
-/** @throws AppError user_exists, naming the field that is already taken. */
+/** @throws AppError user_exists, naming a field that is already taken; `listTakenFaults` names all. */
 export async function createUser(session: Session, user: PreparedUser): Promise<User> {
   const row = await refuseDuplicates(insertUser(session, user.stored));
   return user.describe(row.created_at);
@@ -162,6 +151,7 @@ export async function updateUser(
   const old = openUser(before, context);
   const data: UserData = {
     ...old.person,
+    timezone: findChosenTimeZone(old),
     internal_user_id: old.internalUserId,
     country: old.country,
     ...dropUndefined(changes),
@@ -178,69 +168,6 @@ export async function updateUser(
 export async function findUser(context: UserContext, userId: string): Promise<User | undefined> {
   const row = await findUserRow(context.session, { accountId: context.accountId, userId });
   return row === undefined ? undefined : openUser(row, context);
-}
-
-export type UserLookup = { internalUserId: string } | { email: string; firstName: string };
-
-export async function lookUpUser(
-  context: UserContext,
-  lookup: UserLookup,
-): Promise<User | undefined> {
-  const { session, keys, accountId } = context;
-  if ('internalUserId' in lookup) {
-    const internalIdIndex = indexInternalId(context, lookup.internalUserId);
-    const row = await findUserByInternalId(session, { accountId, internalIdIndex });
-    return row === undefined ? undefined : openUser(row, context);
-  }
-  const row = await findUserByEmail(session, {
-    accountId,
-    emailIndex: indexEmail(keys, lookup.email),
-  });
-  const user = row === undefined ? undefined : openUser(row, context);
-  const isSame = user?.person.first_name.toLowerCase() === lookup.firstName.toLowerCase();
-  return isSame ? user : undefined;
-}
-
-export type UserFilter = Omit<UserRowFilter, 'nameHashes'> & {
-  internalUserId: string | undefined;
-  email: string | undefined;
-  /** As `readNameParts` reads them; empty for any name. */
-  nameParts: readonly string[];
-};
-
-/** The users of an account before the given one, newest first. */
-export async function listUsers(
-  context: UserContext,
-  range: { beforeId: string | undefined; count: number },
-  filter: UserFilter,
-): Promise<User[]> {
-  const { session, keys, accountId } = context;
-  const { internalUserId, email, country, status, from, until, nameParts, ids } = filter;
-  if (internalUserId === undefined && email === undefined) {
-    const nameHashes = hashNameTerms(context, nameParts);
-    const rows = await listUserRows(session, { accountId, ...range }, { ...filter, nameHashes });
-    return rows.map((row) => openUser(row, context));
-  }
-  // Both are unique in the account.
-  const row =
-    internalUserId === undefined
-      ? await findUserByEmail(session, { accountId, emailIndex: indexEmail(keys, email ?? '') })
-      : await findUserByInternalId(session, {
-          accountId,
-          internalIdIndex: indexInternalId(context, internalUserId),
-        });
-  const user = row === undefined ? undefined : openUser(row, context);
-  const matches =
-    user !== undefined &&
-    (email === undefined || user.person.email.toLowerCase() === email.toLowerCase()) &&
-    (country === undefined || user.country === country) &&
-    (status === undefined || user.status === status) &&
-    (from === undefined || user.createdAt >= from) &&
-    (until === undefined || user.createdAt < until) &&
-    nameParts.every((part) => listNameTerms(user.person).includes(part)) &&
-    (ids === undefined || ids.includes(user.id)) &&
-    (range.beforeId === undefined || user.id < range.beforeId);
-  return matches ? [user] : [];
 }
 
 /** Without the members that its verification events carry. */
@@ -301,7 +228,7 @@ function openSealed(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): unkn
 }
 
 /** Of an erased user every text about the person is "". */
-function openUser(row: UserRow, { keys, accountId }: UserContext): User {
+export function openUser(row: UserRow, { keys, accountId }: Omit<UserContext, 'session'>): User {
   const owner = { accountId, userId: row.id };
   if (row.erased_at !== null) {
     return { ...describe(row), internalUserId: '', metadata: '{}', person: erasedPerson };
@@ -359,9 +286,15 @@ function completePerson(data: UserData): Person {
     city: data.city ?? '',
     state_province: data.state_province ?? '',
     postal_code: data.postal_code ?? '',
-    language: data.language ?? 'en',
-    timezone: data.timezone ?? getCountry(data.country).timeZone,
+    // "" means the default, like an absent value.
+    language: data.language || 'en',
+    timezone: data.timezone || getCountry(data.country).timeZone,
   };
+}
+
+/** "" for the default of the country, which another country changes. */
+function findChosenTimeZone({ country, person: { timezone } }: User): string {
+  return timezone === getCountry(country).timeZone ? '' : timezone;
 }
 
 function dropUndefined<T extends object>(value: T): Partial<T> {
@@ -379,10 +312,12 @@ async function refuseDuplicates<Row>(stored: Promise<Row>): Promise<Row> {
       users_email: 'email',
     }[findConstraint(error) ?? ''];
     if (taken === undefined) throw error;
-    const detail = `${taken} is already used by another user of this account`;
-    throw new AppError('user_exists', detail, {
-      faults: [{ pointer: `/${taken}`, code: 'already_used', detail }],
-      cause: error,
-    });
+    const fault = describeTaken(taken);
+    throw new AppError('user_exists', fault.detail, { faults: [fault], cause: error });
   }
+}
+
+export function describeTaken(name: string): Fault {
+  const detail = `${name} is already used by another user of this account`;
+  return { pointer: `/${name}`, code: 'already_used', detail };
 }

@@ -57,7 +57,7 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     remedy: 'Send one of them; the other one is calculated.',
     example: {
       pointer: '/destination_amount',
-      detail: 'destination_amount excludes source_amount: give exactly one',
+      detail: 'source_amount and destination_amount must not both be given',
     },
   },
   bank_mismatch: {
@@ -308,16 +308,16 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/values/1/value', detail: 'No bank has this code' },
   },
   unknown_country: {
-    cause: 'The value is no ISO 3166-1 alpha-3 country code.',
+    cause: 'The value is not an ISO 3166-1 alpha-3 country code.',
     remedy: 'Send three letters, such as MEX.',
     example: { pointer: '/country', detail: 'country must be an ISO 3166-1 alpha-3 country code' },
   },
   unknown_currency: {
-    cause: 'The value is no code of a supported currency.',
+    cause: 'The value is not the code of a supported currency.',
     remedy: 'Send an ISO 4217 code, or a ticker that the destination delivers.',
     example: {
       pointer: '/destination_currency_code',
-      detail: 'destination_currency_code is not a currency that is known here',
+      detail: 'destination_currency_code must be a currency that the service knows',
     },
   },
   unknown_destination: {

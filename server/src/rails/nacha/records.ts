@@ -38,7 +38,7 @@ const paymentSchema = z.object({
   trace: z.string().optional(),
   reason: reasonSchema.optional(),
   code: z.string().optional(),
-  /** Minor units that came back, by the id of the observation. */
+  /** Minor units that came back, by what identifies the return. */
   returnedMinor: z.record(z.string(), minorUnits).default({}),
 });
 

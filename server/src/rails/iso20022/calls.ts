@@ -14,7 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { checkExchange } from './exchange-check.ts';
 import { type Files, openFiles } from './files.ts';
 import { type InboxContext, processFiles } from './inbox.ts';
-import { reportMissing } from './missing-reports.ts';
+import { reportMissingStatements } from './missing-reports.ts';
 import { createExchangeOpener } from './open-exchange.ts';
 import { checkPayee } from './payee.ts';
 import { openPaymentBook, type PaymentBook, startPayment, withdraw } from './payments.ts';
@@ -63,7 +63,7 @@ export function createCalls(config: Config, host: RailHost): RailCalls {
       const parts = { config, host, openExchange, book, files, inbox, guard };
       const nextMs = await work(signal, parts);
       // Also while the bank cannot be reached.
-      await reportMissing({ host, config });
+      await reportMissingStatements({ host, config });
       return nextMs;
     },
     workIdleMs: config.pollSeconds * 1_000,

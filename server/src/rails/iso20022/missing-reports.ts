@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { InboundProblem, RailHost } from '../contract/contract.ts';
+import type { RailHost } from '../contract/contract.ts';
 import { toLocalTime } from '../kit/calendar.ts';
+import { type MissingReport, reportMissing } from '../kit/missing-reports.ts';
 import { openRecords } from '../kit/records.ts';
 import type { Config, Debtor } from './config.ts';
 import type { StatementHead } from './statement-heads.ts';
@@ -86,7 +87,7 @@ export async function noteSent(
 }
 
 /** Opens exceptions about what is missing for too long. */
-export async function reportMissing(parts: Parts): Promise<void> {
+export async function reportMissingStatements(parts: Parts): Promise<void> {
   await reportGaps(parts);
   await reportAwaited(parts);
 }
@@ -105,7 +106,7 @@ async function reportGaps({ host, config }: Parts): Promise<void> {
       ({ member }) => !member.isReported && host.nowMs() - member.seenAtMs >= lateHours * hourMs,
     );
     if (due.length === 0) continue;
-    for (const gap of due) await reportProblem(host, describeGap(record.key, gap));
+    for (const gap of due) await reportMissing(host, describeGap(record.key, gap));
     const reported = new Set(due.map(({ member }) => member));
     const members = record.value.members.map((member) =>
       reported.has(member) ? { ...member, isReported: true } : member,
@@ -115,7 +116,7 @@ async function reportGaps({ host, config }: Parts): Promise<void> {
   }
 }
 
-function describeGap(key: string, { member, faults, missingMinor }: SeriesGap): InboundProblem {
+function describeGap(key: string, { member, faults, missingMinor }: SeriesGap): MissingReport {
   const [source, debtor, currency = ''] = key.split(' ');
   const { name, day, electronic, legal } = member;
   const id = hashText([key, name, day, String(electronic), String(legal)].join('\n'));
@@ -126,7 +127,7 @@ function describeGap(key: string, { member, faults, missingMinor }: SeriesGap): 
     'applied: ask the bank to send them again';
   const amountMinor = missingMinor < 0n ? -missingMinor : missingMinor;
   const money = amountMinor > 0n && currency !== '' ? { currency, amountMinor } : {};
-  return { id: `missing:${id}`, kind: 'report_missing', detail, ...money };
+  return { id: `missing:${id}`, detail, ...money };
 }
 
 async function reportAwaited({ host, config }: Parts): Promise<void> {
@@ -141,22 +142,9 @@ async function reportAwaited({ host, config }: Parts): Promise<void> {
       `debtor ${record.key}: payments left on ${sentOn}, and no statement of that day or a later one ` +
       `has come in ${statementDays} days: ask the bank`;
     const id = `no-statement:${hashText(`${record.key} ${sinceMs}`)}`;
-    await reportProblem(host, { id, kind: 'report_missing', detail });
+    await reportMissing(host, { id, detail });
     await awaited.write(record, { state: 'reported', value: record.value });
   }
-}
-
-async function reportProblem(host: Parts['host'], problem: InboundProblem): Promise<void> {
-  const { id, detail } = problem;
-  const raw = Buffer.from(detail);
-  const received = await host.receive({
-    id,
-    channel: 'poll',
-    raw,
-    observations: [],
-    problems: [problem],
-  });
-  if (received === 'new') host.log('error', 'reports of the bank are missing', { problem: id });
 }
 
 function hashText(text: string): string {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { needCapability } from './capabilities.ts';
 import { type Order, type Rule, Skip, type Trial, Violation } from './check.ts';
 
 /** Rules about events: in the list, and as callbacks. */
@@ -19,6 +20,21 @@ export const reportRules: readonly Rule[] = [
           ({ payment }) => payment.reference === order.reference && payment.state === 'paid',
         );
       });
+    },
+  },
+  {
+    name: 'booked-events',
+    rule: 'GET /events/{after} lists an event "accepted" for every order as soon as it is booked.',
+    check: async (trial) => {
+      await needCapability(trial, 'booked_events');
+      const order = trial.newOrder();
+      await trial.put(order);
+      const events = (await readAll(trial)).filter(
+        ({ payment }) => payment.reference === order.reference,
+      );
+      if (events[0]?.payment.state !== 'accepted') {
+        throw new Violation('the first event of the order must be that of its booking');
+      }
     },
   },
   {

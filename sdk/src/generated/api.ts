@@ -2424,7 +2424,7 @@ export interface components {
         /** @enum {string} */
         EventTypeFilter: "user.created" | "user.updated" | "user.erased" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "balance.adjusted" | "account.frozen" | "account.unfrozen" | "account.restored" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "credential.expiring" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "account.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*";
         /** @enum {string} */
-        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "price_worse" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
+        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "report_missing" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "price_worse" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "approval" | "review";
         /** @enum {string} */
         ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "price_stale" | "price_worse" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "details_missing" | "recipient_refused" | "named_another";
         FaceFinding: {
@@ -4938,7 +4938,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21c15-5fc8-7200-95ac-24a245516245
+                 * @example 01a21c17-03fa-70fa-ac0d-e1a5668164ae
                  */
                 balance_token: string;
             };
@@ -4980,7 +4980,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21c15-5fc8-7200-95ac-24a245516245
+                 * @example 01a21c17-03fa-70fa-ac0d-e1a5668164ae
                  */
                 balance_token: string;
             };
@@ -5119,7 +5119,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -5149,7 +5149,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -5184,7 +5184,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-7e3e-71f0-a96d-1e538f194ad9
+                 * @example usr_01a21c17-1734-75cd-9313-f4585080f343
                  */
                 user_token: string;
             };
@@ -5217,7 +5217,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -5248,7 +5248,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -5305,7 +5305,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -5335,7 +5335,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -5492,7 +5492,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
@@ -5532,7 +5532,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
@@ -5574,7 +5574,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
@@ -5636,7 +5636,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -5669,7 +5669,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -5715,12 +5715,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
+                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
                  */
                 payout_token: string;
             };
@@ -5753,12 +5753,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
+                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
                  */
                 payout_token: string;
             };
@@ -5795,12 +5795,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
+                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
                  */
                 payout_token: string;
             };
@@ -5855,12 +5855,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
+                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
                  */
                 payout_token: string;
             };
@@ -5890,12 +5890,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c15-6d20-70e9-86a5-3807e7289b55
+                 * @example payout_01a21c17-0e1a-76ad-a1b8-b53e1914192d
                  */
                 payout_token: string;
             };
@@ -6013,7 +6013,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -6108,12 +6108,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c15-7a18-7589-8dae-05e961b1769b
+                 * @example payout_01a21c17-153b-744e-935e-d14a7bf5da5b
                  */
                 payout_token: string;
             };
@@ -6177,7 +6177,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c15-7a52-7470-8b01-0e5ef34af82e
+                 * @example proposal_01a21c17-1548-701a-88c6-28ef5dbf7fef
                  */
                 proposal_token: string;
             };
@@ -6207,7 +6207,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c15-7a52-7470-8b01-0e5ef34af82e
+                 * @example proposal_01a21c17-1548-701a-88c6-28ef5dbf7fef
                  */
                 proposal_token: string;
             };
@@ -6238,7 +6238,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c15-7a52-7470-8b01-0e5ef34af82e
+                 * @example proposal_01a21c17-1548-701a-88c6-28ef5dbf7fef
                  */
                 proposal_token: string;
             };
@@ -6285,7 +6285,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -6318,7 +6318,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
@@ -6477,7 +6477,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -6508,7 +6508,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };
@@ -6543,12 +6543,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21c15-783c-745d-a4c4-43b8bb335a32
+                 * @example link_01a21c17-13eb-7515-b71a-baf4b83b667f
                  */
                 link_token: string;
             };
@@ -6576,12 +6576,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
+                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
                  */
                 payout_token: string;
             };
@@ -6715,7 +6715,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
+                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
                  */
                 batch_token: string;
             };
@@ -6747,7 +6747,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
+                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
                  */
                 batch_token: string;
             };
@@ -6794,7 +6794,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
+                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
                  */
                 batch_token: string;
             };
@@ -6822,7 +6822,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
+                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
                  */
                 batch_token: string;
             };
@@ -6853,7 +6853,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c15-7d20-75f2-a059-b2378f7e92b0
+                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
                  */
                 batch_token: string;
             };
@@ -6884,7 +6884,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c15-7d98-70b9-a971-f0cfbffa7bd9
+                 * @example batch_01a21c17-16ea-774e-a5ce-502461348dfc
                  */
                 batch_token: string;
             };
@@ -7026,7 +7026,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7056,7 +7056,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7091,7 +7091,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7126,7 +7126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7157,7 +7157,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7188,7 +7188,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7219,7 +7219,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7250,7 +7250,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7296,7 +7296,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
             };
@@ -7324,12 +7324,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c15-7b43-70c7-9199-a18304d97958
+                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21c15-7b86-7240-a8de-dda65a8221bc
+                 * @example delivery_01a21c17-15a1-71e5-a1a1-0b43dafe6c1b
                  */
                 delivery_token: string;
             };
@@ -7467,7 +7467,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21c15-6c27-7064-b010-9a7157cf4db6
+                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
                  */
                 payout_token: string;
             };
@@ -7502,7 +7502,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c15-69d4-7207-9b38-99e83c89908f
+                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
                  */
                 user_token: string;
             };

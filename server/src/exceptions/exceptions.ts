@@ -23,6 +23,7 @@ export const exceptionKinds = [
   'unmatched',
   'unreadable',
   'not_understood',
+  'report_missing',
   'paid_after_refusal',
   'accepted_after_refusal',
   'paid_after_return',
@@ -50,6 +51,7 @@ export const inboundKinds = [
   'unmatched',
   'unreadable',
   'not_understood',
+  'report_missing',
   'report_changed',
 ] as const;
 

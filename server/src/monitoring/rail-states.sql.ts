@@ -17,7 +17,8 @@ const stateQuery = defineQuery({
         (count(*) filter (where kind = 'unmatched'))::integer as unmatched
       from exceptions
       where closed_at is null
-        and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed')
+        and kind in ('unmatched', 'unreadable', 'not_understood', 'report_missing',
+          'report_changed')
       group by rail
     ), refused as (
       select rail, sum(count)::integer as count from rail_refusals

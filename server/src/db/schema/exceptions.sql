@@ -7,7 +7,7 @@ create table exceptions (
   -- Which attempt a rail reported about; null where that makes no difference.
   attempt integer,
   kind text not null check (kind in ('unmatched', 'unreadable', 'not_understood',
-    'paid_after_refusal', 'accepted_after_refusal', 'paid_after_return', 'refused_after_payment',
+    'report_missing', 'paid_after_refusal', 'accepted_after_refusal', 'paid_after_return', 'refused_after_payment',
     'return_of_unpaid', 'excess_return', 'amount_differs', 'unknown_outcome', 'not_sent', 'parked',
     'routes_exhausted', 'screening', 'velocity', 'rail_missing', 'overdue', 'unscheduled',
     'report_changed', 'recovered', 'approval', 'price_worse')),
@@ -33,7 +33,7 @@ create unique index exceptions_problem on exceptions (rail, problem_id)
   where problem_id is not null;
 create index exceptions_inbound on exceptions (rail)
   where closed_at is null
-    and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed');
+    and kind in ('unmatched', 'unreadable', 'not_understood', 'report_missing', 'report_changed');
 create index exceptions_expiry on exceptions (expires_at)
   where closed_at is null and expires_at is not null;
 -- For the operators' list and the gauges.

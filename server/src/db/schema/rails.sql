@@ -230,7 +230,8 @@ create function count_unresolved_inbound(p_rail text) returns bigint
   select (select count(*) from rail_observations where rail = p_rail and state = 'waiting')
     + (select count(*) from exceptions
       where rail = p_rail and closed_at is null
-        and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed'));
+        and kind in ('unmatched', 'unreadable', 'not_understood', 'report_missing',
+          'report_changed'));
 $$;
 
 -- The process that runs a rail's pass. Leases run by real time, because the sandbox's clock may

@@ -122,6 +122,10 @@ export const exceptionTexts: Readonly<Record<string, RoutingText>> = {
     cause: 'After a restore, a rail listed a payment that may be that of this payout.',
     remedy: operator,
   },
+  report_missing: {
+    cause: 'A report of the counterparty, or a part of it, has not come.',
+    remedy: operator,
+  },
   report_changed: {
     cause: 'A report with a known identifier came again with another content.',
     remedy: operator,

@@ -55,7 +55,8 @@ function listMoves({ amount, events = [] }: Transfer): Move[] {
 const isFee = ({ event: { status = '' } }: Move): boolean => feeNames.has(status);
 
 export type ReturnedPart = {
-  readonly id: string;
+  /** Undefined where the event has none, so that messages cannot be compared by it. */
+  readonly id: string | undefined;
   readonly amountMinor: bigint;
   /** Real time; undefined where the event has none. */
   readonly atMs: number | undefined;
@@ -66,8 +67,8 @@ export function listReturns(transfer: Transfer): ReturnedPart[] {
   const { currency } = transfer.amount;
   return listMoves(transfer)
     .filter((move) => move.value > 0 && move.currency === currency && !isFee(move))
-    .map(({ id, value, event: { bookingDate } }) => ({
-      id,
+    .map(({ id, value, event: { id: name, bookingDate } }) => ({
+      id: name === undefined ? undefined : id,
       amountMinor: BigInt(value),
       atMs: bookingDate === undefined ? undefined : Date.parse(bookingDate),
     }));

@@ -184,7 +184,9 @@ const yearMs = 365 * 24 * 3_600_000;
 
 /** As the answer to a call. `nowMs` is the environment's clock, `realNowMs` that of Adyen. */
 export function describeAnswer(
-  reading: TransferReading & { kind: 'known' },
+  reading: Omit<TransferReading & { kind: 'known' }, 'parts'> & {
+    readonly parts: readonly Pick<ReturnedPart, 'amountMinor'>[];
+  },
   transfer: Transfer,
   { nowMs, realNowMs }: { nowMs: number; realNowMs: number },
 ): RailAnswer {

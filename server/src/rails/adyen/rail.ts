@@ -19,6 +19,7 @@ import { hashTarget } from './order.ts';
 import { openPayments } from './payments.ts';
 import { writeFullName } from './recipient.ts';
 import { findUnknownPayments, recoverPayments } from './recovery.ts';
+import { openReturnBook } from './returns.ts';
 import { sweep } from './sweep.ts';
 import { cancel, describeRecipient, findOptions, query, type Setup, send } from './transfers.ts';
 import { readCallback } from './webhooks.ts';
@@ -55,7 +56,8 @@ function createRail(config: AdyenConfig, host: RailHost): RailCalls {
     const recipient = describeRecipient(host, instruction);
     return recipient?.ok === true ? hashTarget(recipient.counterparty) : undefined;
   });
-  const setup: Setup = { config, host, payments, api: createAdyenApi(config, host) };
+  const returns = openReturnBook(host);
+  const setup: Setup = { config, host, payments, returns, api: createAdyenApi(config, host) };
   return {
     send: guardCall(setup, send),
     query: guardCall(setup, query),
@@ -65,6 +67,7 @@ function createRail(config: AdyenConfig, host: RailHost): RailCalls {
       readCallback(message, {
         config,
         payments,
+        returns,
         nowMs: host.nowMs(),
         addReport: (notice) => addReport(host, notice),
       }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import { openRecords } from '../kit/records.ts';
-import { isFeeTransfer, listMoneyProblems } from './money-moves.ts';
+import { isFeeTransfer, listMoneyProblems, listReturns } from './money-moves.ts';
 import type { Outcome } from './outcomes.ts';
 import { isNews, type PaymentRecord, type PaymentValue } from './payments.ts';
 import type { Setup } from './transfers.ts';
@@ -97,12 +97,12 @@ export function describeStatus(result: {
 
 /** Reports what is new of a payment of ours, once. */
 async function report(setup: Setup, transfer: Transfer, raw: Uint8Array): Promise<void> {
-  const { host, payments, config } = setup;
+  const { host, payments, returns, config } = setup;
   if (!isOurs(transfer, config.balanceAccountId)) return;
   const record = await payments.find(transfer.reference);
   if (record === undefined) return;
   if (isFeeTransfer(transfer)) return await reportFee(setup, record, { transfer, raw });
-  const observations = describeObservations(transfer, host.nowMs());
+  const observations = await describeObservations(transfer, { nowMs: host.nowMs(), returns });
   const fault = findEchoFault(transfer, record) ?? (observations ? undefined : 'unknown status');
   if (fault !== undefined || observations === undefined) {
     await reportMisfit(host, { transfer, raw, detail: fault ?? '' });
@@ -112,7 +112,8 @@ async function report(setup: Setup, transfer: Transfer, raw: Uint8Array): Promis
   const isMore = observations.length > record.value.reports;
   if (!isMore && !isNews(record.value.reported, outcome)) return;
   for (const observation of observations) await receive(host, observation, raw);
-  for (const problem of listMoneyProblems(transfer)) {
+  const excess = await returns.findExcess(transfer, listReturns(transfer));
+  for (const problem of [...listMoneyProblems(transfer), ...excess]) {
     const message = { id: problem.id, channel: 'poll', raw, observations: [] } as const;
     await host.receive({ ...message, problems: [problem] });
   }

@@ -10,6 +10,7 @@ import { isAmount, isFeeTransfer } from './money-moves.ts';
 import { createOrder, hashTarget, matchesInstruction, type Order, orderSchema } from './order.ts';
 import { describeAnswer, readRefusal, readTransfer } from './outcomes.ts';
 import { markKnown, type PaymentRecord, type Payments } from './payments.ts';
+import type { ReturnBook } from './returns.ts';
 import { problemSchema, serviceErrorSchema, type Transfer, transferSchema } from './wire.ts';
 
 /**
@@ -22,6 +23,7 @@ export type Setup = {
   readonly host: RailHost;
   readonly api: AdyenApi;
   readonly payments: Payments;
+  readonly returns: ReturnBook;
 };
 
 const dayMs = 24 * 3_600_000;
@@ -322,7 +324,7 @@ async function settle(
   instruction: Instruction,
   transfer: Transfer,
 ): Promise<RailAnswer> {
-  const { host, payments, config } = setup;
+  const { host, payments, returns, config } = setup;
   const { reference } = instruction;
   if (!isEcho(transfer, instruction, config)) {
     host.log('error', 'Adyen answered with another transfer', { reference });
@@ -338,7 +340,10 @@ async function settle(
   }
   await markKnown(payments, reference, { transferId: transfer.id, outcome: reading.outcome });
   const clock = { nowMs: host.nowMs(), realNowMs: host.realNowMs() };
-  return describeAnswer(reading, transfer, clock);
+  if (reading.outcome !== 'returned') return describeAnswer(reading, transfer, clock);
+  // What came back in all is what every message has shown, not this answer alone.
+  const parts = await returns.add(transfer, reading.parts, host.realNowMs());
+  return describeAnswer({ ...reading, parts }, transfer, clock);
 }
 
 /** A payment that was never ordered is refused for ever; one that waits for approval is withdrawn. */

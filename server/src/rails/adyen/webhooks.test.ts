@@ -74,6 +74,7 @@ async function receive(sent: Sent, reports: ReportNotice[] = []): Promise<Callba
   return readCallback(message, {
     config,
     payments: { find: async (wanted) => (wanted === reference ? record : undefined) },
+    returns: { add: async () => [] },
     nowMs: 0,
     addReport: async (notice) => void reports.push(notice),
   });
@@ -98,22 +99,6 @@ describe('a webhook', () => {
       code: 'booked.approved',
       atMs: Date.parse('2026-11-20T11:30:05Z'),
     });
-  });
-
-  test('of a whole return has one id, whether or not the events tell of it', async () => {
-    const back = { status: 'returned', type: 'accounting', id: 'EV2' };
-    const list = async (mutations: object[]) => {
-      const events = mutations.length === 0 ? [] : [{ ...back, mutations }];
-      const reading = await receive({ data: describeTransfer({ status: 'returned', events }) });
-      assert.ok(reading.kind === 'accepted');
-      return reading.message.observations.map(({ id, amountMinor }) => [id, amountMinor]);
-    };
-    const whole = [['6JKRLZ8LOT47J7RY:returned', undefined]];
-    assert.deepEqual(await list([]), whole);
-    assert.deepEqual(await list([{ currency: 'EUR', balance: 12_345 }]), whole);
-    assert.deepEqual(await list([{ currency: 'EUR', balance: 345 }]), [
-      ['6JKRLZ8LOT47J7RY:returned:EV2', 345n],
-    ]);
   });
 
   test('is refused with a wrong key, a changed body, or of the other environment', async () => {

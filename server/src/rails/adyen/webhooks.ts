@@ -19,6 +19,7 @@ import {
 } from './money-moves.ts';
 import { type Outcome, readTransfer } from './outcomes.ts';
 import type { PaymentRecord, Payments } from './payments.ts';
+import type { ReturnBook } from './returns.ts';
 import {
   describeFault,
   type ReportNotice,
@@ -37,6 +38,7 @@ import {
 export type WebhookSetup = {
   readonly config: Pick<AdyenConfig, 'environment' | 'webhookKeys' | 'balanceAccountId'>;
   readonly payments: Pick<Payments, 'find'>;
+  readonly returns: Pick<ReturnBook, 'add'>;
   readonly nowMs: number;
   /** Asks for the download of a report. */
   addReport(notice: ReportNotice): Promise<void>;
@@ -120,7 +122,7 @@ async function readTransferWebhook(
   }
   const fault = findEchoFault(transfer, record);
   if (fault !== undefined) return describeMisfit(body, fault);
-  const observations = describeObservations(transfer, setup.nowMs);
+  const observations = await describeObservations(transfer, setup);
   if (observations === undefined) return describeMisfit(body, 'the status is not known');
   return accept(body, observations, listMoneyProblems(transfer));
 }
@@ -153,10 +155,10 @@ export function findEchoFault(
  * that the webhook and the list of transfers report the same observations. The outcome comes first.
  * Undefined where its status is not known.
  */
-export function describeObservations(
+export async function describeObservations(
   transfer: Transfer,
-  nowMs: number,
-): readonly [TransferObservation, ...TransferObservation[]] | undefined {
+  { nowMs, returns }: Pick<WebhookSetup, 'nowMs' | 'returns'>,
+): Promise<readonly [TransferObservation, ...TransferObservation[]] | undefined> {
   const reading = readTransfer(transfer);
   if (reading.kind === 'not_understood') return undefined;
   const { outcome, reason, code, parts } = reading;
@@ -170,17 +172,15 @@ export function describeObservations(
     atMs: changedAt === undefined ? nowMs : Date.parse(changedAt),
   };
   const id = `${transfer.id}:${outcome}`;
-  // The whole at once has the same id where the events do not tell.
-  const [only] = parts;
-  const isWhole = parts.length === 1 && only?.amountMinor === BigInt(transfer.amount.value);
-  const outcomes = (isWhole ? [] : parts).map((part) => ({
+  const fees = describeFees(transfer, common.atMs);
+  if (outcome !== 'returned') return [{ ...common, id }, ...fees];
+  const reported = await returns.add(transfer, parts, parts.at(-1)?.atMs ?? common.atMs);
+  const [first = { ...common, id }, ...more] = reported.map((part, index) => ({
     ...common,
-    id: `${id}:${part.id}`,
-    amountMinor: part.amountMinor,
-    atMs: part.atMs ?? common.atMs,
+    ...part,
+    id: index === 0 ? id : `${id}:${index + 1}`,
   }));
-  const [first = { ...common, id }, ...more] = outcomes;
-  return [first, ...more, ...describeFees(transfer, common.atMs)];
+  return [first, ...more, ...fees];
 }
 
 export type TransferObservation = RailObservation & { readonly outcome: Outcome };

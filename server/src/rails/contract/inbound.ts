@@ -21,9 +21,10 @@ export type InboundProblem = {
   /**
    * `unreadable`: the bytes have no format that the rail reads. `not_understood`: they carry a status
    * or an entry that the rail does not know. `unmatched`: money or a status of a payment that cannot
-   * be identified.
+   * be identified. `report_missing`: the counterparty has not delivered a report that it owes; the
+   * message is then of the rail's own making.
    */
-  readonly kind: 'unreadable' | 'not_understood' | 'unmatched';
+  readonly kind: 'unreadable' | 'not_understood' | 'unmatched' | 'report_missing';
   /** For an operator: file name, position, codes and references; never personal. */
   readonly detail: string;
   /** With `amountMinor`, where the part is about money. */

@@ -129,6 +129,7 @@ function describeObservation(observation: RailObservation) {
 const problemKinds: ReadonlySet<unknown> = new Set<InboundProblem['kind']>([
   'unreadable',
   'not_understood',
+  'report_missing',
   'unmatched',
 ]);
 const problemDetailMax = 500;

@@ -34,6 +34,8 @@ const statementsSchema = z.object({
 });
 
 export type StatementBalance = {
+  /** ISO 20022: CLBD for the closing balance, OPBD for the opening one, and others. */
+  readonly kind: string;
   readonly account: string;
   readonly currency: string;
   /** Negative where the account is overdrawn. */
@@ -48,20 +50,24 @@ export function readBalances(content: unknown): StatementBalance[] {
   if (!parsed.success) return [];
   return parsed.data.BkToCstmrStmt.Stmt.flatMap(({ Acct, Bal }) => {
     const account = (Acct.Id.IBAN ?? Acct.Id.Othr?.Id ?? '').replaceAll(' ', '');
-    return Bal.flatMap((written) => readBalance(account, written) ?? []);
+    const balances = Bal.flatMap((written) => readBalance(account, written) ?? []);
+    return balances.filter(({ kind }) => kind === 'CLBD');
   });
 }
 
-function readBalance(account: string, written: unknown): StatementBalance | undefined {
+/** Undefined where it is unclear. */
+export function readBalance(account: string, written: unknown): StatementBalance | undefined {
   const parsed = balanceSchema.safeParse(written);
-  if (!parsed.success || parsed.data.Tp.CdOrPrtry.Cd !== 'CLBD') return undefined;
+  if (!parsed.success) return undefined;
   const { Amt, CdtDbtInd, Dt } = parsed.data;
+  const kind = parsed.data.Tp.CdOrPrtry.Cd ?? '';
   const currency = findCurrency(Amt['@Ccy']);
   const day = (Dt.Dt ?? Dt.DtTm ?? '').slice(0, 10);
   if (currency === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(day)) return undefined;
   const amount = /^0+(?:\.0*)?$/.test(Amt['#text']) ? 0n : readMinor(Amt['#text'], currency.code);
   if (amount === undefined) return undefined;
-  return { account, currency: currency.code, minor: CdtDbtInd === 'DBIT' ? -amount : amount, day };
+  const minor = CdtDbtInd === 'DBIT' ? -amount : amount;
+  return { kind, account, currency: currency.code, minor, day };
 }
 
 function readMinor(text: string, code: string): bigint | undefined {

@@ -14,6 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { checkExchange } from './exchange-check.ts';
 import { type Files, openFiles } from './files.ts';
 import { type InboxContext, processFiles } from './inbox.ts';
+import { reportMissingStatements } from './missing-reports.ts';
 import { createExchangeOpener } from './open-exchange.ts';
 import { checkPayee } from './payee.ts';
 import { openPaymentBook, type PaymentBook, startPayment, withdraw } from './payments.ts';
@@ -58,7 +59,13 @@ export function createCalls(config: Config, host: RailHost): RailCalls {
           withdraw: (payment) => withdraw(payment, 'cancelled'),
         }),
       ),
-    work: ({ signal }) => work(signal, { config, host, openExchange, book, files, inbox, guard }),
+    work: async ({ signal }) => {
+      const parts = { config, host, openExchange, book, files, inbox, guard };
+      const nextMs = await work(signal, parts);
+      // Also while the bank cannot be reached.
+      await reportMissingStatements({ host, config });
+      return nextMs;
+    },
     workIdleMs: config.pollSeconds * 1_000,
     findNextCutOff: (nowMs) =>
       config.schedule.cutOffs.length === 0 ? undefined : findCutOff(config.schedule, nowMs),

@@ -3,6 +3,7 @@ import { isValidBIC, isValidIBAN } from 'ibantools';
 import { z } from 'zod';
 import type { ExclusiveResource } from '../contract/contract.ts';
 import { providerAddress } from '../kit/provider-address.ts';
+import { reportChecks } from './statement-series.ts';
 
 /** The configuration of one bank connection. */
 
@@ -161,6 +162,18 @@ const verificationOfPayeeSchema = z.strictObject({
 });
 export type VerificationOfPayee = z.infer<typeof verificationOfPayeeSchema>;
 
+const reportsSchema = z.strictObject({
+  /** What of a series of account reports is noticed when it is missing. */
+  checks: z
+    .array(z.enum(reportChecks))
+    .max(reportChecks.length)
+    .default(['pages', 'numbers', 'balances']),
+  /** How long a missing report counts as late. */
+  lateHours: z.int().min(0).max(720).default(24),
+  /** Within how many days a statement must show payments that left; 0: it need not. */
+  statementDays: z.int().min(0).max(60).default(5),
+});
+
 /** The version with which a bank is a door to a scheme. */
 const schemeVersion = 'pacs.008.001.09';
 
@@ -189,6 +202,8 @@ export const configSchema = z
     corridors: z.array(corridorSchema).max(250).default([]),
     /** Of payers with the option `service: "instant"`. */
     instant: instantSchema.prefault({}),
+    /** Which missing account reports open an exception. */
+    reports: reportsSchema.prefault({}),
     /** Absent: names are not compared. */
     verificationOfPayee: verificationOfPayeeSchema.optional(),
     /** The remittance text; {reference} and {originator} are replaced. */

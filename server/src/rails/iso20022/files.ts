@@ -7,6 +7,7 @@ import { openRecords, type TypedRecord } from '../kit/records.ts';
 import { findExecutionDay } from './calendar.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
+import { noteSent } from './missing-reports.ts';
 import { writeSchemeMessage } from './pacs008.ts';
 import { groupTransfers, type PaymentFile, writePaymentFile } from './pain001.ts';
 import { fileWaiting, type Payment, type PaymentBook, withdraw } from './payments.ts';
@@ -31,7 +32,13 @@ const fileSchema = z.object({
   /** Empty once it was delivered: it names persons, and the archive has a copy. */
   xml: z.string(),
   groups: z.array(
-    z.object({ id: z.string(), currency: z.string(), references: z.array(z.string()) }),
+    z.object({
+      id: z.string(),
+      currency: z.string(),
+      /** Its key; "" of a file that was adopted. */
+      debtor: z.string().default(''),
+      references: z.array(z.string()),
+    }),
   ),
   /** How often its delivery was begun: after a crash the bank may have the same file twice. */
   deliveries: z.number().default(0),
@@ -155,6 +162,7 @@ async function deliverOne(
   }
   // Another process that delivered it meanwhile delivered the same.
   await write(revision + 1, 'delivered');
+  await noteSent({ host }, new Set(file.groups.map(({ debtor }) => debtor)));
   const payments = file.groups.reduce((sum, { references }) => sum + references.length, 0);
   host.log('info', 'a payment file was delivered', { message: key, payments });
 }
@@ -287,9 +295,10 @@ async function prepareFile(
     name: `${file.messageId}.xml`,
     xml,
     deliveries: 0,
-    groups: file.groups.map(({ id, currency, transfers: members }) => ({
+    groups: file.groups.map(({ id, currency, debtor, transfers: members }) => ({
       id,
       currency,
+      debtor: debtor.key,
       references: members.map(({ reference }) => reference),
     })),
   };
@@ -320,6 +329,7 @@ async function adoptFile({ host, book }: FileOptions, written: WrittenFile): Pro
     groups: [...groups].map(([id, payments]) => ({
       id,
       currency: payments[0]?.currency ?? '',
+      debtor: '',
       references: payments.map(({ reference }) => reference),
     })),
   };

@@ -11,8 +11,10 @@ import {
   makeProblem,
   type StatementContext,
 } from './findings.ts';
+import { recordHeads } from './missing-reports.ts';
 import { readBankStatusReport, readStatusReport } from './pain002.ts';
 import type { ReportedState } from './payments.ts';
+import { readStatementHeads, type StatementHead } from './statement-heads.ts';
 import { observeStatusReport } from './status-reports.ts';
 import { parseDocument } from './xml.ts';
 
@@ -118,8 +120,9 @@ async function recordMessage(
   }: { bytes: Uint8Array; hash: string; reading: Exclude<Reading, { fault: string }> },
   { host, book, config }: InboxContext,
 ): Promise<'new' | 'known'> {
-  const { problems, balances = [] } = reading;
+  const { problems, balances = [], heads = [] } = reading;
   await recordBalances({ host, config }, balances);
+  await recordHeads({ host, config }, heads);
   const observations: RailObservation[] = [];
   for (const observation of reading.observations) {
     await book.apply(observation.reference, describeState(observation));
@@ -158,6 +161,7 @@ type Reading =
   | (Findings & {
       readonly messageName: string;
       readonly balances?: readonly StatementBalance[];
+      readonly heads?: readonly StatementHead[];
     })
   | { readonly kind: 'unreadable' | 'not_understood'; readonly fault: string };
 
@@ -182,7 +186,8 @@ async function readMessage(bytes: Uint8Array, context: MessageContext): Promise<
     const report = readAccountReport(content);
     if (report === undefined) return formFault;
     const balances = readBalances(content);
-    return { messageName, balances, ...(await observeAccountReport(report, context)) };
+    const heads = readStatementHeads(content);
+    return { messageName, balances, heads, ...(await observeAccountReport(report, context)) };
   }
   if (messageName.startsWith(intradayReport)) {
     return { messageName, observations: [], problems: [] };

@@ -131,6 +131,8 @@ export const nachaConfigSchema = z.strictObject({
     .strictObject({ first: z.int().min(1), last: z.int().max(9_999_999) })
     .refine(({ first, last }) => last - first >= 10_000, 'must have more than 10000 numbers')
     .default({ first: 1, last: 9_999_999 }),
+  /** The bank delivers at least one file in so many banking days; 0: it promises none. */
+  filesEveryBankingDays: z.int().min(0).max(20).default(0),
   /** Real seconds between two reads of the inbox. */
   pollSeconds: z.int().min(1).max(86_400).default(30),
   iat: iatSchema.optional(),

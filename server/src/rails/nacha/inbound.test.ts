@@ -256,6 +256,44 @@ test('a domestic return of less is reported with its amount, one of more is not 
     assert.equal(bench.host.observations[0]?.amountMinor, 1233n);
   }));
 
+/** Sums each observation once, as the service does. */
+function sumReturned({ host }: NachaBench): bigint {
+  const returned = host.observations.filter(({ outcome }) => outcome === 'returned');
+  const amounts = new Map(returned.map(({ id, amountMinor = 0n }) => [id, amountMinor]));
+  return [...amounts.values()].reduce((sum, amount) => sum + amount, 0n);
+}
+
+test('a return that comes again with a corrected code counts once', () =>
+  withBench({}, async (bench) => {
+    const [p1] = three();
+    assert.ok(p1);
+    const lines = await collectReturns(bench, [p1], 'R02');
+    await receive(bench, lines, 'first.ach');
+    const corrected = change(lines, { type: '799' }, (line) => put(line, 4, 'R03'));
+    await receive(bench, corrected, 'corrected.ach');
+    assert.equal(sumReturned(bench), p1.amountMinor);
+    const answer = await bench.rail.query(p1, context);
+    assert.equal(answer.outcome === 'returned' && answer.amountMinor, p1.amountMinor);
+    await receive(bench, otherAmount(lines, '1233'), 'other-amount.ach');
+    assert.equal(sumReturned(bench), p1.amountMinor);
+    assert.match(bench.host.problems[0]?.detail ?? '', /with another amount before/);
+  }));
+
+test('money that comes back after a rejection is a return of its own', () =>
+  withBench({}, async (bench) => {
+    const [p1] = three();
+    assert.ok(p1);
+    const lines = await collectReturns(bench, [p1], 'R03');
+    const edit = change(lines, { type: '799' }, (line) => put(line, 4, 'R26'));
+    await receive(bench, edit, 'edit.ach');
+    assert.deepEqual(summarize(bench.host.observations), ['p1 rejected R26']);
+    await receive(bench, [...edit, '9'.repeat(94)], 'edit-again.ach');
+    assert.equal(sumReturned(bench), 0n);
+    const other = change(lines, { type: '799' }, (line) => put(line, 80, '021000029999999'));
+    await receive(bench, other, 'other.ach');
+    assert.equal(sumReturned(bench), p1.amountMinor);
+  }));
+
 test('a return of 0.00 opens an exception and does not stop the inbox', () =>
   withBench({}, async (bench) => {
     const lines = await collectReturns(bench, [makeInstruction('p1')]);

@@ -3,6 +3,7 @@ import type { InboundProblem } from '../contract/contract.ts';
 import type { FolderFile } from '../kit/folder.ts';
 import { assureFolder } from './folder-marker.ts';
 import { applyFile, inspect, nameFile } from './intake.ts';
+import { noteFile } from './missing-files.ts';
 import type { Context } from './records.ts';
 
 /** Takes the bank's files out of the inbox: reads, reports and archives each of them. */
@@ -43,6 +44,7 @@ async function readInboxFile(
   if (condition !== 'sound' && !isUnchanged) return false;
   const digest = createHash('sha256').update(bytes).digest('hex');
   await applyFile(context, { name, bytes, digest });
+  if (condition !== 'unreadable') await noteFile(context);
   await archive(context, name, { digest, end: condition === 'unreadable' ? '.unreadable' : '' });
   return true;
 }

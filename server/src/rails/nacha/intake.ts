@@ -26,6 +26,7 @@ type Finding = {
 
 type End = {
   readonly state: 'returned' | 'rejected';
+  readonly reportId: string;
   readonly code: string;
   readonly amountMinor: bigint;
 };
@@ -144,17 +145,23 @@ function describeReturn(
   if (entry.amountMinor === 0n) {
     return { problem: describeProblem(report, `it returns 0.00 of the payment ${payment.key}`) };
   }
+  const reportId = formatReportId(report, payment);
+  const knownMinor = payment.value.returnedMinor[reportId];
+  if (knownMinor !== undefined && knownMinor !== entry.amountMinor) {
+    const why = `the bank reported this return of the payment ${payment.key} with another amount before`;
+    return { problem: describeProblem(report, why) };
+  }
   const isWhole = entry.amountMinor === amountMinor;
-  const state = chooseEnd(payment, { isEdit: stage === 'edit', isWhole });
+  const state = chooseEnd(payment, { reportId, isEdit: stage === 'edit', isWhole });
   return {
     observation: {
       ...describeBase(context, report, payment),
-      id: `${state}-${formatReportId(report, payment)}`,
+      id: `${state}-${reportId}`,
       outcome: state,
       reason,
       ...(state === 'returned' ? { amountMinor: entry.amountMinor } : {}),
     },
-    end: { state, code, amountMinor: entry.amountMinor },
+    end: { state, reportId, code, amountMinor: entry.amountMinor },
   };
 }
 
@@ -169,7 +176,7 @@ function describeChange(context: Context, report: Report, payment: PaymentRecord
   return {
     observation: {
       ...describeBase(context, report, payment),
-      id: `change-${formatReportId(report, payment)}`,
+      id: `change-${formatReportId(report, payment)}-${code}`,
       outcome: 'accepted',
     },
   };
@@ -184,9 +191,12 @@ function describeBase({ host }: Context, { entry, code }: Report, payment: Payme
   };
 }
 
-/** The returning bank's trace number distinguishes two returns of one payment, in any file. */
-function formatReportId({ entry, code }: Report, payment: PaymentRecord): string {
-  return `${payment.key}-${code}-${readAddendaField(entry.record, 'trace')}`;
+/**
+ * The returning bank's trace number distinguishes two returns of one payment, in any file. The code does
+ * not: a bank that corrects it returns the money once.
+ */
+function formatReportId({ entry }: Report, payment: PaymentRecord): string {
+  return `${payment.key}-${readAddendaField(entry.record, 'trace')}`;
 }
 
 function describeProblem(
@@ -211,31 +221,30 @@ function describeProblem(
 
 /**
  * An edit error never reached an account: the payment is rejected. A payment that had counted as paid,
- * or came back in part, can only be returned.
+ * or came back in part, can only be returned; and what comes back after a rejection is another return.
  */
 function chooseEnd(
-  payment: PaymentRecord,
-  { isEdit, isWhole }: { isEdit: boolean; isWhole: boolean },
+  { state, value }: PaymentRecord,
+  { reportId, isEdit, isWhole }: { reportId: string; isEdit: boolean; isWhole: boolean },
 ): End['state'] {
-  if (payment.state === 'returned' || payment.state === 'rejected') return payment.state;
-  return isEdit && isWhole && payment.state === 'filed' ? 'rejected' : 'returned';
+  if (state === 'rejected') return reportId in value.returnedMinor ? 'rejected' : 'returned';
+  return isEdit && isWhole && state === 'filed' ? 'rejected' : 'returned';
 }
 
 async function endPayment(
   { payments }: Context,
-  { id, reference }: RailObservation,
-  { state, code, amountMinor }: End,
+  { reference }: RailObservation,
+  { state, reportId, code, amountMinor }: End,
 ): Promise<void> {
   await payments.update(reference, (payment) => {
-    if (payment === undefined || payment.state === 'rejected') return undefined;
+    if (payment === undefined || reportId in payment.value.returnedMinor) return undefined;
     const { returnedMinor } = payment.value;
-    const isReturned = payment.state === 'returned';
-    if (isReturned && id in returnedMinor) return undefined;
+    const isEnded = payment.state === 'returned' || payment.state === 'rejected';
     const value = {
       ...payment.value,
-      ...(isReturned ? {} : { reason: readReturnCode(code).reason, code }),
-      ...(state === 'returned' ? { returnedMinor: { ...returnedMinor, [id]: amountMinor } } : {}),
+      ...(isEnded ? {} : { reason: readReturnCode(code).reason, code }),
+      returnedMinor: { ...returnedMinor, [reportId]: amountMinor },
     };
-    return { state, value };
+    return { state: isEnded ? payment.state : state, value };
   });
 }

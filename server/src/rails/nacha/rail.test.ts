@@ -27,6 +27,27 @@ function withAccount(reference: string, account: string) {
   return { ...instruction, attributes };
 }
 
+test('a file that the bank has promised and not delivered stops the settlement', () =>
+  withBench({ filesEveryBankingDays: 1, paidAfterBankingDays: 1 }, async (bench) => {
+    await setSimulatorOptions(bench, { silent: true });
+    const missing = () => bench.host.problems.filter(({ kind }) => kind === 'report_missing');
+    await advanceTo(bench, '2026-11-20', '09:30');
+    await bench.rail.send(makeInstruction('p1'), context);
+    await advanceTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-23', '18:29');
+    assert.deepEqual(missing(), []);
+    await advanceTo(bench, '2026-11-23', '18:30');
+    assert.equal(missing().length, 1);
+    assert.match(missing()[0]?.detail ?? '', /since 2026-11-20, and one was due by 2026-11-23/);
+    assert.equal((await bench.rail.query(makeInstruction('p1'), context)).outcome, 'accepted');
+    await advanceTo(bench, '2026-11-24', '18:30');
+    assert.equal(missing().length, 2);
+    await bench.host.closeExceptions();
+    await advanceTo(bench, '2026-11-24', '18:31');
+    assert.equal((await bench.rail.query(makeInstruction('p1'), context)).outcome, 'paid');
+    assert.equal(missing().length, 2);
+  }));
+
 test('a payment waits for its window, settles and counts as paid two banking days later', () =>
   withBench({}, async (bench) => {
     const { rail, host, folder } = bench;

@@ -16,6 +16,7 @@ import { draftEntry } from './drafts.ts';
 import { findMarkerFault } from './folder-marker.ts';
 import { type IncompleteFiles, readInbox } from './inbox.ts';
 import { nameFile } from './manifest.ts';
+import { reportMissingFiles } from './missing-files.ts';
 import { listPayerFaults } from './payer-checks.ts';
 import { checkRecipient } from './recipient-check.ts';
 import { isReconciled, listUnknownFiles } from './reconcile.ts';
@@ -158,6 +159,7 @@ async function work(
       'inbox',
       async () => {
         isInboxRead = await readInbox(context, incomplete);
+        await reportMissingFiles(context);
       },
     ],
     ['settling', async () => (isInboxRead ? settleFiles(context) : undefined)],

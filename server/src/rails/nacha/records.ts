@@ -38,7 +38,7 @@ const paymentSchema = z.object({
   trace: z.string().optional(),
   reason: reasonSchema.optional(),
   code: z.string().optional(),
-  /** Minor units that came back, by the id of the observation. */
+  /** Minor units that came back, by what identifies the return. */
   returnedMinor: z.record(z.string(), minorUnits).default({}),
 });
 
@@ -109,6 +109,8 @@ export type Context = {
   readonly contents: Records<'kept', FileContents>;
   readonly traces: Records<'given', TraceOwner>;
   readonly counters: Counters;
+  /** The New York day on which the newest file of the bank was read. */
+  readonly arrivals: Records<'read', { readonly day: string }>;
   readonly folders: Readonly<Record<'outbox' | 'inbox' | 'archive', Folder>>;
   /** Keys of files and of other warnings that were logged already. */
   readonly warned: Set<string>;
@@ -144,6 +146,11 @@ export function createContext(config: NachaConfig, host: RailHost): Context {
     }),
     traces: openRecords(store, { collection: 'traces', states: ['given'], value: ownerSchema }),
     counters: openCounters(store, { collection: 'counters', first: 0 }),
+    arrivals: openRecords(store, {
+      collection: 'arrivals',
+      states: ['read'],
+      value: z.object({ day: z.string() }),
+    }),
     folders: {
       outbox: openFolder(folders.outbox),
       inbox: openFolder(folders.inbox),

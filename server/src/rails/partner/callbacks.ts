@@ -117,12 +117,26 @@ export async function announceEntry(
 ): Promise<'new' | 'known'> {
   const event = readEventJson(entry);
   if (typeof event === 'string') return await receiveEntry(host, entry);
-  await announce(host, event);
+  if (!(await isKnownBooking(host, event))) await announce(host, event);
   return 'new';
+}
+
+/**
+ * Whether an event says only that an order was booked which the record has. It changes nothing, and there
+ * is one for each payment; one without a record is applied as unmatched.
+ */
+async function isKnownBooking(host: RailHost, event: PaymentEvent): Promise<boolean> {
+  const { payment } = event;
+  if (payment.state !== 'accepted' || payment.returns.length > 0) return false;
+  const record = await findPaymentRecord(host.store, payment.reference);
+  if (record === undefined) return false;
+  const { amount: amountMinor, currency } = record.value;
+  return isAmount(payment, { amountMinor, currency });
 }
 
 async function receiveEntry(host: RailHost, entry: ExactJson): Promise<'new' | 'known'> {
   const event = readEventJson(entry);
+  if (typeof event !== 'string' && (await isKnownBooking(host, event))) return 'new';
   const fault = typeof event === 'string' ? event : await findEchoFault(event, host);
   const source = { channel: 'poll', raw: Buffer.from(canonicalizeJson(entry)) } as const;
   if (typeof event !== 'string' && fault === undefined) {

@@ -18,6 +18,7 @@ export const capabilities = [
   'balances',
   'prices',
   'batches',
+  'booked_events',
 ] as const;
 export type Capability = (typeof capabilities)[number];
 

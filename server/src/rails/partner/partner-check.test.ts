@@ -305,6 +305,7 @@ describe('with HMAC', () => {
     refuses_batches_as_a_whole: ['batch-partly'],
     ignores_batch_limits: ['batch-limits'],
     forgets_batches: ['batch-query'],
+    hides_bookings: ['booked-events'],
   };
   for (const [defect, names] of Object.entries(found)) {
     test(`a partner that ${defect.replaceAll('_', ' ')} is found`, async () => {

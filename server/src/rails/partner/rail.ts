@@ -91,8 +91,12 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     work: (context) => work(setup, context),
     workIdleMs: config.eventsSeconds * 1000,
     check: (context) => check(setup, context),
-    recover: (_sinceMs, context) =>
-      recoverPayments(host, (after) => fetchEvents(setup, after, context)),
+    recover: async (_sinceMs, context) => {
+      if (!config.capabilities.includes('booked_events')) {
+        host.log('warn', 'the partner does not list orders that it has booked and not paid yet');
+      }
+      return await recoverPayments(host, (after) => fetchEvents(setup, after, context));
+    },
     findUnknownPayments: (context) =>
       findUnknownPayments(host, (after) => fetchEvents(setup, after, context)),
     close: async () => close(),

@@ -40,6 +40,8 @@ export const configSchema = z.strictObject({
   batchWaitSeconds: z.number().min(0).max(3600).default(2),
   /** Time limit of one request. */
   timeoutSeconds: z.number().min(0.1).max(120).default(20),
+  /** How old the last reading of PayPal's events or report may be without an exception. */
+  reportsLateHours: z.int().min(36).max(720).default(72),
   /** How often PayPal's list of events is read, for lost webhooks. */
   eventsSeconds: z.int().min(1).max(86_400).default(300),
 });

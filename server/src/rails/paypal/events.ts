@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RailHost } from '../contract/contract.ts';
+import { reportMissing } from '../kit/missing-reports.ts';
 import { openRecords } from '../kit/records.ts';
 import { describeResult } from './api.ts';
 import { eventListSchema, eventSchema, type PaypalEvent, readTime } from './messages.ts';
@@ -50,6 +51,7 @@ export async function pollEvents(
     const untilMs = Math.min(sinceMs + overlapMs + windowMs, nowMs);
     const events = await listEvents(parts, { sinceMs, untilMs }, signal);
     if (events === undefined) return false;
+    await reportLost(parts.host, cursor?.value.untilMs ?? nowMs, nowMs - historyMs);
     const seen = new Set(cursor?.value.seen);
     for (const event of events) {
       const batchId = findBatchId(event);
@@ -66,6 +68,15 @@ export async function pollEvents(
     if (!isMoved || untilMs >= nowMs) return false;
   }
   return true;
+}
+
+/** Of what is older than its history PayPal lists nothing any more. */
+async function reportLost(host: RailHost, readMs: number, firstMs: number): Promise<void> {
+  if (readMs >= firstMs) return;
+  const detail =
+    `PayPal's events from ${formatTime(readMs)} to ${formatTime(firstMs)} were not read in time and are no ` +
+    'longer listed: look for returns of that time in the account';
+  await reportMissing(host, { id: `lost-events:${readMs}`, detail });
 }
 
 type Span = { readonly sinceMs: number; readonly untilMs: number };

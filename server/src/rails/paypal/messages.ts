@@ -144,6 +144,7 @@ export const transactionsSchema = z.object({
     .max(500)
     .default([]),
   total_pages: z.int().nonnegative().default(1),
+  last_refreshed_datetime: time.optional(),
 });
 export type ReportedTransaction = z.output<
   typeof transactionsSchema

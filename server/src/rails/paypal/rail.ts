@@ -8,6 +8,7 @@ import { cancel, query, send } from './calls.ts';
 import { check } from './check.ts';
 import { configSchema, listExclusives, type PaypalConfig } from './config.ts';
 import { pollEvents } from './events.ts';
+import { reportUnreadLists } from './missing-reports.ts';
 import { checkPayer, checkRecipient, currencies } from './order.ts';
 import type { RailParts } from './parts.ts';
 import { openPayments } from './payments.ts';
@@ -107,7 +108,11 @@ function createEventPass(parts: RailParts, unread: ReturnType<typeof openUnread>
       polledAtMs = hasMore ? -Infinity : host.nowMs();
     }
     const isDone = await readUnread(parts, unread, context);
-    await reconcileDaily(context);
+    try {
+      await reconcileDaily(context);
+    } finally {
+      if (!hasMore) await reportUnreadLists(parts);
+    }
     if (hasMore) return host.nowMs() + readMoreMs;
     return isDone ? undefined : host.nowMs() + readAgainMs;
   };

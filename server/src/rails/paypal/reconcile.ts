@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { CallContext, InboundProblem } from '../contract/contract.ts';
+import type { CallContext, InboundProblem, RailHost } from '../contract/contract.ts';
 import { openRecords } from '../kit/records.ts';
 import { isReference, type ReportedTransaction } from './messages.ts';
 import type { RailParts } from './parts.ts';
-import { listPayouts, readAmount, reportLagMs } from './reports.ts';
+import { readAmount, readReport, reportLagMs } from './reports.ts';
 
 /**
  * Compares PayPal's report with the records, once a day: a payout under a reference of ours that has no
@@ -17,11 +17,7 @@ const cursorKey = 'report';
 /** When the next comparison makes sense, real milliseconds. */
 export async function reconcile(parts: RailParts, context: CallContext): Promise<number> {
   const { host } = parts;
-  const cursors = openRecords(host.store, {
-    collection: 'reconciled',
-    states: ['read'],
-    value: z.object({ untilMs: z.number() }),
-  });
+  const cursors = openCursors(host);
   // What is younger may not be in the report yet.
   const toMs = host.realNowMs() - reportLagMs - hourMs;
   const cursor = await cursors.find(cursorKey);
@@ -30,13 +26,31 @@ export async function reconcile(parts: RailParts, context: CallContext): Promise
     const fromMs = cursor.value.untilMs;
     const dueMs = fromMs + dayMs;
     if (toMs < dueMs) return dueMs + reportLagMs + hourMs;
-    for (const payout of await listPayouts(parts, { fromMs, toMs }, context)) {
-      await compare(parts, payout);
+    const { payouts, refreshed } = await readReport(parts, { fromMs, toMs }, context);
+    for (const payout of payouts) await compare(parts, payout);
+    const { atMs = toMs } = refreshed;
+    if (atMs < toMs) {
+      // PayPal has not filled its report so far: the rest of it is read again.
+      const untilMs = Math.max(fromMs, atMs - reportLagMs);
+      await cursors.write(seen, { state: 'read', value: { untilMs } });
+      return host.realNowMs() + hourMs;
     }
   }
   await cursors.write(seen, { state: 'read', value: { untilMs: toMs } });
   return host.realNowMs() + dayMs;
 }
+
+/** Until when the report was compared, real time; undefined: it never was. */
+export async function findReportCursor(host: Pick<RailHost, 'store'>): Promise<number | undefined> {
+  return (await openCursors(host).find(cursorKey))?.value.untilMs;
+}
+
+const openCursors = ({ store }: Pick<RailHost, 'store'>) =>
+  openRecords(store, {
+    collection: 'reconciled',
+    states: ['read'],
+    value: z.object({ untilMs: z.number() }),
+  });
 
 async function compare(parts: RailParts, payout: ReportedTransaction): Promise<void> {
   const { host } = parts;

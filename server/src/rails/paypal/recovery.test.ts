@@ -121,6 +121,51 @@ describe('the daily comparison with the report', () => {
   });
 });
 
+describe('what PayPal does not show', () => {
+  const missing = ({ host }: Pick<PaypalTest, 'host'>) =>
+    host.problems.filter(({ kind }) => kind === 'report_missing').map(({ id }) => id.split(':')[0]);
+
+  test('in its report yet is compared once it does', async () => {
+    const restored = await subject.restore();
+    await restored.rail.work?.(context);
+    const unknown = newInstruction();
+    await send(unknown);
+    await subject.turn(3);
+    subject.paypal.setOptions({ reportLagMs: 4 * dayMs });
+    const found = () => restored.host.problems.filter(({ id }) => id.startsWith('report:'));
+    for (let days = 0; days < 3; days += 1) {
+      subject.clock.aheadMs += dayMs;
+      await restored.rail.work?.(context);
+    }
+    assert.deepEqual(found(), []);
+    subject.clock.aheadMs += 3 * dayMs;
+    await restored.rail.work?.(context);
+    subject.paypal.setOptions({ reportLagMs: 0 });
+    assert.equal(found().length, 1);
+    assert.match(found()[0]?.detail ?? '', /has no record$/);
+  });
+
+  test('for days opens an exception for the list of events and for the report', async () => {
+    const restored = await subject.restore();
+    await restored.rail.work?.(context);
+    subject.paypal.setOptions({ faults: [{ on: 'other', kind: 'error_before' }] });
+    const fail = async (days: number) => {
+      subject.clock.aheadMs += days * dayMs;
+      await restored.rail.work?.(context).catch(() => undefined);
+    };
+    await fail(2);
+    assert.deepEqual(missing(restored), []);
+    await fail(2);
+    await fail(1);
+    assert.deepEqual(missing(restored), ['unread-events', 'unread-report']);
+    await fail(40);
+    subject.paypal.setOptions({ faults: [] });
+    subject.clock.aheadMs += 600_000;
+    while ((await restored.rail.work?.(context)) !== undefined);
+    assert.deepEqual(missing(restored), ['unread-events', 'unread-report', 'lost-events']);
+  });
+});
+
 describe('the report of transactions', () => {
   test('is read in parts where it is too long', async () => {
     const { rail } = await subject.restore();

@@ -38,33 +38,46 @@ const pagesMax = 1_000;
 type Span = { readonly fromMs: number; readonly toMs: number };
 type Reader = Pick<RailParts, 'api' | 'host'>;
 
+/** Each once; see `readReport`. */
+export async function listPayouts(
+  reader: Reader,
+  span: Span,
+  context: CallContext,
+): Promise<ReportedTransaction[]> {
+  return (await readReport(reader, span, context)).payouts;
+}
+
+/** Until when PayPal has filled its report, real time; undefined: it does not say. */
+type Refreshed = { atMs: number | undefined };
+
 /**
- * Each once, although the report may show one as a record that affects the balance and as one that
+ * Each payout once, although the report may show one as a record that affects the balance and as one that
  * does not.
  *
  * @throws Error with a sentence for the operator where the report cannot be read.
  */
-export async function listPayouts(
+export async function readReport(
   reader: Reader,
   { fromMs, toMs }: Span,
   { signal }: CallContext,
-): Promise<ReportedTransaction[]> {
+): Promise<{ readonly payouts: ReportedTransaction[]; readonly refreshed: Refreshed }> {
+  const refreshed: Refreshed = { atMs: undefined };
   const found = new Map<string, ReportedTransaction>();
   let start = Math.max(fromMs, toMs - historyMs);
   do {
     const end = Math.min(start + windowMs, toMs);
-    for (const one of await readSpan(reader, { fromMs: start, toMs: end }, signal)) {
+    for (const one of await readSpan(reader, { fromMs: start, toMs: end, refreshed }, signal)) {
       if (!found.has(one.transaction_id)) found.set(one.transaction_id, one);
     }
     start = end;
   } while (start < toMs);
-  return [...found.values()];
+  return { payouts: [...found.values()], refreshed };
 }
 
 /** In two halves where PayPal has more than it shows at once, which are 10,000. */
 async function readSpan(
   reader: Reader,
-  { fromMs, toMs }: Span,
+  { fromMs, toMs, refreshed }: Span & { readonly refreshed: Refreshed },
   signal: AbortSignal,
 ): Promise<ReportedTransaction[]> {
   const found: ReportedTransaction[] = [];
@@ -76,9 +89,12 @@ async function readSpan(
       if (middleMs <= fromMs || middleMs >= toMs) {
         throw new Error(`PayPal's report has too many transactions of ${formatTime(fromMs)}`);
       }
-      const earlier = await readSpan(reader, { fromMs, toMs: middleMs }, signal);
-      return [...earlier, ...(await readSpan(reader, { fromMs: middleMs, toMs }, signal))];
+      const earlier = await readSpan(reader, { fromMs, toMs: middleMs, refreshed }, signal);
+      const later = await readSpan(reader, { fromMs: middleMs, toMs, refreshed }, signal);
+      return [...earlier, ...later];
     }
+    const atMs = readTime(answer.last_refreshed_datetime);
+    if (atMs !== undefined) refreshed.atMs = Math.min(atMs, refreshed.atMs ?? atMs);
     pages = Math.min(answer.total_pages, pagesMax);
     const shown = answer.transaction_details.map((one) => one.transaction_info);
     found.push(...shown.filter(isPayout));

@@ -10,7 +10,15 @@ import { openJournal } from '../journal.ts';
 export type State = 'accepted' | 'ready_for_pickup' | 'paid' | 'rejected' | 'returned';
 
 export type Entry =
-  | { type: 'booked'; reference: string; digest: string; order: BookedOrder; atMs: number }
+  | {
+      type: 'booked';
+      reference: string;
+      digest: string;
+      order: BookedOrder;
+      /** Of the event that lists the booking; absent without the capability `booked_events`. */
+      event?: string;
+      atMs: number;
+    }
   /** A reference that was canceled before an order arrived. */
   | { type: 'tombstone'; reference: string; amount: string; currency: string; atMs: number }
   | { type: 'state'; reference: string; state: State; reason: string; event: string; atMs: number }
@@ -103,8 +111,8 @@ function apply(entry: Entry, { payments, pending, events, batches }: Tables): vo
   const number = `P${payments.size + 1}`;
   switch (entry.type) {
     case 'booked': {
-      const { reference, digest, order, atMs } = entry;
-      payments.set(reference, {
+      const { reference, digest, order, atMs, event } = entry;
+      const payment: BookedPayment = {
         reference,
         number,
         digest,
@@ -114,7 +122,10 @@ function apply(entry: Entry, { payments, pending, events, batches }: Tables): vo
         reason: '',
         returns: [],
         paidCount: 0,
-      });
+      };
+      payments.set(reference, payment);
+      // It is listed only: a callback would tell what the answer has told.
+      if (event !== undefined) events.push(describeEvent(payment, { event, atMs }));
       return;
     }
     case 'tombstone': {

@@ -103,7 +103,10 @@ function book(
   }
   const { amount, currency, payer, delivery_type, callback_url } = order;
   const kept = { amount, currency, payer, delivery_type, callback_url };
-  books.append({ type: 'booked', reference, digest, order: kept, atMs: nowMs() });
+  const { capabilities, defects } = getOptions();
+  const isListed = capabilities.includes('booked_events') && !defects.includes('hides_bookings');
+  const event = isListed ? { event: randomUUID() } : {};
+  books.append({ type: 'booked', reference, digest, order: kept, ...event, atMs: nowMs() });
   const payment = getBooked(books, reference);
   const fault = findOrderFault(order, getOptions());
   if (fault !== undefined) {

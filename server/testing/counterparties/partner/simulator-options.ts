@@ -69,6 +69,7 @@ export const defects = [
   'refuses_batches_as_a_whole',
   'ignores_batch_limits',
   'forgets_batches',
+  'hides_bookings',
 ] as const;
 export type Defect = (typeof defects)[number];
 

@@ -91,6 +91,7 @@ export const inboundKinds: Readonly<Record<string, string>> = {
   unmatched: 'The rail reports a payment or money that belongs to no payout.',
   unreadable: 'A file or message, or a part of it, cannot be read.',
   not_understood: 'A file or message, or a part of it, has no known meaning.',
+  report_missing: 'A report of the counterparty, or a part of it, has not come.',
   report_changed: 'A report with a known id came again with other content.',
 };
 

@@ -234,7 +234,7 @@ export function describeConfig({ keys, url, config }: PartnerRailOptions) {
   return configSchema.parse({
     baseUrl: url,
     ...(keys === undefined ? {} : { signingKey: keys.outlay, partnerKeys: [keys.partner] }),
-    orderSeconds: 1,
+    orderSeconds: 600,
     eventsSeconds: 1,
     bookingSeconds: 0,
     ...config,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { findFreePort } from './rails-trial/processes.ts';
 import { serveTests } from './serve.ts';
 import { type Api, type Reply, type Service, startService } from './service.ts';
 
@@ -155,14 +156,6 @@ test('metrics answer this machine only, unless an address or a token is set', as
   assert.equal(refused.status, 401);
   assert.match(refused.body.detail, /OUTLAY_METRICS_TOKEN/);
 });
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Resolves with whether the service keeps the connection and answers on it. */
 function isServed(baseUrl: string): Promise<{ served: boolean; socket: Socket }> {

@@ -26,7 +26,10 @@ after(async () => {
 /** Without any setting: the command needs neither service nor database. */
 function verify(...words: string[]) {
   return spawnSync(process.execPath, [serverMain, 'receipt', 'verify', ...words], {
-    env: { PATH: process.env['PATH'] },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    },
     encoding: 'utf8',
   });
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../server/testing/setups/database.ts';
 import { type Mail, type MailServer, startMailServer } from '../server/testing/setups/mail.ts';
+import { findFreePort } from './rails-trial/processes.ts';
 import {
   createRecipient,
   type DeliveryCase,
@@ -59,16 +58,6 @@ after(async () => {
   await books.close();
   await database.drop();
 });
-
-/** Notices link to the service's address, so that it must be known before the start. */
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 async function createNamed(
   delivery: DeliveryCase,

@@ -20,6 +20,7 @@ import {
   startOtlpReceiver,
 } from '../server/testing/setups/otlp-receiver.ts';
 import { openPartner } from '../server/testing/setups/partner.ts';
+import { findFreePort } from './rails-trial/processes.ts';
 import { createRecipient, deliveryCases, readPayout } from './recipients.ts';
 import { type Account, createAccount, type Service, startService } from './service.ts';
 import { createEndpoint, eventually } from './webhook-kit.ts';
@@ -128,14 +129,6 @@ async function startRecordingProxy(port: number): Promise<RecordingProxy> {
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const ofTrace = (traceId: string): ReceivedSpan[] =>

@@ -244,7 +244,7 @@ test('a dynamic destination fails over to an equivalent payer', async () => {
 test('a rate limit answers 429 with the time to wait', async () => {
   const limited = await startService({
     isOwn: true,
-    settings: { OUTLAY_RATE_LIMIT_CREDENTIAL: '20', OUTLAY_QUOTE_SECONDS: '60' },
+    settings: { OUTLAY_RATE_LIMIT_CREDENTIAL: '2', OUTLAY_QUOTE_SECONDS: '60' },
   });
   try {
     const replies = await Promise.all(

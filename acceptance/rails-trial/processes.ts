@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { createServer } from 'node:net';
+
+export { findFreePort } from '../../server/testing/setups/free-port.ts';
 
 /** Child processes of the trial: all of them in its group, so that none outlives it. */
 
@@ -72,23 +72,4 @@ export function createRevivable(options: ProcessOptions): Revivable {
       await running?.ended;
     },
   };
-}
-
-/**
- * Nothing listens there now; a server that is killed and started again keeps its address. Below the
- * range from which the system gives ports to others meanwhile.
- */
-export async function findFreePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 30_000);
-    if (await isFree(port)) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }

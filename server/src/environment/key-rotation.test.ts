@@ -86,7 +86,14 @@ test('a rotation that is killed half-way is completed by the next one, while the
   const rotating = spawn(
     process.execPath,
     [join(import.meta.dirname, '../main.ts'), 'key', 'rotate'],
-    { env: { ...variables, PATH: process.env['PATH'] ?? '' }, stdio: 'ignore' },
+    {
+      env: {
+        ...variables,
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      },
+      stdio: 'ignore',
+    },
   );
   const ended = new Promise((resolve) => rotating.once('exit', resolve));
   const countFresh = async (): Promise<number> =>

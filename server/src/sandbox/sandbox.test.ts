@@ -37,3 +37,26 @@ it('a scripted outcome follows an answer that was under way', async () => {
   );
   assert.deepEqual(attempts, [{ state: 'unknown', is_unknown: true }]);
 });
+
+it('scripting an outcome locks the account before the payout, as answers do', async () => {
+  await using money = await createMoneyTest();
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const { accountId, payoutId } = await money.quoteAndCommit(owner);
+  const script = { accountId, payoutId, outcome: 'rejected', nowMs: money.clock.nowMs() } as const;
+  const waiting = `
+    select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  const { scripted } = await money.ownerTransaction(async (session) => {
+    const lockAccount = 'select 1 from accounts where id = $1 for update';
+    await readRows(session, { name: '', text: lockAccount }, [accountId]);
+    const running = money.db.systemTransaction((other) => scriptPayout(other, script));
+    while ((await money.rows(waiting)).length === 0) await sleep(5);
+    // Refused where the other transaction has the row: a deadlock.
+    const lockPayout = 'select 1 from payout_dispatches where payout_id = $1 for update nowait';
+    await readRows(session, { name: '', text: lockPayout }, [payoutId]);
+    return { scripted: running };
+  });
+  await scripted;
+  assert.equal((await money.payout(payoutId)).status, 'CANCELLED');
+  await money.assertSound();
+});

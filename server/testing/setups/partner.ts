@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -26,6 +27,7 @@ import {
   type PartnerSimulator,
 } from '../counterparties/partner/partner-simulator.ts';
 import type { simulatorOptionsSchema } from '../counterparties/partner/simulator-options.ts';
+import { findFreePort } from './free-port.ts';
 import { payerBase } from './payer.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
@@ -74,7 +76,8 @@ export async function startPartner(
   const secrets = { outlayKeys: [keys.outlay], partnerKey: keys.partner };
   writeFileSync(secretFile, JSON.stringify(secrets), { mode: 0o600 });
   let child: ChildProcess;
-  let port = 0;
+  // The same after a restart.
+  const port = await findFreePort();
   const run = async (): Promise<void> => {
     const values = { port: String(port), folder, 'secret-file': secretFile };
     const options = Object.entries({ ...values, options: JSON.stringify(simulatorOptions) });
@@ -85,7 +88,7 @@ export async function startPartner(
     );
     if (child.stdout === null) throw new Error('the partner has no output');
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-    ({ port } = JSON.parse(line) as { port: number });
+    assert.equal((JSON.parse(line) as { port: number }).port, port);
   };
   await run();
   const url = `http://127.0.0.1:${port}`;
@@ -234,7 +237,7 @@ export function describeConfig({ keys, url, config }: PartnerRailOptions) {
   return configSchema.parse({
     baseUrl: url,
     ...(keys === undefined ? {} : { signingKey: keys.outlay, partnerKeys: [keys.partner] }),
-    orderSeconds: 1,
+    orderSeconds: 600,
     eventsSeconds: 1,
     bookingSeconds: 0,
     ...config,

@@ -12,9 +12,11 @@ import { connectDatabase, type Database, findSqlState, type Session } from './po
 /** A locked account must not delay the others. */
 
 const connectionsMax = 8;
-/** A lock is waited for five seconds; the rest is for a machine that is busy. */
-const lockMsMax = 7_500;
+/** A lock is waited for five seconds, and a second time would be ten; the rest is for a busy machine. */
+const lockMsMax = 9_500;
 const shareWaitMsMax = 2_000;
+/** Less than the wait for a lock. */
+const freeMsMax = 4_500;
 
 let money: MoneyTest;
 let db: Database;
@@ -98,7 +100,7 @@ describe('a crowd on a held account leaves the others their connections', {
         for (let count = 0; count < 20; count += 1) {
           const { error, elapsedMs } = await time(() => run(own, other.accountId));
           assert.equal(error, undefined);
-          assert.ok(elapsedMs < 1_000, `${elapsedMs} ms`);
+          assert.ok(elapsedMs < freeMsMax, `${elapsedMs} ms`);
         }
         for (const one of await waiting) assertRefused(one, shareWaitMsMax + lockMsMax);
       });
@@ -126,7 +128,7 @@ test('commands of a held account wait for one lock timeout, however many batches
     const key = newId();
     const waiting = crowd(() => batcher.submit({ account: contended.accountId, key }));
     const { elapsedMs } = await time(() => batcher.submit({ account: other.accountId, key }));
-    assert.ok(elapsedMs < 1_000, `${elapsedMs} ms`);
+    assert.ok(elapsedMs < freeMsMax, `${elapsedMs} ms`);
     for (const one of await waiting) assertRefused(one, lockMsMax);
   });
   assert.equal(await batcher.submit({ account: contended.accountId, key: newId() }), 'done');

@@ -334,7 +334,7 @@ create function is_claimed(p_account uuid, p_payout uuid) returns boolean
 $$;
 
 -- Waits, 5 s at most, until no claim of a payout is in progress, and keeps it from being claimed
--- until the transaction ends.
+-- until the transaction ends. Locks in the order of apply_observations.
 create function wait_for_claim(p_account uuid, p_payout uuid) returns void
   language plpgsql as $$
 begin
@@ -342,6 +342,7 @@ begin
     exit when not is_claimed(p_account, p_payout);
     perform pg_sleep(0.01);
   end loop;
+  perform lock_accounts(array[p_account], true);
   perform from payout_dispatches where account_id = p_account and payout_id = p_payout for update;
 end
 $$;

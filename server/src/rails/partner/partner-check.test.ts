@@ -85,7 +85,11 @@ async function run(url: string, description: object, words: readonly string[] = 
   const file = writeDescription(description);
   const flags = ['--disable-warning=ExperimentalWarning', program, 'partner-check', url];
   const child = spawn(process.execPath, [...flags, '--file', file, '--wait', '2', ...words], {
-    env: { PATH: process.env['PATH'], HOME: folder },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      HOME: folder,
+    },
   });
   const [out, error, [exitCode]] = await Promise.all([
     text(child.stdout),

@@ -7,6 +7,7 @@ import type { Fault } from '../../../testing/counterparties/partner/simulator-op
 import {
   context,
   newInstruction,
+  openPartner,
   openPartnerRail,
   type PartnerProcess,
   type PartnerRail,
@@ -123,18 +124,29 @@ test('an answer that does not come in time is unknown', async () => {
 });
 
 test('asked for what never arrived, it says retry only after the order has expired', async () => {
-  const instruction = newInstruction();
-  await breakOnce('reset_before', instruction.reference);
-  assert.equal((await subject.rail.send(instruction, context)).outcome, 'unknown');
-  assert.deepEqual(await subject.rail.query(instruction, context), {
-    outcome: 'unknown',
-    reason: 'no_answer',
-  });
-  await waitUntil(
-    async () => (await subject.rail.query(instruction, context)).outcome === 'retry',
-    'the order expires',
-  );
-  assert.equal((await subject.rail.send(instruction, context)).outcome, 'accepted');
+  let aheadMs = 0;
+  const realNowMs = (): number => Date.now() + aheadMs;
+  const steered = await openPartner({});
+  const { keys, port, state } = steered;
+  // The clock of both sides.
+  Object.assign(state, { nowMs: realNowMs });
+  const own = await openPartnerRail({ keys, url: `http://127.0.0.1:${port}`, realNowMs });
+  try {
+    const instruction = newInstruction();
+    const fault = { on: 'put', kind: 'reset_before', share: 1, count: 1, pattern: '' } as const;
+    state.options.faults = [{ ...fault, delayMs: 0 }];
+    assert.equal((await own.rail.send(instruction, context)).outcome, 'unknown');
+    assert.deepEqual(await own.rail.query(instruction, context), {
+      outcome: 'unknown',
+      reason: 'no_answer',
+    });
+    aheadMs = 660_000;
+    assert.equal((await own.rail.query(instruction, context)).outcome, 'retry');
+    assert.equal((await own.rail.send(instruction, context)).outcome, 'accepted');
+  } finally {
+    await own.close();
+    await steered.close();
+  }
 });
 
 test('of a reference never sent it says retry', async () => {

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort } from '../../setups/free-port.ts';
 
 /**
  * A chain for tests: Litecoin Core in regtest on 127.0.0.1, without peers, in a temporary folder.
@@ -140,15 +140,6 @@ export async function startLitecoind(options: { isReplacing?: boolean } = {}): P
     throw error;
   }
   return node;
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const bound = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  if (bound === null || typeof bound === 'string') throw new Error('no free port');
-  return bound.port;
 }
 
 type LaunchOptions = {

@@ -135,6 +135,7 @@ async function verifyLive(context: CommandContext, outside: readonly Checkpoint[
     ],
     outside,
     readFile: () => readKept(openChain(context).file),
+    vouching: context.keys,
   });
   const wrongBookings = await verifyBookings(context.db, {
     keys: context.keys,

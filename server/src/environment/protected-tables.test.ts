@@ -104,6 +104,7 @@ test('every column of bytes is one that a rotation of the keys renews, or need n
 const modules: Readonly<Record<string, readonly string[]>> = {
   'accounts/accounts.ts': ['credentials', 'access_tokens'],
   'approvals/approval-policies.ts': ['approval_policies'],
+  'audit/audit.ts': ['audit_entries'],
   'batches/receive.ts': ['batches'],
   'batches/row-inputs.sql.ts': ['batch_inputs'],
   'db/protected-tables.ts': [],

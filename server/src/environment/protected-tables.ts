@@ -1,5 +1,6 @@
 import { protectedCredentials, protectedTokens } from '../accounts/credential-mac.ts';
 import { protectedApprovalPolicies } from '../approvals/approval-policies.ts';
+import { protectedEntries } from '../audit/audit.ts';
 import { protectedInputs } from '../batches/erase-inputs.ts';
 import { protectedBatches } from '../batches/receive.ts';
 import { defineProtectedTable, type ProtectedTable, renewMac } from '../db/protected-tables.ts';
@@ -49,6 +50,7 @@ export const protectedTables: readonly ProtectedTable[] = [
   protectedDecisions,
   protectedReleases,
   protectedBookings,
+  protectedEntries,
   protectedCredentials,
   protectedTokens,
   protectedSecrets,

@@ -18,6 +18,7 @@ const chainFaults = {
   rows_missing: 'rows of the link are missing',
   rows_added: 'rows were added to the link',
   not_linked: 'a row is covered by no link: it was inserted past the service',
+  not_vouched: 'the entry was written or changed past the service',
   link_missing: 'links are missing before this one',
   link_changed: 'the link was changed',
   checkpoint_differs: 'the chain was written anew: it is not the one that was signed',

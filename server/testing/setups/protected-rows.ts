@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { createAccount, issueAccessToken } from '../../src/accounts/accounts.ts';
 import { setApprovalPolicy } from '../../src/approvals/approval-policies.ts';
+import { appendAudit } from '../../src/audit/audit.ts';
 import { storeInputs } from '../../src/batches/row-inputs.sql.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type KeyRing, rowContext } from '../../src/core/sealing.ts';
@@ -43,6 +44,8 @@ export async function storeProtectedRows({ db, keys }: Place) {
   );
   const deposit = { kind: 'fund', reference: 'wire', currency: 'USD', amountMinor: 1n } as const;
   await bookBalance({ db, keys }, { accountId, ...deposit }, { by: 'ada', reason: 'Test' });
+  const entry = { actor: { kind: 'system' }, action: 'test', outcome: 'done' } as const;
+  await appendAudit(services, entry);
   const operator = await storeOperator(services);
   const approved = { accountId, content: { rules: [], examples: [] }, by: 'ada', reason: 'Test' };
   await db.systemTransaction((own) => setApprovalPolicy({ session: own, keys }, approved));

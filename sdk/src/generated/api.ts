@@ -2690,6 +2690,8 @@ export interface components {
         PathLink: {
             /** @description The number of a link, or the sequence of its last event */
             place: string;
+            /** @description Of the latest row of the link, microseconds since 1970 */
+            created_us: string;
             /** @description Rows of the link */
             row_count: number;
             /** @description SHA-256, hexadecimal */
@@ -3399,6 +3401,8 @@ export interface components {
             chain: "ledger" | "events";
             /** @description The number of a link, or the sequence of its last event */
             place: string;
+            /** @description Of the latest row of the link, microseconds since 1970 */
+            created_us: string;
             /** @description The hash of the link before it; "" for the first one */
             previous: string;
             /** @description All rows of the link, in their order */

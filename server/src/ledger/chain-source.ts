@@ -163,8 +163,12 @@ async function* readAllLinks(
     if (verification === undefined) continue;
     const at = { account_id: account.id, code: 'not_linked' } as const;
     if (journals !== account.journals) {
-      for (const { id } of await listUnlinkedJournals(session, account.id)) {
-        verification.report({ ...at, chain: 'ledger', place: '', detail: `journal ${id}` });
+      const ids = (await listUnlinkedJournals(session, account.id)).map(
+        ({ id }) => `journal ${id}`,
+      );
+      const counted = `${account.journals} journals, of which links cover ${journals}`;
+      for (const detail of ids.length === 0 ? [counted] : ids) {
+        verification.report({ ...at, chain: 'ledger', place: '', detail });
       }
     }
     // The account counts its events, so their end cannot be cut off unnoticed.

@@ -1,6 +1,7 @@
 import type { PublicKey } from '../core/verifying-keys.ts';
 import {
   type ChainName,
+  type ChainRow,
   type Checkpoint,
   chains,
   digestRows,
@@ -75,27 +76,34 @@ export function createChainVerifier(trusted?: {
     for (const chain of chains) {
       const { place, hash } = heads[chain] ?? { place: '0', hash: '' };
       if (place === '0') continue;
-      if (isSigned(checkpoint, keys)) signed.set(`${account_id} ${chain} ${place}`, hash);
-      else report({ account_id, chain, place, code: 'checkpoint_forged' });
+      const at = { account_id, chain, place };
+      const name = `${account_id} ${chain} ${place}`;
+      if (!isSigned(checkpoint, keys)) report({ ...at, code: 'checkpoint_forged' });
+      else if ((signed.get(name) ?? hash) === hash) signed.set(name, hash);
+      else report({ ...at, code: 'checkpoint_differs', detail: 'two heads were signed for it' });
     }
   }
-  const seen = { name: '', place: '0', hash: '' };
+  const seen = { name: '', place: '0', hash: '', areRowsKept: false };
   return {
     add: (link) => {
       const { account_id, chain, place } = link;
       const at = { account_id, chain, place };
       proof.links += 1;
       const name = `${account_id} ${chain}`;
-      if (name !== seen.name) Object.assign(seen, { name, place: '0', hash: '' });
-      const first =
-        chain === 'ledger' ? BigInt(place) : BigInt(place) - BigInt(link.row_count) + 1n;
+      if (name !== seen.name) {
+        Object.assign(seen, { name, place: '0', hash: '', areRowsKept: false });
+      }
+      const first = findFirst(link);
       if (first !== BigInt(seen.place) + 1n) {
         report({ ...at, code: 'link_missing', detail: `${seen.place} comes before ${place}` });
       } else if (hashLink(seen.hash, link) !== link.hash) {
         report({ ...at, code: 'link_changed' });
       }
-      Object.assign(seen, { place, hash: link.hash });
-      const fault = findRowFault(link);
+      // Whole months of events are dropped, the oldest first.
+      const fault =
+        link.rows === null && seen.areRowsKept ? 'rows_missing' : findRowFault(link, first);
+      const areRowsKept = seen.areRowsKept || link.rows !== null;
+      Object.assign(seen, { place, hash: link.hash, areRowsKept });
       if (fault !== undefined) report({ ...at, code: fault });
       proof.rows += link.rows?.length ?? 0;
       if (link.rows === null) proof.without_rows += 1;
@@ -117,9 +125,26 @@ export function createChainVerifier(trusted?: {
   };
 }
 
-function findRowFault({ rows, row_count: count, digest }: LinkRecord) {
+/** The number of the link, or the sequence of its first row. */
+export function findFirst({
+  chain,
+  place,
+  row_count: count,
+}: Pick<LinkRecord, 'chain' | 'place' | 'row_count'>): bigint {
+  return chain === 'ledger' ? BigInt(place) : BigInt(place) - BigInt(count) + 1n;
+}
+
+function findRowFault({ rows, row_count: count, digest }: LinkRecord, first: bigint) {
   if (rows === null) return undefined;
   if (rows.length < count) return 'rows_missing';
   if (rows.length > count) return 'rows_added';
+  const areNumbered = rows.every((row, index) => isNumbered(row, first + BigInt(index)));
+  if (!areNumbered) return 'rows_changed';
   return digestRows(rows.map(hashRow)) === digest ? undefined : 'rows_changed';
+}
+
+/** Events and entries of the audit log have each sequence once. */
+function isNumbered(row: ChainRow, sequence: bigint): boolean {
+  if ('sequence' in row) return BigInt(row.sequence) === sequence;
+  return !('audit_sequence' in row) || BigInt(row.audit_sequence) === sequence;
 }

@@ -93,8 +93,8 @@ begin
     || uuid_send(coalesce(new.account_id, '00000000-0000-0000-0000-000000000000'))
     || length_prefixed(array[new.actor_kind, new.actor, new.role, new.credential, new.address,
       new.action, new.object, new.reason, new.request_id, new.outcome, new.state_before, new.state_after])));
-  new.hash := link_hash(nullif(v_hash, ''), '00000000-0000-0000-0000-000000000000', new.sequence, 1,
-    new.digest);
+  new.hash := link_hash(nullif(v_hash, ''), '00000000-0000-0000-0000-000000000000', new.sequence,
+    new.created_at, 1, new.digest);
   update audit_head set hash = new.hash;
   return new;
 end

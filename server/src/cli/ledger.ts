@@ -12,6 +12,7 @@ import { ChainFileError, type Checkpoint } from '../ledger/chain.ts';
 import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
+import { verifyEvents } from '../ledger/event-proof.ts';
 import { verifyLedger } from '../ledger/ledger.ts';
 import { readPayoutProof, verifyPayoutProof } from '../ledger/payout-proof.ts';
 import { findRevivedAccess } from '../operators/access-proof.ts';
@@ -141,12 +142,15 @@ async function verifyLive(context: CommandContext, outside: readonly Checkpoint[
     keys: context.keys,
     isFundingFree: context.name === 'staging',
   });
+  const wrongEvents = await verifyEvents(context.db);
   const revivedAccess = await findRevivedAccess(context.db);
   const isSound =
     proof.isSound &&
-    [chain.findings, wrongBookings, revivedAccess].every((found) => found.length === 0);
+    [chain.findings, wrongBookings, wrongEvents, revivedAccess].every(
+      (found) => found.length === 0,
+    );
   if (!isSound) process.exitCode = 1;
-  return { ...proof, isSound, wrongBookings, revivedAccess, chain };
+  return { ...proof, isSound, wrongBookings, wrongEvents, revivedAccess, chain };
 }
 
 function verifyProof(path: string, pemPath: string) {

@@ -26,6 +26,7 @@ import {
 import { createMeasurements } from '../../src/dispatch/standings.ts';
 import type { MidRates } from '../../src/fx/rate-book.ts';
 import { verifyChains } from '../../src/ledger/chain-source.ts';
+import { verifyEvents } from '../../src/ledger/event-proof.ts';
 import { fundBalance, verifyLedger } from '../../src/ledger/ledger.ts';
 import { commitPayoutRow } from '../../src/payouts/commit.sql.ts';
 import { type PayoutRow } from '../../src/payouts/payouts.sql.ts';
@@ -236,6 +237,12 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       const { isSound, ...proof } = await verifyLedger(db);
       assert.ok(isSound, JSON.stringify(proof).slice(0, 1000));
       assert.deepEqual((await verifyChains(db)).findings, []);
+      // Tests damage or lock users past the service.
+      const wrongEvents = await verifyEvents(db);
+      assert.deepEqual(
+        wrongEvents.filter(({ type }) => !type.startsWith('user.')),
+        [],
+      );
     },
     /** Asserts that the database refuses the statement even to the owner of its tables. */
     refuse: (text: string, values: readonly unknown[], refusal: Refusal): Promise<void> =>

@@ -108,6 +108,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   'batches/receive.ts': ['batches'],
   'batches/row-inputs.sql.ts': ['batch_inputs'],
   'db/protected-tables.ts': [],
+  'dispatch/observations.ts': ['observations'],
   'dispatch/recovery.ts': ['recovery_releases'],
   'exceptions/decisions.ts': ['payout_decisions'],
   'http/idempotency.ts': ['idempotency_records'],

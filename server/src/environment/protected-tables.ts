@@ -5,6 +5,7 @@ import { protectedInputs } from '../batches/erase-inputs.ts';
 import { protectedBatches } from '../batches/receive.ts';
 import { defineProtectedTable, type ProtectedTable, renewMac } from '../db/protected-tables.ts';
 import { column, nullable } from '../db/rows.ts';
+import { protectedObservations } from '../dispatch/observations.ts';
 import { protectedReleases } from '../dispatch/recovery.ts';
 import { protectedDecisions } from '../exceptions/decisions.ts';
 import { protectedAnswers } from '../http/idempotency.ts';
@@ -50,6 +51,7 @@ export const protectedTables: readonly ProtectedTable[] = [
   protectedDecisions,
   protectedReleases,
   protectedBookings,
+  protectedObservations,
   protectedEntries,
   protectedCredentials,
   protectedTokens,

@@ -5,7 +5,7 @@ import { proofMsMax } from './chain.sql.ts';
 /** Each reads the events of its types once, and texts of events as texts, which may be anything. */
 
 /** Since when events are kept: those of earlier months were dropped. */
-const kept = `
+export const keptEvents = `
   kept as materialized (
     select coalesce(min(to_date(right(relname, 7), 'YYYY_MM')), '-infinity') as since
     from pg_class
@@ -27,7 +27,7 @@ const payoutEvents = defineQuery({
   name: 'select_wrong_payout_events',
   answerMsMax: proofMsMax,
   text: `
-    with ${kept}, steps as (
+    with ${keptEvents}, steps as (
       select account_id, sequence, subject_id, type, detail, month, created_at,
         upper(substr(type, 8)) as status, lag(upper(substr(type, 8))) over object as before,
         lead(sequence) over object is null as is_last
@@ -63,7 +63,7 @@ const returnEvents = defineQuery({
   name: 'select_wrong_return_events',
   answerMsMax: proofMsMax,
   text: `
-    with ${kept}, posted as (
+    with ${keptEvents}, posted as (
       select account_id, payout_id, created_at,
         json_build_object('returned_amount', (sum(destination_amount) over parts)::text)::text as payload
       from ledger_journals where kind = 'return'
@@ -90,7 +90,7 @@ const balanceEvents = defineQuery({
   name: 'select_wrong_balance_events',
   answerMsMax: proofMsMax,
   text: `
-    with ${kept}, posted as (
+    with ${keptEvents}, posted as (
       select j.account_id, l.token as subject_id, j.source_currency as currency, j.created_at,
         case j.kind when 'fund' then 'balance.funded' else 'balance.adjusted' end as type,
         json_build_object('currency', j.source_currency, 'balance', j.wallet_balance::text)::text

@@ -22,7 +22,7 @@ it('a scripted outcome follows an answer that was under way', async () => {
   const sending = dispatcher.runDue();
   await called.promise;
   const scripted = money.db.systemTransaction((session) =>
-    scriptPayout(session, { ...payout, outcome: 'unknown', nowMs }),
+    scriptPayout({ session, keys: money.keys }, { ...payout, outcome: 'unknown', nowMs }),
   );
   await sleep(50);
   answered.resolve({ outcome: 'accepted', checkAtMs: nowMs + 40 * 3_600_000 });

@@ -108,6 +108,7 @@ describe("functions with the owner's rights", () => {
         'renew_audit_entries',
         'renew_balance_bookings',
         'renew_clearance_subjects',
+        'renew_observations',
         'renew_payout_decisions',
         'renew_payout_subjects',
         'renew_recovery_releases',

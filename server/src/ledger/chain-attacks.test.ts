@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { openVerifyingKeys } from '../core/verifying-keys.ts';
+import { digestRows, hashLink, hashRow, type LinkRecord } from './chain.ts';
+import { exportChains, verifyExport } from './chain-export.ts';
 import { verifyChains } from './chain-source.ts';
 import { type CheckpointServices, readCheckpoints, signCheckpoints } from './checkpoints.ts';
 import { provePayout, verifyPayoutProof } from './payout-proof.ts';
@@ -158,4 +160,70 @@ test('a proof says when it was signed, and shows no link twice', async () => {
   const twice = { ...proof, links: [...proof.links, ...proof.links.slice(0, 1)] };
   assert.throws(() => verifyPayoutProof(twice, pem), /link \d+ of the ledger is there twice/);
   assert.throws(() => verifyPayoutProof({ ...proof, links: [] }, pem), /the proof has no links/);
+});
+
+describe('an export', () => {
+  type Line =
+    | { type: 'link'; link: LinkRecord }
+    | { type: 'checkpoint' }
+    | { type: 'end'; links: number };
+
+  /** What an export says that was changed by someone without a key. */
+  async function verify(change: (lines: Line[]) => Line[] = (lines) => lines) {
+    const path = join(folder, 'export.jsonl');
+    const exported = await exportChains(money.db, path);
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    const changed = change(lines.map((line) => JSON.parse(line) as Line));
+    writeFileSync(path, changed.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const trust = { keys: money.keys.signing.publicPem, outside: [] };
+    const { findings, ...proof } = await verifyExport(path, trust);
+    const own = findings.filter(({ account_id: id }) => id === owner.accountId);
+    return { exported, ...proof, codes: own.map(({ code }) => code) };
+  }
+
+  test('ends with what is signed, and says when that was', async () => {
+    await signCheckpoints(services);
+    const signedAt = new Date().toISOString();
+    await money.quoteAndCommit(owner);
+    const { exported, codes, ...proof } = await verify();
+    assert.equal(exported.unsigned_links, 3, 'a journal and two events');
+    assert.deepEqual(codes, []);
+    assert.equal(proof.environment, 'staging');
+    assert.ok(proof.signed_at !== '' && proof.signed_at <= signedAt);
+  });
+
+  test('that was continued by someone without a key is found', async () => {
+    await signCheckpoints(services);
+    const isOwn = (line: Line) =>
+      line.type === 'link' &&
+      line.link.account_id === owner.accountId &&
+      line.link.chain === 'ledger';
+    const { codes } = await verify((lines) => {
+      const at = lines.findLastIndex(isOwn);
+      const line = lines[at];
+      assert.ok(line?.type === 'link');
+      const { link } = line;
+      const rows = (link.rows ?? []).map((row) => ({ ...row, source_amount: '5' }));
+      const place = String(BigInt(link.place) + 1n);
+      const next = { ...link, place, rows, digest: digestRows(rows.map(hashRow)) } as LinkRecord;
+      const added: Line = { type: 'link', link: { ...next, hash: hashLink(link.hash, next) } };
+      const end = lines.at(-1);
+      assert.ok(end?.type === 'end');
+      return [
+        ...lines.slice(0, at + 1),
+        added,
+        ...lines.slice(at + 1, -1),
+        { ...end, links: end.links + 1 },
+      ];
+    });
+    assert.deepEqual(codes, ['not_signed']);
+  });
+
+  test('without its checkpoints shows nothing', async () => {
+    await signCheckpoints(services);
+    await assert.rejects(
+      verify((lines) => lines.filter(({ type }) => type !== 'checkpoint')),
+      /has no checkpoint/,
+    );
+  });
 });

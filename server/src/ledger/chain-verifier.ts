@@ -24,6 +24,7 @@ const chainFaults = {
   link_changed: 'the link was changed',
   checkpoint_differs: 'the chain was written anew: it is not the one that was signed',
   end_missing: 'the end of the chain is missing',
+  not_signed: 'no checkpoint covers these links',
   checkpoint_forged: 'the signature of the checkpoint is by none of the keys',
 } as const;
 
@@ -41,6 +42,8 @@ export type ChainProof = {
   /** Links whose rows are no longer kept. */
   without_rows: number;
   checkpoints: number;
+  /** When the newest of them was signed; "" without one. */
+  signed_at: string;
   /** The first hundred. */
   findings: ChainFinding[];
 };
@@ -58,8 +61,11 @@ export type ChainVerifier = {
 export function createChainVerifier(trusted?: {
   checkpoints: readonly Checkpoint[];
   keys: readonly PublicKey[];
+  /** Every chain ends with a signed head: anyone can continue one. */
+  isSignedToTheEnd?: boolean;
 }): ChainVerifier {
-  const proof: ChainProof = { links: 0, rows: 0, without_rows: 0, checkpoints: 0, findings: [] };
+  const counts = { links: 0, rows: 0, without_rows: 0, checkpoints: 0 };
+  const proof: ChainProof = { ...counts, signed_at: '', findings: [] };
   const report: ChainVerifier['report'] = ({ detail, ...finding }) => {
     if (proof.findings.length >= findingsMax) return;
     const text = chainFaults[finding.code];
@@ -69,10 +75,11 @@ export function createChainVerifier(trusted?: {
     });
   };
   const signed = new Map<string, string>();
-  const { checkpoints = [], keys = [] } = trusted ?? {};
+  const { checkpoints = [], keys = [], isSignedToTheEnd = false } = trusted ?? {};
   for (const checkpoint of checkpoints) {
-    const { account_id, ...heads } = readStatement(checkpoint);
+    const { account_id, signed_at, ...heads } = readStatement(checkpoint);
     proof.checkpoints += 1;
+    if (signed_at > proof.signed_at) proof.signed_at = signed_at;
     for (const chain of chains) {
       const { place, hash } = heads[chain] ?? { place: '0', hash: '' };
       if (place === '0') continue;
@@ -83,7 +90,12 @@ export function createChainVerifier(trusted?: {
       else report({ ...at, code: 'checkpoint_differs', detail: 'two heads were signed for it' });
     }
   }
-  const seen = { name: '', place: '0', hash: '', areRowsKept: false };
+  const seen = { name: '', place: '0', hash: '', areRowsKept: false, unsigned: '' };
+  const endChain = (): void => {
+    const [accountId = '', chain] = seen.name.split(' ');
+    const at = { account_id: accountId, chain: chain as ChainName, place: seen.unsigned };
+    if (isSignedToTheEnd && seen.unsigned !== '') report({ ...at, code: 'not_signed' });
+  };
   return {
     add: (link) => {
       const { account_id, chain, place } = link;
@@ -91,7 +103,8 @@ export function createChainVerifier(trusted?: {
       proof.links += 1;
       const name = `${account_id} ${chain}`;
       if (name !== seen.name) {
-        Object.assign(seen, { name, place: '0', hash: '', areRowsKept: false });
+        endChain();
+        Object.assign(seen, { name, place: '0', hash: '', areRowsKept: false, unsigned: '' });
       }
       const first = findFirst(link);
       if (first !== BigInt(seen.place) + 1n) {
@@ -111,10 +124,13 @@ export function createChainVerifier(trusted?: {
       if (signedHash !== undefined && signedHash !== link.hash) {
         report({ ...at, code: 'checkpoint_differs' });
       }
+      if (signedHash !== undefined) seen.unsigned = '';
+      else if (seen.unsigned === '') seen.unsigned = place;
       signed.delete(`${name} ${place}`);
     },
     report,
     finish: () => {
+      endChain();
       for (const unseen of signed.keys()) {
         const [accountId = '', chain, place = ''] = unseen.split(' ');
         const at = { account_id: accountId, chain: chain as ChainName, place };

@@ -2742,6 +2742,8 @@ export interface components {
         PathLink: {
             /** @description The number of a link, or the sequence of its last event */
             place: string;
+            /** @description Of the latest row of the link, microseconds since 1970 */
+            created_us: string;
             /** @description Rows of the link */
             row_count: number;
             /** @description SHA-256, hexadecimal */
@@ -3451,6 +3453,8 @@ export interface components {
             chain: "ledger" | "events";
             /** @description The number of a link, or the sequence of its last event */
             place: string;
+            /** @description Of the latest row of the link, microseconds since 1970 */
+            created_us: string;
             /** @description The hash of the link before it; "" for the first one */
             previous: string;
             /** @description All rows of the link, in their order */
@@ -4938,7 +4942,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21c17-03fa-70fa-ac0d-e1a5668164ae
+                 * @example 01a21c1f-6114-7596-93d1-aff19c6c034c
                  */
                 balance_token: string;
             };
@@ -4980,7 +4984,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21c17-03fa-70fa-ac0d-e1a5668164ae
+                 * @example 01a21c1f-6114-7596-93d1-aff19c6c034c
                  */
                 balance_token: string;
             };
@@ -5119,7 +5123,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -5149,7 +5153,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -5184,7 +5188,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-1734-75cd-9313-f4585080f343
+                 * @example usr_01a21c1f-ca2d-7551-ae27-6a83c8081449
                  */
                 user_token: string;
             };
@@ -5217,7 +5221,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -5248,7 +5252,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -5305,7 +5309,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -5335,7 +5339,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -5492,7 +5496,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
@@ -5532,7 +5536,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
@@ -5574,7 +5578,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
@@ -5636,7 +5640,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -5669,7 +5673,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -5715,12 +5719,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
+                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
                  */
                 payout_token: string;
             };
@@ -5753,12 +5757,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
+                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
                  */
                 payout_token: string;
             };
@@ -5795,12 +5799,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
+                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
                  */
                 payout_token: string;
             };
@@ -5855,12 +5859,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
+                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
                  */
                 payout_token: string;
             };
@@ -5890,12 +5894,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c17-0e1a-76ad-a1b8-b53e1914192d
+                 * @example payout_01a21c1f-8b66-7351-b06b-4ba7f1376875
                  */
                 payout_token: string;
             };
@@ -6013,7 +6017,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -6108,12 +6112,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c17-153b-744e-935e-d14a7bf5da5b
+                 * @example payout_01a21c1f-bae8-75a0-ba72-7c636f71486b
                  */
                 payout_token: string;
             };
@@ -6177,7 +6181,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c17-1548-701a-88c6-28ef5dbf7fef
+                 * @example proposal_01a21c1f-bb30-7635-a6ad-d8867bb95a29
                  */
                 proposal_token: string;
             };
@@ -6207,7 +6211,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c17-1548-701a-88c6-28ef5dbf7fef
+                 * @example proposal_01a21c1f-bb30-7635-a6ad-d8867bb95a29
                  */
                 proposal_token: string;
             };
@@ -6238,7 +6242,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c17-1548-701a-88c6-28ef5dbf7fef
+                 * @example proposal_01a21c1f-bb30-7635-a6ad-d8867bb95a29
                  */
                 proposal_token: string;
             };
@@ -6285,7 +6289,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -6318,7 +6322,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
@@ -6477,7 +6481,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -6508,7 +6512,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };
@@ -6543,12 +6547,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21c17-13eb-7515-b71a-baf4b83b667f
+                 * @example link_01a21c1f-b627-7765-8509-375fdc6a4ad9
                  */
                 link_token: string;
             };
@@ -6576,12 +6580,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
+                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
                  */
                 payout_token: string;
             };
@@ -6715,7 +6719,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
+                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
                  */
                 batch_token: string;
             };
@@ -6747,7 +6751,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
+                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
                  */
                 batch_token: string;
             };
@@ -6794,7 +6798,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
+                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
                  */
                 batch_token: string;
             };
@@ -6822,7 +6826,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
+                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
                  */
                 batch_token: string;
             };
@@ -6853,7 +6857,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c17-16a7-761c-ae6b-feff90d88442
+                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
                  */
                 batch_token: string;
             };
@@ -6884,7 +6888,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c17-16ea-774e-a5ce-502461348dfc
+                 * @example batch_01a21c1f-c78f-72b3-8293-446b47d5f3ac
                  */
                 batch_token: string;
             };
@@ -7026,7 +7030,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7056,7 +7060,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7091,7 +7095,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7126,7 +7130,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7157,7 +7161,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7188,7 +7192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7219,7 +7223,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7250,7 +7254,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7296,7 +7300,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
             };
@@ -7324,12 +7328,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c17-1589-776b-8c50-076c69ff9696
+                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21c17-15a1-71e5-a1a1-0b43dafe6c1b
+                 * @example delivery_01a21c1f-bf3f-74bc-a01c-4b1d4d2e7336
                  */
                 delivery_token: string;
             };
@@ -7467,7 +7471,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21c17-0d7d-7028-b8fd-4b63609e6c25
+                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
                  */
                 payout_token: string;
             };
@@ -7502,7 +7506,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c17-0b23-74db-bfae-4e31ef90f344
+                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
                  */
                 user_token: string;
             };

@@ -229,7 +229,7 @@ export async function revokeToken(
     const isKey = token.kind === 'api_key';
     const { address, requestId } = request;
     await appendClientAudit(
-      session,
+      { session, keys: env.keys },
       { ...client, address, requestId },
       {
         action: isKey ? 'credential revoke' : 'token revoke',

@@ -14,8 +14,8 @@ import {
 
 const proofMsMax = 24 * 3_600_000;
 
-const entryColumns = {
-  sequence: column.text,
+/** What the code of an entry covers. */
+export const vouchedColumns = {
   id: column.uuid,
   actor_kind: column.oneOf('operator', 'credential', 'system'),
   actor_id: nullable(column.uuid),
@@ -32,7 +32,8 @@ const entryColumns = {
   state_before: column.text,
   state_after: column.text,
 } as const;
-const selectedNames = Object.keys(entryColumns).filter((name) => name !== 'sequence');
+const entryColumns = { sequence: column.text, ...vouchedColumns } as const;
+const selectedNames = Object.keys(vouchedColumns);
 const selected = selectedNames.join(', ');
 
 const insert: Statement = {
@@ -40,13 +41,13 @@ const insert: Statement = {
   // The trigger gives sequence, digest and hash.
   text: `
     insert into audit_entries (id, created_at, actor_kind, actor_id, actor, role, credential, address,
-      action, object, account_id, reason, request_id, outcome, state_before, state_after)
-    values ($1, clock_timestamp(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+      action, object, account_id, reason, request_id, outcome, state_before, state_after, mac)
+    values ($1, clock_timestamp(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 };
 
 const insertOfClient: Statement = {
   name: 'append_client_audit',
-  text: `select append_client_audit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+  text: `select append_client_audit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 };
 
 const linkColumns = {
@@ -54,6 +55,7 @@ const linkColumns = {
   created_us: column.text,
   digest: column.text,
   hash: column.text,
+  mac: column.bytes,
 } as const;
 
 const page = defineQuery({
@@ -62,7 +64,7 @@ const page = defineQuery({
   text: `
     select sequence::text as sequence, ${selected},
       (extract(epoch from created_at) * 1000000)::bigint::text as created_us,
-      encode(digest, 'hex') as digest, encode(hash, 'hex') as hash
+      encode(digest, 'hex') as digest, encode(hash, 'hex') as hash, mac
     from audit_entries where sequence > $1 order by audit_entries.sequence limit $2`,
   columns: linkColumns,
 });
@@ -165,9 +167,12 @@ const checkpoints = defineQuery({
 export type AuditEntryRow = RowOf<typeof entryColumns>;
 export type AuditLinkRow = RowOf<typeof linkColumns>;
 
-export type NewAuditEntry = Omit<AuditEntryRow, 'sequence'>;
+export type NewAuditEntry = RowOf<typeof vouchedColumns>;
 
-export async function insertAuditEntry(session: Session, entry: NewAuditEntry): Promise<void> {
+export async function insertAuditEntry(
+  session: Session,
+  entry: NewAuditEntry & { mac: Buffer },
+): Promise<void> {
   await exec(session, insert, [
     entry.id,
     entry.actor_kind,
@@ -184,13 +189,14 @@ export async function insertAuditEntry(session: Session, entry: NewAuditEntry): 
     entry.outcome,
     entry.state_before,
     entry.state_after,
+    entry.mac,
   ]);
 }
 
 /** Also on the connection of a client, for its own account. */
 export async function insertClientEntry(
   session: Session,
-  entry: Omit<NewAuditEntry, 'actor_kind' | 'reason'>,
+  entry: Omit<NewAuditEntry, 'actor_kind' | 'reason'> & { mac: Buffer },
 ): Promise<void> {
   await exec(session, insertOfClient, [
     entry.account_id,
@@ -206,6 +212,7 @@ export async function insertClientEntry(
     entry.outcome,
     entry.state_before,
     entry.state_after,
+    entry.mac,
   ]);
 }
 

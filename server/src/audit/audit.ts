@@ -1,12 +1,15 @@
 import { newId } from '../core/ids.ts';
 import { writeJson } from '../core/json-text.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
 import {
   type AuditLinkRow,
   insertAuditEntry,
   insertClientEntry,
   listAuditLinks,
   type NewAuditEntry,
+  vouchedColumns,
 } from './audit.sql.ts';
 
 export {
@@ -56,11 +59,48 @@ export type AuditEntry = {
   after?: unknown;
 };
 
+export type AuditLog = { readonly session: Session; readonly keys: Pick<KeyRing, 'mac'> };
+
+/**
+ * The chain shows that no entry was changed, not that the service wrote it: the trigger links what the
+ * owner of the database inserts. Each entry therefore has a code under a key that the database does not
+ * have. It covers neither the sequence nor the time, which the database gives.
+ */
+export function describeEntry(row: NewAuditEntry): string {
+  return rowContext(
+    'audit_entries',
+    row.id,
+    row.actor_kind,
+    row.actor_id ?? '',
+    row.actor,
+    row.role,
+    row.credential,
+    row.address,
+    row.action,
+    row.object,
+    row.account_id ?? '',
+    row.reason,
+    row.request_id,
+    row.outcome,
+    row.state_before,
+    row.state_after,
+  );
+}
+
+export const protectedEntries = defineProtectedTable({
+  table: 'audit_entries',
+  key: { sequence: 'bigint' },
+  values: ['mac'],
+  columns: vouchedColumns,
+  replacement: 'renew_audit_entries',
+  renew: renewMac(describeEntry),
+});
+
 /** Appends an entry, in the transaction of the session; returns its id. */
-export async function appendAudit(session: Session, entry: AuditEntry): Promise<string> {
+export async function appendAudit({ session, keys }: AuditLog, entry: AuditEntry): Promise<string> {
   const { actor } = entry;
   const id = newId();
-  await insertAuditEntry(session, {
+  const row: NewAuditEntry = {
     id,
     actor_kind: actor.kind,
     actor_id: actor.kind === 'system' ? null : actor.id,
@@ -76,7 +116,8 @@ export async function appendAudit(session: Session, entry: AuditEntry): Promise<
     outcome: entry.outcome,
     state_before: formatState(entry.before),
     state_after: formatState(entry.after),
-  });
+  };
+  await insertAuditEntry(session, { ...row, mac: keys.mac(describeEntry(row)) });
   return id;
 }
 
@@ -114,14 +155,15 @@ export function describeClient(context: {
  * entries wait until the transaction ends.
  */
 export async function appendClientAudit(
-  session: Session,
+  { session, keys }: AuditLog,
   client: ClientRequest,
   entry: Pick<AuditEntry, 'action' | 'object' | 'before' | 'after'> & {
     outcome?: AuditEntry['outcome'];
   },
 ): Promise<void> {
-  await insertClientEntry(session, {
+  const row: NewAuditEntry = {
     id: newId(),
+    actor_kind: client.operator === undefined ? 'credential' : 'operator',
     actor_id: client.operator?.id ?? client.credentialId ?? null,
     actor: client.operator?.name ?? '',
     role: client.operator?.role ?? '',
@@ -130,11 +172,13 @@ export async function appendClientAudit(
     action: entry.action,
     object: formatState(entry.object ?? {}),
     account_id: client.accountId,
+    reason: '',
     request_id: client.requestId,
     outcome: entry.outcome ?? 'done',
     state_before: formatState(entry.before),
     state_after: formatState(entry.after),
-  });
+  };
+  await insertClientEntry(session, { ...row, mac: keys.mac(describeEntry(row)) });
 }
 
 /** JSON with amounts as text; "" for nothing. */
@@ -144,13 +188,18 @@ function formatState(state: unknown): string {
 
 const pageEntries = 500;
 
-/** All entries in their order, with what the chain says of each. */
-export async function* readAuditLinks(session: Session) {
+/**
+ * All entries in their order, with what the chain says of each.
+ *
+ * @param keys those of the codes; without them no code is compared
+ */
+export async function* readAuditLinks(session: Session, keys?: Pick<KeyRing, 'isMac'>) {
   for (let after = '0'; ; ) {
     const rows = await listAuditLinks(session, after, pageEntries);
     for (const row of rows) {
       const { sequence: place, digest, hash } = row;
-      yield { place, digest, hash, row: toHashedRow(row) };
+      const isVouched = keys?.isMac(describeEntry(row), row.mac) ?? true;
+      yield { place, digest, hash, isVouched, row: toHashedRow(row) };
     }
     after = rows.at(-1)?.sequence ?? after;
     if (rows.length < pageEntries) return;

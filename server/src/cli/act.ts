@@ -41,16 +41,19 @@ async function actFirst<Values>(
   }
   const created = await bootstrap(context, values);
   const { reason: _reason, ...object } = given;
-  await appendAudit(context.db.system, {
-    actor: describeActor(
-      { id: created.operator, name: created.name, role: created.role },
-      describeOrigin(host.variables),
-    ),
-    action: name,
-    object,
-    reason,
-    outcome: 'done',
-    after: { operator: created.operator, role: created.role },
-  });
+  await appendAudit(
+    { session: context.db.system, keys: context.keys },
+    {
+      actor: describeActor(
+        { id: created.operator, name: created.name, role: created.role },
+        describeOrigin(host.variables),
+      ),
+      action: name,
+      object,
+      reason,
+      outcome: 'done',
+      after: { operator: created.operator, role: created.role },
+    },
+  );
   return created;
 }

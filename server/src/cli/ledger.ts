@@ -7,11 +7,14 @@ import { openChain } from '../environment/chain.ts';
 import { openErasures } from '../environment/erasures.ts';
 import { openRates } from '../environment/imports.ts';
 import { listTrustedKeys } from '../erasure/tombstones.ts';
+import { verifyMoves } from '../exceptions/move-proof.ts';
 import { verifyBookings } from '../ledger/booking-proof.ts';
 import { ChainFileError, type Checkpoint } from '../ledger/chain.ts';
 import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
 import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
+import { verifyEvents } from '../ledger/event-proof.ts';
+import { verifyJournals } from '../ledger/journal-proof.ts';
 import { verifyLedger } from '../ledger/ledger.ts';
 import { readPayoutProof, verifyPayoutProof } from '../ledger/payout-proof.ts';
 import { findRevivedAccess } from '../operators/access-proof.ts';
@@ -135,17 +138,22 @@ async function verifyLive(context: CommandContext, outside: readonly Checkpoint[
     ],
     outside,
     readFile: () => readKept(openChain(context).file),
+    vouching: context.keys,
   });
-  const wrongBookings = await verifyBookings(context.db, {
-    keys: context.keys,
-    isFundingFree: context.name === 'staging',
-  });
-  const revivedAccess = await findRevivedAccess(context.db);
+  const { db, keys } = context;
+  const isStaging = context.name === 'staging';
+  const found = {
+    wrongJournals: await verifyJournals(db),
+    wrongMoves: await verifyMoves(db, { keys, isSandbox: isStaging }),
+    wrongBookings: await verifyBookings(db, { keys, isFundingFree: isStaging }),
+    wrongEvents: await verifyEvents(db),
+    revivedAccess: await findRevivedAccess(db),
+  };
   const isSound =
     proof.isSound &&
-    [chain.findings, wrongBookings, revivedAccess].every((found) => found.length === 0);
+    [chain.findings, ...Object.values(found)].every((findings) => findings.length === 0);
   if (!isSound) process.exitCode = 1;
-  return { ...proof, isSound, wrongBookings, revivedAccess, chain };
+  return { ...proof, isSound, ...found, chain };
 }
 
 function verifyProof(path: string, pemPath: string) {

@@ -141,7 +141,7 @@ async function tryLogin(
       const operator =
         'operator' in given ? await findGenuineOperator(services(env), given.operator) : undefined;
       // An unknown name may be a password that was typed into the wrong field.
-      await appendAudit(env.db.system, {
+      await appendAudit(services(env), {
         actor: { kind: 'system' },
         action: 'session begin',
         object: { operator: operator?.name ?? '', address: given.address },
@@ -211,7 +211,7 @@ async function audit(
   request: FastifyRequest,
   { open, action }: { open: OperatorSession; action: string },
 ): Promise<void> {
-  await appendAudit(env.db.system, {
+  await appendAudit(services(env), {
     actor: { kind: 'operator', ...open.operator, address: findAddress(request) ?? '' },
     action,
     object: { session: open.id, method: open.method },

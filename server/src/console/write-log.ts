@@ -6,7 +6,7 @@ import type { BaseServices } from '../http/route.ts';
 /** The audit log of what operators change for accounts through the operations of clients. */
 
 /** Without the body, which holds personal data. Returns what records the outcome. */
-export async function recordWrite({ db }: BaseServices, write: OperatorWrite) {
+export async function recordWrite({ db, keys }: BaseServices, write: OperatorWrite) {
   const { principal, method, path, params, address, requestId } = write;
   const { operator, accountId } = principal;
   if (operator === undefined) throw new Error('unreachable: only operators are recorded');
@@ -18,10 +18,11 @@ export async function recordWrite({ db }: BaseServices, write: OperatorWrite) {
     accountId,
     requestId,
   } as const;
-  await appendAudit(db.system, { ...entry, outcome: 'requested' });
+  const log = { session: db.system, keys };
+  await appendAudit(log, { ...entry, outcome: 'requested' });
   return async (outcome: 'done' | 'failed', error?: unknown): Promise<void> => {
     const after = error === undefined ? undefined : { error: nameOf(error) };
-    await appendAudit(db.system, { ...entry, outcome, after });
+    await appendAudit(log, { ...entry, outcome, after });
   };
 }
 

@@ -20,13 +20,14 @@ import {
  * its own; `environment/protected-tables.ts` lists them. A rotation walks them by their primary keys.
  */
 
-type KeyType = 'uuid' | 'text' | 'integer' | 'date' | 'bytea';
+type KeyType = 'uuid' | 'text' | 'integer' | 'bigint' | 'date' | 'bytea';
 
 /** What no key comes before. */
 const beforeAll: Readonly<Record<KeyType, string>> = {
   uuid: '00000000-0000-0000-0000-000000000000',
   text: '',
   integer: '-2147483648',
+  bigint: '-9223372036854775808',
   date: '-infinity',
   bytea: '\\x',
 };

@@ -9,7 +9,7 @@ import {
 } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
 import { claimDispatches } from './dispatch.sql.ts';
-import { applyObservation, type Observation } from './observations.sql.ts';
+import { applyObservation, type Observation } from './observations.ts';
 
 /** Every cell of the table in docs/guides/exceptions.md, through every channel. */
 
@@ -37,23 +37,26 @@ type Report = Pick<Observation, 'outcome'> & {
 async function report(payout: CommittedPayout, given: Report): Promise<string> {
   const { outcome, amount, rail = 'fake', source = 'callback', fence, at } = given;
   return money.db.systemTransaction((session) =>
-    applyObservation(session, {
-      accountId: payout.accountId,
-      payoutId: payout.payoutId,
-      rail,
-      observationId: newId(),
-      source,
-      outcome,
-      reason: outcome === 'rejected' ? 'refused' : '',
-      fence,
-      dueAt: outcome === 'park' ? undefined : new Date(Date.now() + 3_600_000),
-      details: {
-        reference: payout.reference,
-        ...(amount === undefined ? {} : { amount: amount.toString() }),
-        ...(at === undefined ? {} : { at }),
-        ...given.details,
+    applyObservation(
+      { session, keys: money.keys },
+      {
+        accountId: payout.accountId,
+        payoutId: payout.payoutId,
+        rail,
+        observationId: newId(),
+        source,
+        outcome,
+        reason: outcome === 'rejected' ? 'refused' : '',
+        fence,
+        dueAt: outcome === 'park' ? undefined : new Date(Date.now() + 3_600_000),
+        details: {
+          reference: payout.reference,
+          ...(amount === undefined ? {} : { amount: amount.toString() }),
+          ...(at === undefined ? {} : { at }),
+          ...given.details,
+        },
       },
-    }),
+    ),
   );
 }
 

@@ -14,7 +14,7 @@ import { createSession } from '../db/postgres/connection.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { claimDispatches } from './dispatch.sql.ts';
 import { createDispatcher, dispatchTimes } from './dispatch.ts';
-import { applyObservation, applyObservations, type Observation } from './observations.sql.ts';
+import { applyObservation, applyObservations, type Observation } from './observations.ts';
 
 /** Answers recorded in a group have the same effect as one by one. */
 
@@ -115,11 +115,15 @@ test('every outcome in every state has the same effect in a group as alone', asy
         const many = { ...(await prepare(status)), ...change };
         const neighbor = { ...(await prepare(status)), ...change };
         const what = `${status} ${outcome} ${due === undefined ? 'never' : 'later'}`;
-        const result = await applyObservation(money.db.system, one);
+        const result = await applyObservation({ session: money.db.system, keys: money.keys }, one);
         assert.deepEqual(
-          (await applyObservations(money.db.system, [neighbor, many], true)).toSorted(
-            (a, b) => a.ordinal - b.ordinal,
-          ),
+          (
+            await applyObservations(
+              { session: money.db.system, keys: money.keys },
+              [neighbor, many],
+              true,
+            )
+          ).toSorted((a, b) => a.ordinal - b.ordinal),
           [
             { ordinal: 1, result },
             { ordinal: 2, result },

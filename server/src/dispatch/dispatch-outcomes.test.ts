@@ -172,9 +172,7 @@ test('an accepted payout is never sent again, although a query answers retry', a
 
 test('a payout on hold is not sent', async () => {
   const payout = await createCommitted();
-  await money.rows(`update payout_states set status = 'HOLD' where payout_id = $1`, [
-    payout.payoutId,
-  ]);
+  await money.observe(payout, 'hold');
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
   await money.createDispatcher(rail).runDue();
   assert.equal(rail.sends(), 0);

@@ -6,7 +6,7 @@ import { type ApprovalHold } from '../payouts/approval-hold.ts';
 import { type Rail } from '../rails/contract/contract.ts';
 import { type TravelRules } from '../travel-rule/travel-rule.ts';
 import { type DispatchRow } from './dispatch.sql.ts';
-import { type Observation } from './observations.sql.ts';
+import { type Observation } from './observations.ts';
 import { type RailRuntime } from './rail-runtimes.ts';
 import { type RouterServices } from './routing.ts';
 import { type SendMarker } from './send-marker.ts';

@@ -5,7 +5,7 @@ import { MissingMasterKey } from '../core/sealing.ts';
 import { createBatcher, held } from '../db/batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import { IndexKeyUnheld } from '../db/postgres/index-key-hold.ts';
-import { type Database, findSqlState } from '../db/postgres/pool.ts';
+import { findSqlState } from '../db/postgres/pool.ts';
 import { getDestinationToken } from '../destinations/catalog.ts';
 import {
   describeAskedPrice,
@@ -32,7 +32,7 @@ import {
   applyObservations,
   type Observation,
   type ObservationDetails,
-} from './observations.sql.ts';
+} from './observations.ts';
 import { callRail, readInstruction } from './rail-call.ts';
 import type { RailRuntime } from './rail-runtimes.ts';
 import type { StoredPayout } from './recipient-objections.ts';
@@ -45,14 +45,17 @@ import { evaluateRoute } from './routing.ts';
 const faultsMax = 8;
 
 /** Applies answers of rails in batches. */
-export function createRecorder(db: Database): (observation: Observation) => Promise<boolean> {
+export function createRecorder({
+  db,
+  keys,
+}: Pick<Parts, 'db' | 'keys'>): (observation: Observation) => Promise<boolean> {
   const group = createBatcher<Observation, ApplyResult | undefined>({
     name: 'record observations',
     db,
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
     run: async (session, observations, mayWait) => {
-      const rows = await applyObservations(session, observations, mayWait);
+      const rows = await applyObservations({ session, keys }, observations, mayWait);
       return placeByOrdinal(observations, rows, ({ result }) =>
         result === 'held' ? held : result,
       );
@@ -60,7 +63,9 @@ export function createRecorder(db: Database): (observation: Observation) => Prom
   });
   return async (observation) => {
     const result = await group.submit(observation);
-    return (result ?? (await applyObservation(db.system, observation))) === 'applied';
+    return (
+      (result ?? (await applyObservation({ session: db.system, keys }, observation))) === 'applied'
+    );
   };
 }
 

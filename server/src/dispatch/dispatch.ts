@@ -29,7 +29,7 @@ export {
   type Rules,
   type Waiting,
 } from './dispatch-parts.ts';
-export { applyObservation } from './observations.sql.ts';
+export { applyObservation, type ObservationLog } from './observations.ts';
 
 /**
  * Sends committed payouts. The dispatcher claims due payouts under a lease and stores the attempt; it
@@ -74,7 +74,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     ...services,
     runtimes,
     fullRouter,
-    record: createRecorder(db),
+    record: createRecorder(services),
     isCancelling: false,
     stopped: noneStopped,
   };

@@ -105,6 +105,7 @@ describe('a locked account', () => {
     await locked.promise;
     const applying = applyNotifications({
       db: money.db,
+      keys: money.keys,
       router: dispatcher.router,
       measurements: dispatcher.measurements,
       nowMs: money.clock.nowMs,

@@ -1,6 +1,6 @@
 import type { RailAnswer, RailObservation } from '../rails/contract/contract.ts';
 import { type Reason, reasonTexts, recipientReasons } from '../rails/contract/reasons.ts';
-import type { ObservationDetails } from './observations.sql.ts';
+import type { ObservationDetails } from './observations.ts';
 
 /** What to record for a rail's answer, and when to query next. */
 

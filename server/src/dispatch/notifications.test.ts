@@ -33,6 +33,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
   const errors: unknown[] = [];
   const services = {
     db: money.db,
+    keys: money.keys,
     router: dispatcher.router,
     measurements: dispatcher.measurements,
     nowMs: money.clock.nowMs,

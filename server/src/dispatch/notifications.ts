@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { decodeReference, encodeReference, nameObservation } from '../rails/contract/references.ts';
 import { findTracePlaces, noAccount, type TracePlace } from '../tracing/trace-contexts.ts';
@@ -15,7 +16,7 @@ import {
   type NotifiedPayoutRow,
   openUnmatched,
 } from './notifications.sql.ts';
-import { applyObservation, type ObservationDetails } from './observations.sql.ts';
+import { applyObservation, type ObservationDetails } from './observations.ts';
 import type { RouterServices } from './routing.ts';
 import type { Measurements } from './standings.ts';
 
@@ -27,6 +28,7 @@ import type { Measurements } from './standings.ts';
 
 export type NotificationServices = {
   db: Database;
+  keys: KeyRing;
   router: RouterServices;
   measurements: Measurements;
   nowMs: () => number;
@@ -175,22 +177,25 @@ async function applyOne(
   const dueAtMs = findDueAt(notification, { availableAtMs, nowMs, sendsNotifications: true });
   const route = await findRoute(services, notification, payout);
   const result = await services.db.systemTransaction(async (session: Session) => {
-    const applied = await applyObservation(session, {
-      accountId: payout.account_id,
-      payoutId: payout.payout_id,
-      rail: notification.rail,
-      observationId: nameObservation(notification.rail, notification.id),
-      source: notification.channel,
-      outcome: isDuplicate(notification) ? 'unknown' : notification.outcome,
-      reason: formatReason(notification.reason),
-      fence: undefined,
-      dueAt: dueAtMs === undefined ? undefined : new Date(dueAtMs),
-      details: {
-        ...describeNotification(notification),
-        reference: payout.reference,
-        ...route?.details,
+    const applied = await applyObservation(
+      { session, keys: services.keys },
+      {
+        accountId: payout.account_id,
+        payoutId: payout.payout_id,
+        rail: notification.rail,
+        observationId: nameObservation(notification.rail, notification.id),
+        source: notification.channel,
+        outcome: isDuplicate(notification) ? 'unknown' : notification.outcome,
+        reason: formatReason(notification.reason),
+        fence: undefined,
+        dueAt: dueAtMs === undefined ? undefined : new Date(dueAtMs),
+        details: {
+          ...describeNotification(notification),
+          reference: payout.reference,
+          ...route?.details,
+        },
       },
-    });
+    );
     const state = applied === 'applied' || applied === 'exception' ? applied : 'no_effect';
     await finishNotification(session, notification, state);
     return applied;

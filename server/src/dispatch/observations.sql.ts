@@ -7,14 +7,15 @@ export type ApplyResult = (typeof results)[number];
 
 const applyOne = defineQuery({
   name: 'apply_observation',
-  text: `select apply_observation($1, $2, $3, $4, $5, $6, $7, $8, $9) as result`,
+  text: `select apply_observation($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as result`,
   columns: { result: column.oneOf(...results) },
 });
 
 const applyMany = defineQuery({
   name: 'apply_observations',
   text: `
-    select ordinal, result from apply_observations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    select ordinal, result from apply_observations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+      $11)`,
   columns: { ordinal: column.integer, result: column.oneOf(...results, 'held') },
 });
 
@@ -58,9 +59,12 @@ export type Observation = {
   details: ObservationDetails | undefined;
 };
 
-export async function applyObservation(
+/** With its code. */
+export type VouchedObservation = Observation & { mac: Buffer };
+
+export async function applyObservationRow(
   session: Session,
-  observation: Observation,
+  observation: VouchedObservation,
 ): Promise<ApplyResult> {
   const { result } = await one(session, applyOne, [
     observation.accountId,
@@ -72,6 +76,7 @@ export async function applyObservation(
     observation.fence ?? null,
     observation.dueAt ?? null,
     formatDetails(observation),
+    observation.mac,
   ]);
   return result;
 }
@@ -80,12 +85,12 @@ export async function applyObservation(
  * The result of each observation, by its ordinal from 1; `held`: another transaction has the account.
  * Each payout may be named once.
  */
-export async function applyObservations(
+export async function applyObservationRows(
   session: Session,
-  observations: readonly Observation[],
+  observations: readonly VouchedObservation[],
   mayWait: boolean,
 ): Promise<{ ordinal: number; result: ApplyResult | 'held' }[]> {
-  const list = <T>(read: (observation: Observation) => T): T[] => observations.map(read);
+  const list = <T>(read: (observation: VouchedObservation) => T): T[] => observations.map(read);
   return many(session, applyMany, [
     plainArray(list(({ accountId }) => accountId)),
     plainArray(list(({ payoutId }) => payoutId)),
@@ -96,6 +101,7 @@ export async function applyObservations(
     plainArray(list(({ fence }) => fence ?? null)),
     list(({ dueAt }) => dueAt ?? null),
     textArray(list(formatDetails)),
+    list(({ mac }) => mac),
     mayWait,
   ]);
 }

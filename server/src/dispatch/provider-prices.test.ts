@@ -272,6 +272,7 @@ describe('a payout through a provider that quotes prices', () => {
     await host.receive({ id: 'message', channel: 'callback', raw: Buffer.of(1), observations });
     await applyNotifications({
       db: money.db,
+      keys: money.keys,
       router: market.dispatcher.router,
       measurements: market.dispatcher.measurements,
       nowMs: money.clock.nowMs,

@@ -164,7 +164,7 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   repeat('count payouts', countingIdleMs, () => countPayouts(db));
   repeatUnlessRecovering('review', reviewIdleMs, async () => {
     await expireApprovals(db.system);
-    return reviewPayouts({ db, onError: parts.onError });
+    return reviewPayouts({ db, keys: base.keys, onError: parts.onError });
   });
   if (payments.rescreen !== undefined) {
     repeatUnlessRecovering('rescreen', rescreenIdleMs, payments.rescreen);
@@ -239,6 +239,7 @@ function applyAllNotifications({ base, payments, onRailAnswer, onError }: Backgr
   const { dispatcher, measurements } = payments;
   return applyNotifications({
     db: base.db,
+    keys: base.keys,
     router: dispatcher.router,
     measurements,
     nowMs: base.clock.nowMs,

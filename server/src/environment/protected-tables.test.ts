@@ -104,9 +104,11 @@ test('every column of bytes is one that a rotation of the keys renews, or need n
 const modules: Readonly<Record<string, readonly string[]>> = {
   'accounts/accounts.ts': ['credentials', 'access_tokens'],
   'approvals/approval-policies.ts': ['approval_policies'],
+  'audit/audit.ts': ['audit_entries'],
   'batches/receive.ts': ['batches'],
   'batches/row-inputs.sql.ts': ['batch_inputs'],
   'db/protected-tables.ts': [],
+  'dispatch/observations.ts': ['observations'],
   'dispatch/recovery.ts': ['recovery_releases'],
   'exceptions/decisions.ts': ['payout_decisions'],
   'http/idempotency.ts': ['idempotency_records'],

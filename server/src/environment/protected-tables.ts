@@ -1,9 +1,11 @@
 import { protectedCredentials, protectedTokens } from '../accounts/credential-mac.ts';
 import { protectedApprovalPolicies } from '../approvals/approval-policies.ts';
+import { protectedEntries } from '../audit/audit.ts';
 import { protectedInputs } from '../batches/erase-inputs.ts';
 import { protectedBatches } from '../batches/receive.ts';
 import { defineProtectedTable, type ProtectedTable, renewMac } from '../db/protected-tables.ts';
 import { column, nullable } from '../db/rows.ts';
+import { protectedObservations } from '../dispatch/observations.ts';
 import { protectedReleases } from '../dispatch/recovery.ts';
 import { protectedDecisions } from '../exceptions/decisions.ts';
 import { protectedAnswers } from '../http/idempotency.ts';
@@ -49,6 +51,8 @@ export const protectedTables: readonly ProtectedTable[] = [
   protectedDecisions,
   protectedReleases,
   protectedBookings,
+  protectedObservations,
+  protectedEntries,
   protectedCredentials,
   protectedTokens,
   protectedSecrets,

@@ -55,7 +55,7 @@ export function erasureRoutes(): Route<ErasureRouteServices>[] {
         const erasedAt = await eraseUser(env, erasure).catch(async (error: unknown) => {
           if (error instanceof AppError && error.code !== 'not_found') {
             const refused = { userId, refusedBecause: error.code };
-            await auditErasure(env.db.system, client, refused);
+            await auditErasure({ session: env.db.system, keys: env.keys }, client, refused);
           }
           throw error;
         });

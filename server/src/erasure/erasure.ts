@@ -1,10 +1,10 @@
-import { appendClientAudit, type ClientRequest } from '../audit/audit.ts';
+import { type AuditLog, appendClientAudit, type ClientRequest } from '../audit/audit.ts';
 import { eraseInputs } from '../batches/erase-inputs.ts';
 import { formatSecondsZ } from '../core/clock.ts';
 import { AppError, assert } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { Database, Session } from '../db/postgres/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { forgetMetadata } from '../payouts/payout-metadata.ts';
 import {
   completeErasure,
@@ -62,7 +62,9 @@ export async function eraseUser(services: ErasureServices, erasure: Erasure): Pr
       // Before the commit: an erasure that a restore could undo has not happened.
       if (row.result === 'erased') {
         await appendTombstones(tombstones, [{ accountId, userId, erasedAt: row.at }]);
-        if (erasure.client !== undefined) await auditErasure(session, erasure.client, { userId });
+        if (erasure.client !== undefined) {
+          await auditErasure({ session, keys: services.keys }, erasure.client, { userId });
+        }
       }
       return row.at;
     },
@@ -74,12 +76,12 @@ export async function eraseUser(services: ErasureServices, erasure: Erasure): Pr
 
 /** An erasure that a client asked for: done, or refused with this code. */
 export async function auditErasure(
-  session: Session,
+  log: AuditLog,
   client: ClientRequest,
   { userId, refusedBecause }: { userId: string; refusedBecause?: string },
 ): Promise<void> {
   const object = { user: formatToken('user', userId) };
-  await appendClientAudit(session, client, {
+  await appendClientAudit(log, client, {
     action: 'user erase',
     object,
     ...(refusedBecause !== undefined && {

@@ -157,6 +157,22 @@ function describeVote(
   return rowContext('payout_decisions', ...row);
 }
 
+/** The same of a stored one. */
+export function describeDecision({
+  account_id: accountId,
+  payout_id: payoutId,
+  action,
+  about,
+  ...row
+}: Omit<VoteRow, 'mac'> & {
+  account_id: string;
+  payout_id: string;
+  action: string;
+  about: Buffer;
+}): string {
+  return describeVote({ accountId, payoutId, action, about }, row);
+}
+
 export const protectedDecisions = defineProtectedTable({
   table: 'payout_decisions',
   key: { account_id: 'uuid', payout_id: 'uuid', id: 'uuid' },
@@ -172,9 +188,7 @@ export const protectedDecisions = defineProtectedTable({
     about: column.bytes,
   },
   replacement: 'renew_payout_decisions',
-  renew: renewMac(({ account_id: accountId, payout_id: payoutId, action, about, ...row }) =>
-    describeVote({ accountId, payoutId, action, about }, row),
-  ),
+  renew: renewMac(describeDecision),
 });
 
 /** Who created or committed a payout does not approve it. @throws AppError own_payout. */

@@ -26,7 +26,7 @@ type Page = { matching: number; shown: number; next_cursor: string | null; excep
 
 type Values = Record<string, string | true>;
 const run = (name: string, values: Values) =>
-  runCommand({ db: money.db, name: 'staging' }, name, values);
+  runCommand({ db: money.db, keys: money.keys, name: 'staging' }, name, values);
 const list = async (values: Values = {}) => (await run('exception list', values)) as Page;
 
 /** Creates exceptions about inbound messages, some in the same instant. */

@@ -31,7 +31,7 @@ async function commit(): Promise<CommittedPayout> {
 
 async function review(): Promise<void> {
   const errors: unknown[] = [];
-  await reviewPayouts({ db: money.db, onError: (error) => errors.push(error) });
+  await reviewPayouts({ db: money.db, keys: money.keys, onError: (error) => errors.push(error) });
   assert.deepEqual(errors, []);
 }
 

@@ -175,7 +175,7 @@ function decideRoute(): Route<BaseServices> {
             credentialId: principal.credentialId,
           },
         );
-        await appendClientAudit(sql, describeClient(context), {
+        await appendClientAudit({ session: sql, keys: env.keys }, describeClient(context), {
           action: 'identity decide',
           object: { user: params.user_token, session: session.id, decision: body.decision },
           outcome: result,

@@ -6,17 +6,19 @@ import { readPublicKeys } from '../core/verifying-keys.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import {
   type Checkpoint,
+  chains,
   checkpointSchema,
   type LinkRecord,
   linkRecordSchema,
   parseChainJson,
+  readStatement,
 } from './chain.ts';
 import { readChains } from './chain-source.ts';
 import { type ChainProof, createChainVerifier } from './chain-verifier.ts';
 
 /**
- * An export of the chains: JSON lines, first the checkpoints, then every link with its rows, and a last
- * line with their number.
+ * An export of the chains: JSON lines, first the checkpoints, then the links with their rows, each chain
+ * as far as it is signed, and a last line with their number.
  */
 
 const exportLine = z.discriminatedUnion('type', [
@@ -27,21 +29,33 @@ const exportLine = z.discriminatedUnion('type', [
 type ExportLine = z.output<typeof exportLine>;
 type WrittenLine = Exclude<ExportLine, { type: 'link' }> | { type: 'link'; link: LinkRecord };
 
+export type Exported = {
+  links: number;
+  /** Links that were left out, because no checkpoint covers them yet. */
+  unsigned_links: number;
+};
+
 /** Leaves no file behind when it fails. @throws Error where the file exists. */
-export function exportChains(db: Database, path: string): Promise<{ links: number }> {
+export function exportChains(db: Database, path: string): Promise<Exported> {
   return readChains(db, async ({ checkpoints, links }) => {
     const file = await open(path, 'wx', 0o600);
     const write = (line: WrittenLine) => file.appendFile(`${JSON.stringify(line)}\n`);
     try {
+      const signed = findSignedEnds(checkpoints);
       for (const checkpoint of checkpoints) await write({ type: 'checkpoint', checkpoint });
-      let count = 0;
+      const exported = { links: 0, unsigned_links: 0 };
       for await (const link of links()) {
+        const end = signed.get(`${link.account_id} ${link.chain}`) ?? 0n;
+        if (BigInt(link.place) > end) {
+          exported.unsigned_links += 1;
+          continue;
+        }
         await write({ type: 'link', link });
-        count += 1;
+        exported.links += 1;
       }
-      await write({ type: 'end', links: count });
+      await write({ type: 'end', links: exported.links });
       await file.sync();
-      return { links: count };
+      return exported;
     } catch (error) {
       await rm(path, { force: true });
       throw error;
@@ -51,24 +65,46 @@ export function exportChains(db: Database, path: string): Promise<{ links: numbe
   });
 }
 
+/** Of each account and chain, the last place that is signed. */
+function findSignedEnds(checkpoints: readonly Checkpoint[]): Map<string, bigint> {
+  const ends = new Map<string, bigint>();
+  for (const { account_id: id, ...heads } of checkpoints.map(readStatement)) {
+    for (const chain of chains) {
+      const place = BigInt(heads[chain]?.place ?? 0);
+      const name = `${id} ${chain}`;
+      if (place > (ends.get(name) ?? 0n)) ends.set(name, place);
+    }
+  }
+  return ends;
+}
+
+export type ExportProof = ChainProof & { environment: string };
+
 /**
- * Verifies an export without its database.
+ * Verifies an export without its database. It shows what was recorded until `signed_at`; an older export
+ * lacks what came later.
  *
  * @param keys the public keys of the environment: a key set, or PEM
  * @param outside checkpoints that were kept elsewhere
- * @throws Error where the file is not an export, or was cut off.
+ * @throws Error where the file is not an export, was cut off, or has no checkpoint.
  */
 export async function verifyExport(
   path: string,
   { keys: text, outside }: { keys: string; outside: readonly Checkpoint[] },
-): Promise<ChainProof> {
+): Promise<ExportProof> {
   const keys = readPublicKeys(text);
   const checkpoints = [...outside];
   for await (const line of readLines(path)) {
     if (line.type !== 'checkpoint') break;
     checkpoints.push(line.checkpoint);
   }
-  const verifier = createChainVerifier({ checkpoints, keys });
+  const [environment, ...others] = new Set(
+    checkpoints.map((checkpoint) => readStatement(checkpoint).environment),
+  );
+  if (environment === undefined)
+    throw new Error(`${path} has no checkpoint, so that it shows nothing`);
+  if (others.length > 0) throw new Error(`${path} has checkpoints of several environments`);
+  const verifier = createChainVerifier({ checkpoints, keys, isSignedToTheEnd: true });
   let expected: number | undefined;
   for await (const line of readLines(path)) {
     if (line.type === 'link') verifier.add(line.link);
@@ -76,7 +112,7 @@ export async function verifyExport(
   }
   const proof = verifier.finish();
   if (expected !== proof.links) throw new Error(`${path} is not a whole export: it was cut off`);
-  return proof;
+  return { ...proof, environment };
 }
 
 async function* readLines(path: string): AsyncGenerator<ExportLine> {

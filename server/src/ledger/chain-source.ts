@@ -1,4 +1,5 @@
 import { listAuditCheckpoints, readAuditHead, readAuditLinks } from '../audit/audit.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { PublicKey } from '../core/verifying-keys.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
@@ -101,36 +102,42 @@ export function readChains<T>(
   db: Database,
   work: (chains: {
     checkpoints: Checkpoint[];
-    /** Reports to `verifier` what no link shows. */
-    links(verifier?: Pick<ChainVerifier, 'report'>): AsyncGenerator<LinkRecord>;
+    /** Reports to the verifier what no link shows. */
+    links(verification?: Verification): AsyncGenerator<LinkRecord>;
   }) => Promise<T>,
 ): Promise<T> {
   return db.systemTransaction(async (session) => {
     await beginProof(session);
     return work({
       checkpoints: [...(await listCheckpoints(session)), ...(await listAuditCheckpoints(session))],
-      links: (verifier) => readAllLinks(session, verifier),
+      links: (verification) => readAllLinks(session, verification),
     });
   });
 }
 
+type Verification = Pick<ChainVerifier, 'report'> & {
+  /** Of the codes of audit entries. */
+  vouching: Pick<KeyRing, 'isMac'> | undefined;
+};
+
 /** Of the audit log, of which each entry is a link of its own. */
 async function* readAuditChain(
   session: Session,
-  verifier: Pick<ChainVerifier, 'report'> | undefined,
+  verification: Verification | undefined,
 ): AsyncGenerator<LinkRecord> {
+  const audit = { account_id: nilAccount, chain: 'audit' } as const;
   let last = '0';
-  for await (const { place, digest, hash, row } of readAuditLinks(session)) {
+  const entries = readAuditLinks(session, verification?.vouching);
+  for await (const { place, digest, hash, isVouched, row } of entries) {
     last = place;
+    if (!isVouched) verification?.report({ ...audit, place, code: 'not_vouched' });
     const { created_us } = row;
-    const link = { account_id: nilAccount, chain: 'audit', place, row_count: 1 } as const;
-    yield { ...link, digest, hash, created_us, rows: [row] };
+    yield { ...audit, place, row_count: 1, digest, hash, created_us, rows: [row] };
   }
   const head = await readAuditHead(session);
   if (head.sequence === last) return;
-  verifier?.report({
-    account_id: nilAccount,
-    chain: 'audit',
+  verification?.report({
+    ...audit,
     place: head.sequence,
     code: 'end_missing',
     detail: `${head.sequence} entries were written, ${last} are there`,
@@ -139,9 +146,9 @@ async function* readAuditChain(
 
 async function* readAllLinks(
   session: Session,
-  verifier: Pick<ChainVerifier, 'report'> | undefined,
+  verification: Verification | undefined,
 ): AsyncGenerator<LinkRecord> {
-  yield* readAuditChain(session, verifier);
+  yield* readAuditChain(session, verification);
   const keptSince = await findKeptSince(session);
   for (const account of await listChainedAccounts(session)) {
     const owner = { session, accountId: account.id };
@@ -155,18 +162,22 @@ async function* readAllLinks(
       last = link.place;
       yield link;
     }
-    if (verifier === undefined) continue;
+    if (verification === undefined) continue;
     const at = { account_id: account.id, code: 'not_linked' } as const;
     if (journals !== account.journals) {
-      for (const { id } of await listUnlinkedJournals(session, account.id)) {
-        verifier.report({ ...at, chain: 'ledger', place: '', detail: `journal ${id}` });
+      const ids = (await listUnlinkedJournals(session, account.id)).map(
+        ({ id }) => `journal ${id}`,
+      );
+      const counted = `${account.journals} journals, of which links cover ${journals}`;
+      for (const detail of ids.length === 0 ? [counted] : ids) {
+        verification.report({ ...at, chain: 'ledger', place: '', detail });
       }
     }
     // The account counts its events, so their end cannot be cut off unnoticed.
     if (account.event_sequence !== last) {
       const beyond = { accountId: account.id, first: BigInt(last) + 1n, last: lastSequence };
       const added = await listEvents(session, beyond);
-      verifier.report({
+      verification.report({
         ...at,
         code: added.length > 0 ? 'not_linked' : 'end_missing',
         chain: 'events',
@@ -195,6 +206,8 @@ export function verifyChains(
     outside: readonly Checkpoint[];
     /** Those of the environment's own file, which has each one before the database has it. */
     readFile?: () => readonly Checkpoint[];
+    /** Those of the codes of audit entries; without them no code is compared. */
+    vouching?: Pick<KeyRing, 'isMac'>;
   },
 ): Promise<LiveChainProof> {
   return readChains(db, async ({ checkpoints, links }) => {
@@ -203,7 +216,8 @@ export function verifyChains(
     const verifier = createChainVerifier(
       trusted && { keys: trusted.keys, checkpoints: [...checkpoints, ...outside] },
     );
-    for await (const link of links(verifier)) verifier.add(link);
+    const verification = { report: verifier.report, vouching: trusted?.vouching };
+    for await (const link of links(verification)) verifier.add(link);
     const proof = verifier.finish();
     if (inFile === undefined) return proof;
     const statements = new Set(inFile.map(({ statement }) => statement));

@@ -17,7 +17,7 @@ export type ChainName = (typeof chains)[number];
 export const nilAccount = '00000000-0000-0000-0000-000000000000';
 
 const number = z.string().regex(/^-?\d{1,19}$/, 'must be a decimal number as text');
-const hex = z.string().regex(/^([\da-f]{2})*$/, 'must be in hexadecimal');
+const sha256Hex = z.string().regex(/^[\da-f]{64}$/, 'must be a SHA-256 in hexadecimal');
 const count = z.int().min(0);
 
 /**
@@ -65,17 +65,26 @@ type RowOf = { [Name in ChainName]: z.output<(typeof chainRows)[Name]> };
 export type ChainRow = RowOf[ChainName];
 
 /** `place`: the number of the link, or the sequence of its last event or entry. */
-export const linkColumns = { place: number, row_count: count, digest: hex } as const;
+export const linkColumns = {
+  place: number,
+  created_us: number,
+  row_count: count,
+  digest: sha256Hex,
+} as const;
+export const rowHash = sha256Hex;
+/** "" where there is no link. */
+export const linkHash = z.union([z.literal(''), sha256Hex]);
 
 /** A link with the rows that it covers; hashes in hexadecimal. */
 export type Link<Name extends ChainName = ChainName> = {
   account_id: string;
   chain: Name;
   place: string;
+  /** Of its latest row. */
+  created_us: string;
   row_count: number;
   digest: string;
   hash: string;
-  created_us: string;
 };
 export type LinkRecord<Name extends ChainName = ChainName> = Link<Name> & {
   /** Null where they are no longer kept. */
@@ -87,8 +96,7 @@ const recordOf = <Name extends ChainName>(chain: Name) =>
     account_id: z.guid(),
     chain: z.literal(chain),
     ...linkColumns,
-    hash: hex,
-    created_us: number,
+    hash: sha256Hex,
     rows: z.array(chainRows[chain]).nullable(),
   });
 export const linkRecordSchema = z.discriminatedUnion('chain', [
@@ -106,7 +114,7 @@ export const checkpointSchema = z.object({
 });
 export type Checkpoint = z.output<typeof checkpointSchema>;
 
-const head = z.object({ place: number, hash: hex });
+const head = z.object({ place: number, hash: linkHash });
 const statementSchema = z.object({
   environment: z.string(),
   account_id: z.guid(),
@@ -184,14 +192,18 @@ function sha256(...parts: readonly Uint8Array[]): Buffer {
   return hash.digest();
 }
 
+/** Microseconds since 2000. */
+const timeBytes = (us: string): Buffer => number8(BigInt(us) - microsecondsTo2000);
+
 export function hashRow(row: ChainRow): Buffer {
-  const at = number8(BigInt(row.created_us) - microsecondsTo2000);
+  const at = timeBytes(row.created_us);
   if ('sequence' in row) {
     const { sequence, type, detail, payload } = row;
     return sha256(
       number8(sequence),
       at,
       uuidBytes(row.subject_id),
+      number4(payload === null || payload === undefined ? -1 : Buffer.byteLength(payload)),
       textBytes(type, detail, payload),
     );
   }
@@ -226,12 +238,13 @@ export function digestRows(rowHashes: readonly Uint8Array[]): string {
 /** @param previous the hash of the link before it; "" for the first one */
 export function hashLink(
   previous: string,
-  link: Pick<Link, 'account_id' | 'place' | 'row_count' | 'digest'>,
+  link: Pick<Link, 'account_id' | 'place' | 'created_us' | 'row_count' | 'digest'>,
 ): string {
   return sha256(
     Buffer.from(previous, 'hex'),
     uuidBytes(link.account_id),
     number8(link.place),
+    timeBytes(link.created_us),
     number4(link.row_count),
     Buffer.from(link.digest, 'hex'),
   ).toString('hex');

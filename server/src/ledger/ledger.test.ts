@@ -130,13 +130,9 @@ test('a journal has a known kind, a positive amount and no negative fee', async 
 
 test('journals are immutable, and balances follow from them', async () => {
   const { accountId } = await money.createOwner({ USD: 1_000n });
-  const text = `
-    insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
-      wallet_balance, created_at)
-    values ($1, $2, 'fund', 'USD', 1, 1001, now())`;
-  const values = [accountId, newId()];
-  await money.rows(text, values);
-  await money.refuse(text, values, { states: unique, what: 'the same journal again' });
+  await fundBalance(money.db.system, { accountId, currency: 'USD', amountMinor: 1n });
+  const again = `insert into ledger_journals select * from ledger_journals where account_id = $1`;
+  await money.refuse(again, [accountId], { states: unique, what: 'the same journals again' });
   assert.equal(await money.balance(accountId, 'USD'), 1_001n);
   assert.equal(await money.balance(accountId, 'USD', 'external'), -1_001n);
   await money.assertSound();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readPublicKeys } from '../core/verifying-keys.ts';
+import { type PublicKey, readPublicKeys } from '../core/verifying-keys.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   findKeptSince,
@@ -11,6 +11,7 @@ import {
 } from './chain.sql.ts';
 import {
   type AccountChain,
+  type CheckpointStatement,
   chainRows,
   checkpointSchema,
   digestRows,
@@ -21,8 +22,10 @@ import {
   type JournalRow,
   type LinkRecord,
   linkColumns,
+  linkHash,
   parseChainJson,
   readStatement,
+  rowHash,
 } from './chain.ts';
 import { addEvents, addJournals } from './chain-source.ts';
 import { findCheckpointAfter } from './checkpoints.sql.ts';
@@ -37,8 +40,9 @@ const provedLink = <Name extends AccountChain>(chain: Name) =>
   z.object({
     chain: z.literal(chain),
     place: linkColumns.place,
-    previous: z.string().describe('The hash of the link before it; "" for the first one'),
-    rows: z.array(z.object({ row_hash: z.string(), row: chainRows[chain].optional() })),
+    created_us: linkColumns.created_us,
+    previous: linkHash.describe('The hash of the link before it; "" for the first one'),
+    rows: z.array(z.object({ row_hash: rowHash, row: chainRows[chain].optional() })),
     path: z.array(z.object(linkColumns)).describe('From the next link on to the signed one'),
     checkpoint: checkpointSchema,
   });
@@ -79,6 +83,7 @@ export async function provePayout(
     proved.push({
       chain: link.chain,
       place: link.place,
+      created_us: link.created_us,
       previous: await findPrevious(owner, link),
       rows: (link.rows ?? []).map((row) => ({
         row_hash: hashRow(row).toString('hex'),
@@ -134,13 +139,29 @@ async function readPath(
   for (let after = link.place; BigInt(after) < BigInt(signedPlace); ) {
     const page = await list(session, { accountId, after, count: pathPage });
     if (page.length === 0) break;
-    for (const { place, row_count, digest } of page) {
-      if (BigInt(place) <= BigInt(signedPlace)) path.push({ place, row_count, digest });
+    for (const { place, created_us, row_count, digest } of page) {
+      if (BigInt(place) <= BigInt(signedPlace)) {
+        path.push({ place, created_us, row_count, digest });
+      }
       after = place;
     }
   }
   return path;
 }
+
+/** What a proof shows. */
+export type Proved = {
+  environment: string;
+  account_id: string;
+  payout_id: string;
+  /**
+   * When the earliest of its heads was signed. The proof shows what was recorded until then: one that was made
+   * before a refund lacks the refund.
+   */
+  signed_at: string;
+  journals: JournalRow[];
+  events: EventRow[];
+};
 
 /**
  * Verifies a proof without the service.
@@ -149,36 +170,58 @@ async function readPath(
  * @returns the rows that are proved
  * @throws Error that says what does not hold.
  */
-export function verifyPayoutProof(
-  proof: PayoutProof,
-  publicKeys: string,
-): { journals: JournalRow[]; events: EventRow[] } {
+export function verifyPayoutProof(proof: PayoutProof, publicKeys: string): Proved {
   const keys = readPublicKeys(publicKeys);
+  const { account_id, payout_id } = proof;
+  const statements = proof.links.map((link) => verifyLink(proof, link, keys));
+  const [earliest, ...others] = statements.toSorted(
+    (a, b) => Date.parse(a.signed_at) - Date.parse(b.signed_at),
+  );
+  if (earliest === undefined) throw new Error('the proof has no links');
+  const { environment, signed_at } = earliest;
+  if (others.some((other) => other.environment !== environment)) {
+    throw new Error('the checkpoints are of different environments');
+  }
+  const places = proof.links.map(({ chain, place }) => `link ${place} of the ${chain}`);
+  const repeated = places.find((place, index) => places.indexOf(place) !== index);
+  if (repeated !== undefined) throw new Error(`${repeated} is there twice`);
   const journals: JournalRow[] = [];
   const events: EventRow[] = [];
-  for (const link of proof.links) {
-    const at = `link ${link.place} of the ${link.chain}`;
-    for (const { row, row_hash: expected } of link.rows) {
-      if (row === undefined) continue;
-      if (hashRow(row).toString('hex') !== expected) throw new Error(`${at}: a row was changed`);
-      if (!isAbout(row, proof.payout_id)) throw new Error(`${at}: a row is of another payout`);
-      if ('sequence' in row) events.push(row);
-      else journals.push(row);
-    }
-    if (!isSigned(link.checkpoint, keys)) throw new Error(`${at}: its checkpoint is not signed`);
-    const statement = readStatement(link.checkpoint);
-    const head = statement[link.chain];
-    const account = { account_id: proof.account_id };
-    const digest = digestRows(link.rows.map(({ row_hash: hash }) => Buffer.from(hash, 'hex')));
-    const own = { ...account, place: link.place, row_count: link.rows.length, digest };
-    let hash = hashLink(link.previous, own);
-    let { place } = link;
-    for (const next of link.path) {
-      hash = hashLink(hash, { ...account, ...next });
-      ({ place } = next);
-    }
-    const isHead = statement.account_id === proof.account_id && head.place === place;
-    if (!isHead || head.hash !== hash) throw new Error(`${at}: it does not lead to its checkpoint`);
+  for (const { row } of proof.links.flatMap(({ rows }): ProvedRow[] => rows)) {
+    if (row === undefined) continue;
+    if ('sequence' in row) events.push(row);
+    else journals.push(row);
   }
-  return { journals, events };
+  return { environment, account_id, payout_id, signed_at, journals, events };
+}
+
+type ProvedRow = { row_hash: string; row?: JournalRow | EventRow | undefined };
+
+/** @returns what was signed, to which the link leads */
+function verifyLink(
+  { account_id, payout_id }: PayoutProof,
+  link: ProvedLink,
+  keys: readonly PublicKey[],
+): CheckpointStatement {
+  const at = `link ${link.place} of the ${link.chain}`;
+  for (const { row, row_hash: expected } of link.rows) {
+    if (row === undefined) continue;
+    if (hashRow(row).toString('hex') !== expected) throw new Error(`${at}: a row was changed`);
+    if (!isAbout(row, payout_id)) throw new Error(`${at}: a row is of another payout`);
+  }
+  if (!isSigned(link.checkpoint, keys)) throw new Error(`${at}: its checkpoint is not signed`);
+  const statement = readStatement(link.checkpoint);
+  const head = statement[link.chain];
+  const digest = digestRows(link.rows.map(({ row_hash: hash }) => Buffer.from(hash, 'hex')));
+  const { created_us } = link;
+  const own = { account_id, place: link.place, created_us, row_count: link.rows.length, digest };
+  let hash = hashLink(link.previous, own);
+  let { place } = link;
+  for (const next of link.path) {
+    hash = hashLink(hash, { account_id, ...next });
+    ({ place } = next);
+  }
+  const isHead = statement.account_id === account_id && head.place === place;
+  if (!isHead || head.hash !== hash) throw new Error(`${at}: it does not lead to its checkpoint`);
+  return statement;
 }

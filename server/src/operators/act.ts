@@ -156,7 +156,7 @@ export function isWaiting(result: unknown): boolean {
 
 /** Over HTTP the request is that of the HTTP request; on the command line, its first entry. */
 function openLog<Context extends ActContext, Values>(
-  { db, operator }: Context,
+  { db, keys, operator }: Context,
   command: Act<Context, Values>,
   { address, requestId }: Circumstances,
 ) {
@@ -168,17 +168,20 @@ function openLog<Context extends ActContext, Values>(
       ...state
     }: Pick<AuditEntry, 'requestId' | 'before' | 'after'> & { approval?: string | undefined } = {},
   ): Promise<string> =>
-    appendAudit(db.system, {
-      actor: describeActor(operator, address),
-      action: command.name,
-      // By which the entries of both persons belong together.
-      object: { ...object, ...(approval !== undefined && { approval }) },
-      accountId: typeof account === 'string' ? account : undefined,
-      reason: command.reason,
-      outcome,
-      ...state,
-      ...(requestId !== undefined && { requestId }),
-    });
+    appendAudit(
+      { session: db.system, keys },
+      {
+        actor: describeActor(operator, address),
+        action: command.name,
+        // By which the entries of both persons belong together.
+        object: { ...object, ...(approval !== undefined && { approval }) },
+        accountId: typeof account === 'string' ? account : undefined,
+        reason: command.reason,
+        outcome,
+        ...state,
+        ...(requestId !== undefined && { requestId }),
+      },
+    );
 }
 
 /** The request of both persons; undefined where one suffices. */

@@ -16,6 +16,7 @@ import { findPayoutRow } from './payouts.sql.ts';
 
 const hash = z.string().describe('SHA-256, hexadecimal');
 const place = z.string().describe('The number of a link, or the sequence of its last event');
+const linkTime = z.string().describe('Of the latest row of the link, microseconds since 1970');
 
 const provedRow = z
   .object({
@@ -31,12 +32,18 @@ const provedLink = z
   .object({
     chain: z.enum(accountChains).describe('Whose link it is'),
     place,
+    created_us: linkTime,
     previous: z.string().describe('The hash of the link before it; "" for the first one'),
     rows: z.array(provedRow).describe('All rows of the link, in their order'),
     path: z
       .array(
         z
-          .object({ place, row_count: z.int().describe('Rows of the link'), digest: hash })
+          .object({
+            place,
+            created_us: linkTime,
+            row_count: z.int().describe('Rows of the link'),
+            digest: hash,
+          })
           .meta({ id: 'PathLink' }),
       )
       .describe('The links after it, to the one that is signed'),

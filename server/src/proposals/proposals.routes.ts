@@ -158,7 +158,7 @@ function linkRoute(): Route<ProposalRouteServices> {
         if (!(await noteLink(session, { ...id, credentialId: principal.credentialId }))) {
           throw new AppError('proposal_ended', `The proposal is ${row.status}`);
         }
-        await appendClientAudit(session, describeClient(context), {
+        await appendClientAudit({ session, keys: env.keys }, describeClient(context), {
           action: 'proposal link',
           object: { proposal: formatProposalToken(row.id) },
         });

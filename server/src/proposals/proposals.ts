@@ -170,7 +170,7 @@ export async function decide(
     });
     if (commit.status !== 'success') throw refuse(commit.errors, commit.code ?? commit.status);
   }
-  await appendClientAudit(session, decision.client, {
+  await appendClientAudit({ session, keys: env.keys }, decision.client, {
     action: decision.status === 'CONFIRMED' ? 'proposal confirm' : 'proposal decline',
     object: {
       proposal: formatProposalToken(row.id),

@@ -230,7 +230,8 @@ function payoutRoute(): Route<SandboxServices> {
       const payoutId = readPayoutToken(params.payout_token);
       const { outcome } = body;
       return write(async (session) => {
-        await scriptPayout(session, { accountId, payoutId, outcome, nowMs: env.clock.nowMs() });
+        const script = { accountId, payoutId, outcome, nowMs: env.clock.nowMs() };
+        await scriptPayout({ session, keys: env.keys }, script);
         return { payout_token: params.payout_token, outcome };
       });
     },

@@ -22,7 +22,7 @@ it('a scripted outcome follows an answer that was under way', async () => {
   const sending = dispatcher.runDue();
   await called.promise;
   const scripted = money.db.systemTransaction((session) =>
-    scriptPayout(session, { ...payout, outcome: 'unknown', nowMs }),
+    scriptPayout({ session, keys: money.keys }, { ...payout, outcome: 'unknown', nowMs }),
   );
   await sleep(50);
   answered.resolve({ outcome: 'accepted', checkAtMs: nowMs + 40 * 3_600_000 });
@@ -49,7 +49,9 @@ it('scripting an outcome locks the account before the payout, as answers do', as
   const { scripted } = await money.ownerTransaction(async (session) => {
     const lockAccount = 'select 1 from accounts where id = $1 for update';
     await readRows(session, { name: '', text: lockAccount }, [accountId]);
-    const running = money.db.systemTransaction((other) => scriptPayout(other, script));
+    const running = money.db.systemTransaction((other) =>
+      scriptPayout({ session: other, keys: money.keys }, script),
+    );
     while ((await money.rows(waiting)).length === 0) await sleep(5);
     // Refused where the other transaction has the row: a deadlock.
     const lockPayout = 'select 1 from payout_dispatches where payout_id = $1 for update nowait';

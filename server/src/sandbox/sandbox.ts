@@ -4,7 +4,12 @@ import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
-import { applyObservation, type Dispatcher, findNextDue } from '../dispatch/dispatch.ts';
+import {
+  applyObservation,
+  type Dispatcher,
+  findNextDue,
+  type ObservationLog,
+} from '../dispatch/dispatch.ts';
 import type { Scheduler } from '../payouts/scheduler.ts';
 import { pickupDaysMax, type ScriptedOutcome } from '../rails/sandbox/rail.ts';
 import {
@@ -122,7 +127,7 @@ const unknownCheckMs = 60_000;
  * @throws AppError not_found, illegal_move.
  */
 export async function scriptPayout(
-  session: Session,
+  { session, keys }: ObservationLog,
   script: { accountId: string; payoutId: string; outcome: ScriptedOutcome; nowMs: number },
 ): Promise<void> {
   const { accountId, payoutId, outcome, nowMs } = script;
@@ -136,18 +141,21 @@ export async function scriptPayout(
   if (outcome === 'returned' && payout.status !== 'COMPLETED') throw illegal;
   if (outcome === 'ready_for_pickup' && !pickupTypes.has(payout.delivery_type)) throw illegal;
   await storeScript(session, { accountId, payoutId, outcome });
-  const result = await applyObservation(session, {
-    accountId,
-    payoutId,
-    rail: undefined,
-    observationId: newId(),
-    source: 'sandbox',
-    outcome: observedOutcomes[outcome],
-    reason: reasonOf(outcome),
-    fence: undefined,
-    dueAt: findDueAt(outcome, payout.estimated_availability, nowMs),
-    details: undefined,
-  });
+  const result = await applyObservation(
+    { session, keys },
+    {
+      accountId,
+      payoutId,
+      rail: undefined,
+      observationId: newId(),
+      source: 'sandbox',
+      outcome: observedOutcomes[outcome],
+      reason: reasonOf(outcome),
+      fence: undefined,
+      dueAt: findDueAt(outcome, payout.estimated_availability, nowMs),
+      details: undefined,
+    },
+  );
   if (result !== 'applied') throw illegal;
 }
 

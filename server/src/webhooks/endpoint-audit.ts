@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendClientAudit, describeClient } from '../audit/audit.ts';
+import { type AuditLog, appendClientAudit, describeClient } from '../audit/audit.ts';
 import { formatToken } from '../core/ids.ts';
 import type { EndpointRow } from './webhooks.sql.ts';
 import { type EndpointContext, getEndpoint } from './webhooks.ts';
@@ -21,7 +21,7 @@ function describe({ url, event_types: eventTypes, status, algorithm }: EndpointR
 
 /** Runs a change with its entry; a step that changes nothing has none. @throws AppError not_found. */
 export async function auditChange<T>(
-  context: Parameters<typeof describeClient>[0],
+  context: Parameters<typeof describeClient>[0] & { readonly env: Pick<AuditLog, 'keys'> },
   place: EndpointContext,
   { change, run }: { change: Change; run: () => Promise<T> },
 ): Promise<T> {
@@ -30,11 +30,15 @@ export async function auditChange<T>(
   const after = change === 'remove' ? undefined : describe(await getEndpoint(place));
   const isStep = change === 'pause' || change === 'resume';
   if (isStep && before?.status === after?.status) return result;
-  await appendClientAudit(place.session, describeClient(context), {
-    action: `webhook ${change}`,
-    object: { webhook: formatToken('webhook', place.endpointId) },
-    before,
-    after,
-  });
+  await appendClientAudit(
+    { session: place.session, keys: context.env.keys },
+    describeClient(context),
+    {
+      action: `webhook ${change}`,
+      object: { webhook: formatToken('webhook', place.endpointId) },
+      before,
+      after,
+    },
+  );
   return result;
 }

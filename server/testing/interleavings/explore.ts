@@ -31,7 +31,10 @@ export async function exploreNew(money: MoneyTest, exploring: Exploring): Promis
   try {
     await money.ownerTransaction(async (session) => {
       if (exploring.defect !== undefined) await plant(session, exploring.defect);
-      end.found = await explore({ session, payout: { accountId, payoutId } }, exploring);
+      end.found = await explore(
+        { session, keys: money.keys, payout: { accountId, payoutId } },
+        exploring,
+      );
       throw rollBack;
     });
   } catch (error) {

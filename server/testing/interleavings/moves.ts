@@ -1,8 +1,9 @@
 import { newId } from '../../src/core/ids.ts';
+import type { KeyRing } from '../../src/core/sealing.ts';
 import type { Session } from '../../src/db/postgres/pool.ts';
 import { claimDispatches, passChecks } from '../../src/dispatch/dispatch.sql.ts';
 import { park, planNext } from '../../src/dispatch/next-step.ts';
-import { applyObservation, type ObservationDetails } from '../../src/dispatch/observations.sql.ts';
+import { applyObservation, type ObservationDetails } from '../../src/dispatch/observations.ts';
 import { decidePayoutRow, openDecisionOf } from '../../src/exceptions/decisions.sql.ts';
 import type { PayoutName } from '../../src/payouts/payout-name.ts';
 import type { RailAnswer } from '../../src/rails/contract/contract.ts';
@@ -25,7 +26,7 @@ import {
  * which it takes them, or one event outside.
  */
 
-export type Scene = { session: Session; payout: PayoutName };
+export type Scene = { session: Session; keys: KeyRing; payout: PayoutName };
 
 export type Move = { readonly name: string; readonly play: (scene: Scene) => Promise<World> };
 
@@ -144,19 +145,22 @@ function listChecks(world: World, { row }: Worker, place: number): Move[] {
     return replaceWorker(world, place);
   });
   if (world.left.hold === 0) return [passes];
-  const held = move(`is held by ${place}`, async ({ session, payout }) => {
+  const held = move(`is held by ${place}`, async ({ session, keys, payout }) => {
     const { outcome, reason, details } = park({ detail: 'listed' }, 'review', 'screening');
-    await applyObservation(session, {
-      ...payout,
-      rail: row.rail,
-      observationId: newId(),
-      source: 'send',
-      outcome,
-      reason,
-      fence: row.fence,
-      dueAt: undefined,
-      details,
-    });
+    await applyObservation(
+      { session, keys },
+      {
+        ...payout,
+        rail: row.rail,
+        observationId: newId(),
+        source: 'send',
+        outcome,
+        reason,
+        fence: row.fence,
+        dueAt: undefined,
+        details,
+      },
+    );
     return replaceWorker(spend(world, 'hold'), place);
   });
   return [passes, held];
@@ -173,7 +177,7 @@ function listRecords(
     after: World,
     more: { isLate?: boolean; next?: ObservationDetails },
   ) =>
-    move(`${name} by ${place}`, async ({ session, payout }) => {
+    move(`${name} by ${place}`, async ({ session, keys, payout }) => {
       const nowMs = Date.now();
       const sinceMs = more.isLate === true ? nowMs - dayMs - 1 : undefined;
       const step = planNext(answer, {
@@ -184,17 +188,20 @@ function listRecords(
         nowMs,
         sendsNotifications: true,
       });
-      await applyObservation(session, {
-        ...payout,
-        rail: row.rail,
-        observationId: newId(),
-        source: row.mode === 'query' ? 'query' : 'send',
-        outcome: step.outcome,
-        reason: step.reason,
-        fence: row.fence,
-        dueAt: step.dueAtMs === undefined ? undefined : new Date(step.dueAtMs),
-        details: { reference: row.reference, ...step.details, ...more.next },
-      });
+      await applyObservation(
+        { session, keys },
+        {
+          ...payout,
+          rail: row.rail,
+          observationId: newId(),
+          source: row.mode === 'query' ? 'query' : 'send',
+          outcome: step.outcome,
+          reason: step.reason,
+          fence: row.fence,
+          dueAt: step.dueAtMs === undefined ? undefined : new Date(step.dueAtMs),
+          details: { reference: row.reference, ...step.details, ...more.next },
+        },
+      );
       return replaceWorker(after, place);
     });
   const isLate = answer.outcome === 'unknown' || answer.outcome === 'retry';
@@ -279,24 +286,27 @@ function listReports(world: World): Move[] {
   return world.reports.flatMap((report, index) => {
     const rest = { ...world, reports: world.reports.toSpliced(index, 1) };
     const deliver = (name: string, after: World, next?: ObservationDetails) =>
-      move(`${name}: ${report.outcome}`, async ({ session, payout }) => {
+      move(`${name}: ${report.outcome}`, async ({ session, keys, payout }) => {
         const [rail = '', reference = ''] = report.payment.split('/');
-        await applyObservation(session, {
-          ...payout,
-          rail,
-          observationId: newId(),
-          source: 'callback',
-          outcome: report.outcome,
-          reason: '',
-          fence: undefined,
-          dueAt: undefined,
-          details: {
-            reference,
-            at: report.atMs,
-            ...(report.amount !== undefined && { amount: report.amount }),
-            ...next,
+        await applyObservation(
+          { session, keys },
+          {
+            ...payout,
+            rail,
+            observationId: newId(),
+            source: 'callback',
+            outcome: report.outcome,
+            reason: '',
+            fence: undefined,
+            dueAt: undefined,
+            details: {
+              reference,
+              at: report.atMs,
+              ...(report.amount !== undefined && { amount: report.amount }),
+              ...next,
+            },
           },
-        });
+        );
         return after;
       });
     const [rail = ''] = report.payment.split('/');

@@ -105,9 +105,9 @@ const listStatements = ({ accountId, count }: ManyRecords): string[] => {
      gen_random_uuid(), sha256(''), sha256('') || '\\x00000001'
    from copies`,
     `insert into audit_entries (sequence, id, created_at, actor_kind, actor, action, reason, outcome,
-     digest, hash, account_id)
+     digest, hash, mac, account_id)
    select 1000000 + n, gen_random_uuid(), now() - (1000000 - n) * interval '1 second', 'operator',
-     'ada', 'payout decide', 'copy', 'done', sha256(''), sha256(''), ${account}
+     'ada', 'payout decide', 'copy', 'done', sha256(''), sha256(''), sha256('') || '\\x00000001', ${account}
    from generate_series(1, 10 * ${count}) n`,
     `insert into verification_sessions (account_id, id, user_id, status, submission, expires_at,
      created_at, updated_at)

@@ -22,10 +22,13 @@ import {
   applyObservation,
   type Observation,
   type ObservationDetails,
-} from '../../src/dispatch/observations.sql.ts';
+} from '../../src/dispatch/observations.ts';
 import { createMeasurements } from '../../src/dispatch/standings.ts';
+import { verifyMoves } from '../../src/exceptions/move-proof.ts';
 import type { MidRates } from '../../src/fx/rate-book.ts';
 import { verifyChains } from '../../src/ledger/chain-source.ts';
+import { verifyEvents } from '../../src/ledger/event-proof.ts';
+import { verifyJournals } from '../../src/ledger/journal-proof.ts';
 import { fundBalance, verifyLedger } from '../../src/ledger/ledger.ts';
 import { commitPayoutRow } from '../../src/payouts/commit.sql.ts';
 import { type PayoutRow } from '../../src/payouts/payouts.sql.ts';
@@ -159,18 +162,21 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       } = {},
     ): Promise<ApplyResult> =>
       db.systemTransaction((session) =>
-        applyObservation(session, {
-          accountId,
-          payoutId,
-          rail: undefined,
-          observationId: newId(),
-          source: changes.source ?? (changes.fence === undefined ? 'sandbox' : 'query'),
-          outcome,
-          reason: `a test says ${outcome}`,
-          fence: changes.fence,
-          dueAt: changes.dueAt,
-          details: changes.details,
-        }),
+        applyObservation(
+          { session, keys },
+          {
+            accountId,
+            payoutId,
+            rail: undefined,
+            observationId: newId(),
+            source: changes.source ?? (changes.fence === undefined ? 'sandbox' : 'query'),
+            outcome,
+            reason: `a test says ${outcome}`,
+            fence: changes.fence,
+            dueAt: changes.dueAt,
+            details: changes.details,
+          },
+        ),
       ),
     /** In staging only. */
     advance: async (milliseconds: number): Promise<void> => {
@@ -241,6 +247,17 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         join ledger_links p on p.account_id = l.account_id and p.number = l.number - 1
         where l.first_id <= p.last_id limit 3`;
       assert.deepEqual(await rows(mixed), []);
+      assert.deepEqual(await verifyJournals(db), []);
+      // Tests write votes, and damage or lock users, past the service.
+      const wrongMoves = await verifyMoves(db, { keys, isSandbox: true });
+      const wrongEvents = await verifyEvents(db);
+      assert.deepEqual(
+        [
+          ...wrongMoves.filter(({ code }) => code !== 'forged'),
+          ...wrongEvents.filter(({ type }) => !type.startsWith('user.')),
+        ],
+        [],
+      );
     },
     /** Asserts that the database refuses the statement even to the owner of its tables. */
     refuse: (text: string, values: readonly unknown[], refusal: Refusal): Promise<void> =>

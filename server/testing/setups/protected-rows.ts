@@ -1,10 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { createAccount, issueAccessToken } from '../../src/accounts/accounts.ts';
 import { setApprovalPolicy } from '../../src/approvals/approval-policies.ts';
+import { appendAudit } from '../../src/audit/audit.ts';
 import { storeInputs } from '../../src/batches/row-inputs.sql.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type KeyRing, rowContext } from '../../src/core/sealing.ts';
 import type { Database } from '../../src/db/postgres/pool.ts';
+import { describeObservation } from '../../src/dispatch/observations.ts';
 import { createRequestKey, openKeyRecord } from '../../src/http/idempotency.ts';
 import { bookBalance } from '../../src/ledger/bookings.ts';
 import { requestApproval } from '../../src/operators/approvals.ts';
@@ -43,10 +45,13 @@ export async function storeProtectedRows({ db, keys }: Place) {
   );
   const deposit = { kind: 'fund', reference: 'wire', currency: 'USD', amountMinor: 1n } as const;
   await bookBalance({ db, keys }, { accountId, ...deposit }, { by: 'ada', reason: 'Test' });
+  const entry = { actor: { kind: 'system' }, action: 'test', outcome: 'done' } as const;
+  await appendAudit(services, entry);
   const operator = await storeOperator(services);
   const approved = { accountId, content: { rules: [], examples: [] }, by: 'ada', reason: 'Test' };
   await db.systemTransaction((own) => setApprovalPolicy({ session: own, keys }, approved));
   await storeVotes({ db, keys }, accountId, operator.id);
+  await storeObservation({ db, keys }, accountId);
   const webhook = { accountId, endpointId: newId() };
   await createEndpoint(
     { session: db.tenant(accountId), ...webhook },
@@ -164,6 +169,21 @@ async function storeVotes({ db, keys }: Place, accountId: string, operatorId: st
         values ($1, $2, 'ada', 'Test', now(), $3, $4)`,
     },
     [recoveryId, operatorId, about, keys.mac(rowContext('recovery_releases', ...vouched))],
+  );
+}
+
+/** Of a payout that need not exist. */
+async function storeObservation({ db, keys }: Place, accountId: string) {
+  const said = { source: 'query', outcome: 'paid', reason: '', code: '', amount: null };
+  const row = { account_id: accountId, payout_id: newId(), id: newId(), ...said };
+  await db.system.query(
+    {
+      name: '',
+      text: `
+        insert into observations (account_id, payout_id, id, source, outcome, is_applied, observed_at, mac)
+        values ($1, $2, $3, $4, $5, true, now(), $6)`,
+    },
+    [accountId, row.payout_id, row.id, row.source, row.outcome, keys.mac(describeObservation(row))],
   );
 }
 

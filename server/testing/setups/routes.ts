@@ -48,6 +48,7 @@ export async function createRoutesTest() {
       const errors: unknown[] = [];
       const services = {
         db: money.db,
+        keys: money.keys,
         router: dispatcher.router,
         measurements: dispatcher.measurements,
         nowMs: money.clock.nowMs,

@@ -158,7 +158,7 @@ test('a tenant cannot call what only the service itself may do', async () => {
     'select * from rail_records',
     'select * from rail_messages',
     `select * from commit_payouts(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', true)`,
-    `select * from apply_observations(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', true)`,
+    `select * from apply_observations(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', true)`,
     `insert into ledger_journals (account_id, id, kind, source_currency, source_amount, wallet_balance, created_at) values ('${own.accountId}', '${newId()}', 'fund', 'USD', 1, 1, now())`,
     `select move_payout(p, 'CANCELLED', '', now()) from payouts p`,
     `select post_amount(p, 'charge', 'sandbox', 'USD', 1, now()) from payouts p`,
@@ -182,7 +182,7 @@ const payoutOf = async (from: MoneyTest, owner: Owner): Promise<string> => {
 };
 
 const observation = `select apply_observation($1, $2, gen_random_uuid(), $3, $4, '', $5, null,
-  null) as result`;
+  null, sha256('') || '\\x00000001') as result`;
 const funding = `select fund_balance($1, 'USD', 100, gen_random_uuid(), gen_random_uuid())`;
 const commit = `select result from commit_payout($1, $2, $3, null)`;
 

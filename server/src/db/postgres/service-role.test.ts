@@ -105,8 +105,10 @@ describe("functions with the owner's rights", () => {
         'record_matches',
         // The code, the ciphertext or the keyed hash of a row that is append-only otherwise.
         'renew_attribute_fingerprints',
+        'renew_audit_entries',
         'renew_balance_bookings',
         'renew_clearance_subjects',
+        'renew_observations',
         'renew_payout_decisions',
         'renew_payout_subjects',
         'renew_recovery_releases',

@@ -33,7 +33,9 @@ create table audit_entries (
   state_before text not null default '',
   state_after text not null default '',
   digest bytea not null,
-  hash bytea not null
+  hash bytea not null,
+  -- Over the row, under a key that the database does not have (`audit/audit.ts`).
+  mac bytea not null check (length(mac) = 36)
 );
 create index audit_entries_time on audit_entries (created_at);
 create index audit_entries_actor on audit_entries (actor_id, sequence);
@@ -65,7 +67,10 @@ alter table audit_entries enable row level security;
 alter table audit_head enable row level security;
 alter table audit_checkpoints enable row level security;
 
-create trigger append_only before update or delete or truncate on audit_entries
+create trigger append_only before delete or truncate
+  or update of sequence, id, created_at, actor_kind, actor_id, actor, role, credential, address, action,
+    object, account_id, reason, request_id, outcome, state_before, state_after, digest, hash
+  on audit_entries
   for each statement execute function refuse_change('audit entries are immutable');
 create trigger append_only before update or delete or truncate on audit_checkpoints
   for each statement execute function refuse_change('checkpoints are immutable');
@@ -88,8 +93,8 @@ begin
     || uuid_send(coalesce(new.account_id, '00000000-0000-0000-0000-000000000000'))
     || length_prefixed(array[new.actor_kind, new.actor, new.role, new.credential, new.address,
       new.action, new.object, new.reason, new.request_id, new.outcome, new.state_before, new.state_after])));
-  new.hash := link_hash(nullif(v_hash, ''), '00000000-0000-0000-0000-000000000000', new.sequence, 1,
-    new.digest);
+  new.hash := link_hash(nullif(v_hash, ''), '00000000-0000-0000-0000-000000000000', new.sequence,
+    new.created_at, 1, new.digest);
   update audit_head set hash = new.hash;
   return new;
 end
@@ -97,21 +102,36 @@ $$;
 create trigger link_entry before insert on audit_entries
   for each row execute function link_audit_entry();
 
+-- As `renew_payout_decisions`.
+create function renew_audit_entries(p_sequences bigint[], p_old bytea[], p_fresh bytea[])
+  returns integer
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_count integer;
+begin
+  update audit_entries e set mac = n.fresh
+  from unnest(p_sequences, p_old, p_fresh) n (sequence, old, fresh)
+  where e.sequence = n.sequence and e.mac = n.old;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- What a client, or an operator for it, changed about its access, in the transaction of the change, whose
 -- last lock is that of the head. p_operator: its name; '' for a credential.
 create function append_client_audit(
   p_account uuid, p_id uuid, p_actor uuid, p_operator text, p_role text, p_credential text,
   p_address text, p_action text, p_object text, p_request text, p_outcome text, p_before text,
-  p_after text
+  p_after text, p_mac bytea
 ) returns void
   language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   perform require_own_account(p_account);
   insert into audit_entries (id, created_at, actor_kind, actor_id, actor, role, credential, address,
-    action, object, account_id, request_id, outcome, state_before, state_after)
+    action, object, account_id, request_id, outcome, state_before, state_after, mac)
   values (p_id, clock_timestamp(), case p_operator when '' then 'credential' else 'operator' end,
     p_actor, p_operator, p_role, p_credential, p_address, p_action, p_object, p_account, p_request,
-    p_outcome, p_before, p_after);
+    p_outcome, p_before, p_after, p_mac);
 end
 $$;
 grant execute on function append_client_audit to outlay_tenant;

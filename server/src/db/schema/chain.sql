@@ -66,13 +66,15 @@ create trigger append_only before update or delete or truncate on event_links
 create trigger append_only before update or delete or truncate on chain_checkpoints
   for each statement execute function refuse_change('checkpoints are immutable');
 
--- The hash of a link: over the hash before it, the account, its place and its rows.
+-- The hash of a link: over the hash before it, the account, its place, its time and its rows. The time
+-- says whether the rows of a link of events are still kept.
 create function link_hash(
-  p_previous bytea, p_account uuid, p_place bigint, p_row_count integer, p_digest bytea
+  p_previous bytea, p_account uuid, p_place bigint, p_at timestamptz, p_row_count integer,
+  p_digest bytea
 ) returns bytea
   language sql immutable parallel safe
   return sha256(coalesce(p_previous, ''::bytea) || uuid_send(p_account) || int8send(p_place)
-    || int4send(p_row_count) || p_digest);
+    || timestamptz_send(p_at) || int4send(p_row_count) || p_digest);
 
 -- The digest of rows is over the hashes of each row's bytes, so that a proof about one payout need not
 -- show the others. Numbers are big-endian, times are microseconds since 2000, and an absent number or id
@@ -82,7 +84,8 @@ create function link_journals() returns trigger
 begin
   insert into ledger_links (account_id, number, first_id, last_id, row_count, digest, hash, created_at)
   select n.account_id, coalesce(p.number, 0) + 1, n.ids[1], n.ids[n.row_count], n.row_count, n.digest,
-    link_hash(p.hash, n.account_id, coalesce(p.number, 0) + 1, n.row_count, n.digest), n.created_at
+    link_hash(p.hash, n.account_id, coalesce(p.number, 0) + 1, n.created_at, n.row_count, n.digest),
+    n.created_at
   from (
     select account_id, array_agg(id order by id) as ids, count(*)::integer as row_count,
       sha256(string_agg(sha256(uuid_send(id) || int8send(source_amount) || int8send(fee)
@@ -106,18 +109,20 @@ create trigger link_journals after insert on ledger_journals
   referencing new table as written
   for each statement execute function link_journals();
 
--- A tenant's own statements write events too, and may not write links.
+-- A tenant's own statements write events too, and may not write links. The number of bytes of the payload,
+-- -1 without one, tells it from the detail.
 create function link_events() returns trigger
   language plpgsql security definer
   set search_path = public, pg_temp as $$
 begin
   insert into event_links (account_id, last_sequence, row_count, digest, hash, created_at)
   select n.account_id, n.last_sequence, n.row_count, n.digest,
-    link_hash(p.hash, n.account_id, n.last_sequence, n.row_count, n.digest), n.created_at
+    link_hash(p.hash, n.account_id, n.last_sequence, n.created_at, n.row_count, n.digest), n.created_at
   from (
     select account_id, max(sequence) as last_sequence, count(*)::integer as row_count,
       sha256(string_agg(sha256(int8send(sequence) || timestamptz_send(created_at)
-        || uuid_send(subject_id) || convert_to(concat_ws('|', type, detail, payload), 'UTF8')),
+        || uuid_send(subject_id) || int4send(coalesce(octet_length(convert_to(payload, 'UTF8')), -1))
+        || convert_to(concat_ws('|', type, detail, payload), 'UTF8')),
         ''::bytea order by sequence)) as digest,
       max(created_at) as created_at
     from written group by account_id

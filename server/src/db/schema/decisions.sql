@@ -150,7 +150,7 @@ begin
   end if;
   v_result := apply_observation(payout.account_id, payout.id, p_id, 'person',
     case p_action when 'not_paid' then 'rejected' else p_action end, 'decided by a person', null,
-    null, null);
+    null, null, null);
   if v_result <> 'applied' then
     raise exception 'unexpected result of a decision: %', v_result;
   end if;

@@ -5,10 +5,10 @@ create function record_observations(p_observed classified_observation[], p_at ti
   returns void
   language plpgsql as $$
 begin
-  insert into observations (account_id, payout_id, id, source, outcome, reason, code, is_applied,
-    observed_at)
+  insert into observations (account_id, payout_id, id, source, outcome, reason, code, amount, is_applied,
+    observed_at, mac)
   select account_id, payout_id, observation_id, source, outcome, reason,
-    coalesce(details ->> 'code', ''), class = 'apply', p_at
+    coalesce(details ->> 'code', ''), (details ->> 'amount')::bigint, class = 'apply', p_at, mac
   from unnest(p_observed);
   update attempts a set
     state = attempt_state(o.outcome),
@@ -208,7 +208,7 @@ $$;
 -- requests an impossible move), not_found, and held (another transaction has the account).
 create function apply_observations(
   p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[],
-  p_reasons text[], p_fences bigint[], p_due_ats timestamptz[], p_details jsonb[],
+  p_reasons text[], p_fences bigint[], p_due_ats timestamptz[], p_details jsonb[], p_macs bytea[],
   p_may_wait boolean
 ) returns table (ordinal integer, result text)
   language plpgsql as $$
@@ -228,7 +228,7 @@ begin
   v_now := environment_now();
   v_observed := array(
     select c from classify_observations(p_accounts, p_payouts, p_observations, p_sources, p_outcomes,
-      p_reasons, p_fences, p_due_ats, p_details, v_now) c
+      p_reasons, p_fences, p_due_ats, p_details, p_macs, v_now) c
     where c.account_id = any (v_locked));
   v_known := array(
     select o from unnest(v_observed) o where o.class not in ('not_found', 'illegal'));
@@ -253,7 +253,7 @@ $$;
 -- other rail.
 create function apply_observation(
   p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text,
-  p_fence bigint, p_due_at timestamptz, p_details jsonb
+  p_fence bigint, p_due_at timestamptz, p_details jsonb, p_mac bytea
 ) returns text
   language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -267,7 +267,7 @@ begin
   return coalesce((
     select result from apply_observations(array[p_account], array[p_payout], array[p_observation],
       array[p_source], array[p_outcome], array[p_reason], array[p_fence], array[p_due_at],
-      array[p_details], true)), 'not_found');
+      array[p_details], array[p_mac], true)), 'not_found');
 end
 $$;
 grant execute on function apply_observation to outlay_tenant;

@@ -10,8 +10,35 @@ create table observations (
   is_applied boolean not null,
   observed_at timestamptz not null,
   code text not null default '',
-  primary key (account_id, payout_id, id)
+  -- Paid or returned, in minor units; null: not reported.
+  amount bigint,
+  -- Over what is observed, under a key that the database does not have (`dispatch/observations.ts`). Null
+  -- where a person decided it: the decision has one.
+  mac bytea check (length(mac) = 36),
+  primary key (account_id, payout_id, id),
+  constraint observed_by_service check ((source = 'person') = (mac is null))
 );
+create trigger append_only before delete or truncate
+  or update of account_id, payout_id, id, source, outcome, reason, is_applied, observed_at, code, amount
+  on observations
+  for each statement execute function refuse_change('observations are immutable');
+
+-- As `renew_payout_decisions`.
+create function renew_observations(
+  p_accounts uuid[], p_payouts uuid[], p_ids uuid[], p_old bytea[], p_fresh bytea[]
+) returns integer
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_count integer;
+begin
+  update observations o set mac = n.fresh
+  from unnest(p_accounts, p_payouts, p_ids, p_old, p_fresh) n (account_id, payout_id, id, old, fresh)
+  where o.account_id = n.account_id and o.payout_id = n.payout_id and o.id = n.id and o.mac = n.old;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 alter table observations enable row level security;
 create policy own_account on observations using (account_id = current_account());
 grant select on observations to outlay_tenant;
@@ -30,6 +57,7 @@ create type classified_observation as (
   due_at timestamptz,
   -- What came with it; its fields are those of observation_details.
   details jsonb,
+  mac bytea,
   -- The rail that reports, and its attempt; null where it was never given one.
   rail text,
   attempt integer,
@@ -168,13 +196,13 @@ create function describe_observation(o classified_observation) returns text
 -- rows of the accounts and of the dispatches.
 create function classify_observations(
   p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[],
-  p_reasons text[], p_fences bigint[], p_due_ats timestamptz[], p_details jsonb[],
+  p_reasons text[], p_fences bigint[], p_due_ats timestamptz[], p_details jsonb[], p_macs bytea[],
   p_at timestamptz
 ) returns setof classified_observation
   language sql stable as $$
   select r.ord::integer, r.account_id, r.payout_id, r.observation_id, r.source, o.outcome, r.reason,
     r.fence, case when m.is_blocked then 'infinity' when m.is_rerouted then p_at else r.due_at end,
-    r.details, c.rail, a.number, p.payer_key, c.happened_at, b.by_query, b.by_notification,
+    r.details, r.mac, c.rail, a.number, p.payer_key, c.happened_at, b.by_query, b.by_notification,
     b.newly, c.is_stale, k.is_past, m.is_rerouted, coalesce(effect.moves, '{}'),
     case
       when p.id is null then 'not_found'
@@ -186,8 +214,8 @@ create function classify_observations(
         and p.completed_at is not null and b.newly > 0) then 'apply'
       else 'illegal' end
   from unnest(p_accounts, p_payouts, p_observations, p_sources, p_outcomes, p_reasons, p_fences,
-    p_due_ats, p_details) with ordinality as r (account_id, payout_id, observation_id, source,
-      outcome, reason, fence, due_at, details, ord)
+    p_due_ats, p_details, p_macs) with ordinality as r (account_id, payout_id, observation_id, source,
+      outcome, reason, fence, due_at, details, mac, ord)
   left join payouts p on p.account_id = r.account_id and p.id = r.payout_id
   left join payout_dispatches q on q.account_id = r.account_id and q.payout_id = r.payout_id
   cross join lateral jsonb_populate_record(null::observation_details, r.details) d

@@ -42,7 +42,8 @@ begin
   revoke update on environment_keys from outlay_worker, outlay_api;
   revoke execute on function renew_payout_decisions, renew_recovery_releases, renew_webhook_deliveries,
     renew_attribute_fingerprints, renew_screening_subjects, renew_clearance_subjects,
-    renew_payout_subjects, renew_balance_bookings
+    renew_payout_subjects, renew_balance_bookings, renew_audit_entries,
+    renew_observations
     from outlay_worker, outlay_api;
   revoke insert, update, delete on credential_warnings, rail_passes, webhook_deliveries, screening_rounds
     from outlay_api;

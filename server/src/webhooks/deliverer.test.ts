@@ -306,3 +306,21 @@ test('an endpoint whose backlog is no longer kept is not claimed again and again
   await readClaims();
   assert.equal(receiver.requests.length, 1);
 });
+
+test('after the clock of the database was set back an endpoint is served at once', async () => {
+  await using receiver = await startEndpoint(accept);
+  const { accountId } = await money.createOwner();
+  await addEndpoint(money, { accountId, url: receiver.url });
+  await using deliverer = openTestDeliverer(money);
+  const write = () => writeEvents(money, { accountId, subjects: createSubjects(1), count: 1 });
+  await write();
+  await deliverer.drain();
+  // As an hour later, on a server that is an hour behind.
+  await money.rows(
+    `update webhook_endpoints set lease_until = lease_until + interval '1 hour' where account_id = $1`,
+    [accountId],
+  );
+  await write();
+  await deliverer.drain();
+  assert.equal(receiver.requests.length, 2);
+});

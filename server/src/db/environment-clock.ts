@@ -36,18 +36,28 @@ export async function createEnvironmentClock(
   options: { environmentName: EnvironmentName; steadyMs: () => number },
 ): Promise<EnvironmentClock> {
   let offsetMs = Number.NEGATIVE_INFINITY;
+  /** How often the clock was moved ahead. */
+  let moves = 0;
   const clock: EnvironmentClock = {
     steadyMs: options.steadyMs,
     cacheMs: cacheMsOf[options.environmentName],
     nowMs: () => Math.floor(options.steadyMs() + offsetMs),
     observe: (databaseNow) => {
       const observedMs = databaseNow.getTime() - options.steadyMs();
-      // The environment's clock never goes backwards: an earlier time was read before the clock was
-      // moved. Drift and delays are small.
-      if (observedMs > offsetMs - jitterMsMax) offsetMs = observedMs;
+      // An earlier time may have been read before the clock was moved. Drift and delays are small.
+      if (observedMs <= offsetMs - jitterMsMax) return;
+      if (observedMs > offsetMs + jitterMsMax) moves += 1;
+      offsetMs = observedMs;
     },
     refresh: async (from) => {
-      clock.observe((await one(from, selectNow)).now);
+      const beganMs = options.steadyMs();
+      const movesBefore = moves;
+      const { now } = await one(from, selectNow);
+      // As if it had been read at the beginning: were the clock of the database not set back, as by a
+      // failover to a server that is behind, no time since would be earlier.
+      const isSetBack = now.getTime() - beganMs <= offsetMs - jitterMsMax;
+      if (isSetBack && moves === movesBefore) offsetMs = now.getTime() - options.steadyMs();
+      else clock.observe(now);
     },
   };
   await clock.refresh(session);

@@ -283,3 +283,44 @@ test('a process that lost its lease stores nothing', async () => {
   assert.equal(log.length, 1);
   assert.deepEqual([slow.errors, other.errors], [[], []]);
 });
+
+test('an endpoint whose backlog is no longer kept is not claimed again and again', async () => {
+  await using receiver = await startEndpoint(accept);
+  const { accountId } = await money.createOwner();
+  const endpointId = await addEndpoint(money, { accountId, url: receiver.url });
+  await writeEvents(money, { accountId, subjects: createSubjects(1), count: 3 });
+  await money.rows('delete from events where account_id = $1', [accountId]);
+  await using deliverer = openTestDeliverer(money);
+  const readClaims = async () => {
+    await deliverer.drain();
+    const [row] = await money.rows<{ claims: number; backlog: number }>(
+      `select e.fence::integer as claims, (a.event_sequence - e.cursor)::integer as backlog
+       from webhook_endpoints e join accounts a on a.id = e.account_id where e.id = $1`,
+      [endpointId],
+    );
+    return row;
+  };
+  assert.deepEqual(await readClaims(), { claims: 1, backlog: 0 });
+  assert.deepEqual(await readClaims(), { claims: 1, backlog: 0 });
+  await writeEvents(money, { accountId, subjects: createSubjects(1), count: 1 });
+  await readClaims();
+  assert.equal(receiver.requests.length, 1);
+});
+
+test('after the clock of the database was set back an endpoint is served at once', async () => {
+  await using receiver = await startEndpoint(accept);
+  const { accountId } = await money.createOwner();
+  await addEndpoint(money, { accountId, url: receiver.url });
+  await using deliverer = openTestDeliverer(money);
+  const write = () => writeEvents(money, { accountId, subjects: createSubjects(1), count: 1 });
+  await write();
+  await deliverer.drain();
+  // As an hour later, on a server that is an hour behind.
+  await money.rows(
+    `update webhook_endpoints set lease_until = lease_until + interval '1 hour' where account_id = $1`,
+    [accountId],
+  );
+  await write();
+  await deliverer.drain();
+  assert.equal(receiver.requests.length, 2);
+});

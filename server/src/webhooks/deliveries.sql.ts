@@ -28,14 +28,19 @@ const claimColumns = {
 };
 export type ClaimRow = RowOf<typeof claimColumns>;
 
-/** Endpoints with new events, or with something due, least recently served first. */
+/**
+ * Endpoints with new events, or with something due, least recently served first. A lease that ends later
+ * than one that begins now is from before the clock was set back.
+ */
 const claimQuery = defineQuery({
   name: 'claim_webhook_endpoints',
   text: `
     with now as materialized (select environment_now() as at), due as (
       select e.account_id, e.id
       from webhook_endpoints e join accounts a on a.id = e.account_id cross join now
-      where e.status = 'ENABLED' and (e.lease_until is null or e.lease_until < clock_timestamp())
+      where e.status = 'ENABLED'
+        and (e.lease_until is null or e.lease_until < clock_timestamp()
+          or e.lease_until > clock_timestamp() + $2 * interval '1 millisecond')
         and (e.next_at <= now.at or not e.is_backing_off
           and (e.cursor < a.event_sequence or e.replay_cursor is not null))
       order by e.lease_until nulls first

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { type EventRow, readEvents } from '../events/events.ts';
+import { type EventRow, findNewestSequence, readEvents } from '../events/events.ts';
 import { matchesType } from '../events/type-filters.ts';
 import { findTracePlaces } from '../tracing/trace-contexts.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -44,7 +44,7 @@ export function createEventSource(options: SourceOptions) {
       count: number,
       nowMs: number,
     ): Promise<{ count: number; items: QueuedDelivery[] }> {
-      const all = await readOn(session, { accountId, after: readUpTo, count });
+      const { rows: all, dropped } = await readOn(session, { accountId, after: readUpTo, count });
       const rows = end === undefined ? all : all.filter(({ sequence }) => sequence <= end);
       const allowed = rows.filter(({ type }) =>
         options.filters.every((types) => matchesType(type, types)),
@@ -60,7 +60,7 @@ export function createEventSource(options: SourceOptions) {
       const last = rows.at(-1);
       // Fewer rows than asked for show that everything up to the end was read.
       if (end !== undefined && rows.length < count) readUpTo = end;
-      else if (last !== undefined) readUpTo = last.sequence;
+      else readUpTo = last?.sequence ?? dropped ?? readUpTo;
       return { count: all.length, items };
     },
     /** It was delivered, abandoned or stored. */
@@ -78,16 +78,22 @@ export function createEventSource(options: SourceOptions) {
   };
 }
 
-/** Continues with the oldest event that is kept if those after the cursor are not. */
+/**
+ * Continues with the oldest event that is kept if those after the cursor are not. `dropped`: the last one
+ * of the account, where none is kept.
+ */
 async function readOn(
   session: Session,
   range: { accountId: string; after: bigint; count: number },
-): Promise<EventRow[]> {
+): Promise<{ rows: EventRow[]; dropped?: bigint }> {
   try {
-    return await readEvents(session, range);
+    return { rows: await readEvents(session, range) };
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'events_dropped')) throw error;
-    return readEvents(session, { ...range, after: undefined });
+    // Read first: what is written meanwhile comes after it.
+    const newest = await findNewestSequence(session, range.accountId);
+    const rows = await readEvents(session, { ...range, after: undefined });
+    return rows.length > 0 ? { rows } : { rows, dropped: newest };
   }
 }
 
@@ -97,7 +103,8 @@ export async function findMessage(
   renderEvents: RenderEvents,
   { accountId, sequence }: { accountId: string; sequence: bigint },
 ): Promise<Message | undefined> {
-  const [row] = await readOn(session, { accountId, after: sequence - 1n, count: 1 });
+  const { rows } = await readOn(session, { accountId, after: sequence - 1n, count: 1 });
+  const [row] = rows;
   if (row?.sequence !== sequence) return undefined;
   const [message] = await writeMessages(renderEvents, accountId, [row]);
   return message;

@@ -129,3 +129,62 @@ test('an amount is checked although the account has no balance in its currency',
     assert.deepEqual(locate(problem), ['/source_amount', '/source_currency_code']);
   }
 });
+
+test('all faults of the query of a list are reported', async () => {
+  const [balance] = ok(await api.get<Balance[]>('/account/balance'));
+  const range = 'from=2026-12-01&to=2026-11-01';
+  for (const path of [
+    '/payout',
+    '/user',
+    '/user/history',
+    '/batches',
+    `/account/balance/${balance?.token}/entries`,
+  ]) {
+    const reply = await api.get(`${path}?${range}&cursor=junk`);
+    assert.deepEqual(locate(assertProblem(reply, 400, 'invalid_request')), ['cursor', 'to'], path);
+  }
+  const ends = 'from=2026-01-01&start_date=2026-01-01&to=2026-02-01&end_date=2026-02-01';
+  const pages = 'page=1&cursor=junk&limit=5&number_of_records=5';
+  const reply = await api.get(`/user/history?${ends}&${pages}`);
+  assert.deepEqual(locate(assertProblem(reply, 400, 'invalid_request')), [
+    'cursor',
+    'end_date',
+    'limit',
+    'page',
+    'start_date',
+  ]);
+});
+
+test('what the purpose of a link needs is reported with its other faults', async () => {
+  const { userToken } = await createRecipient(api, deliveryCases.bank);
+  const wrong = { expires_in_seconds: 1, redirect_url: 'http://shop.example', payout_token: 'x' };
+  const reply = await api.post(`/user/${userToken}/link`, { purpose: 'payout_details', ...wrong });
+  assert.deepEqual(locate(assertProblem(reply, 400, 'invalid_request')), [
+    '/currency',
+    '/destination_token',
+    '/expires_in_seconds',
+    '/payout_token',
+    '/redirect_url',
+  ]);
+});
+
+test('the bounds of a scheduled payout are checked without its destination', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
+  const body = describePayout(recipient, {
+    destination_token: randomUUID(),
+    attr_set_token: undefined,
+    destination_amount: 500,
+    scheduled_for: '2027-01-04',
+    max_source_amount: 0,
+  });
+  const reply = await api.post(`/payout/${recipient.userToken}`, body);
+  const problem = assertProblem(reply, 400, 'invalid_request');
+  assert.deepEqual(locate(problem), ['/destination_token', '/max_source_amount']);
+});
+
+test('the amount of a question about readiness is checked with its currencies', async () => {
+  const { userToken, payer } = await createRecipient(api, deliveryCases.bank);
+  const query = `destination_token=${payer.destination_token}&currency=mx&source_currency=XXQ&amount=q`;
+  const problem = assertProblem(await api.get(`/user/${userToken}/readiness?${query}`), 400);
+  assert.deepEqual(locate(problem), ['amount', 'currency', 'source_currency']);
+});

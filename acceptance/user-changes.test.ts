@@ -83,3 +83,15 @@ test('an address to which no mail can be sent is refused', async () => {
     ok(await api.post('/user', describeUser({ email: `"a.b"+o'c@${domain}` })));
   }
 });
+
+test('a look-up takes a composed and a decomposed letter for the same', async () => {
+  for (const form of ['NFC', 'NFD'] as const) {
+    const request = describeUser({ first_name: 'Ángel'.normalize(form) });
+    const { user_token: token } = ok(await api.post<User>('/user', request));
+    for (const name of ['Ángel'.normalize('NFC'), 'ángel'.normalize('NFD')]) {
+      const query = new URLSearchParams({ email: String(request['email']), first_name: name });
+      const found = ok(await api.get<User>(`/user/lookup?${query.toString()}`));
+      assert.equal(found['user_token'], token);
+    }
+  }
+});

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { getMaker } from '../core/access.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, readTogether } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { getPreference } from '../http/accept.ts';
 import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
@@ -83,9 +83,13 @@ function listRoute(): Route<BatchServices> {
     response: batchListAnswer,
     handle: async ({ env, accountId, request }: Context, { query }): Promise<Page<unknown>> => {
       const count = query.number_of_records;
-      const [beforeId] = readCursor(query.cursor, ['uuid']) ?? [];
+      const [cursor, times] = readTogether(
+        () => readCursor(query.cursor, ['uuid']),
+        () => readRange(query, ['from', 'to']),
+      );
+      const [beforeId] = cursor ?? [];
       const range = { accountId, beforeId, count: count + 1 };
-      const filter = { status: query.status, ...readRange(query, ['from', 'to']) };
+      const filter = { status: query.status, ...times };
       const rows = await listBatchRows(env.db.tenant(accountId), range, filter);
       return toPage(rows, count, {
         cursor: ({ id }) => cursorOf([id]),

@@ -180,6 +180,28 @@ export function throwFaults(faults: Fault[], code: ErrorCode = 'invalid_request'
   if (faults.length > 0) throw describeFaults(faults, code);
 }
 
+/**
+ * The results of all readers; throws the faults of those that fail together.
+ *
+ * @throws AppError invalid_request, and what a reader throws otherwise.
+ */
+export function readTogether<T extends readonly unknown[]>(
+  ...readers: { [K in keyof T]: () => T[K] }
+): T {
+  const faults: Fault[] = [];
+  const results = readers.map((read: () => unknown) => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'invalid_request') throw error;
+      faults.push(...(error.options.faults ?? []));
+      return undefined;
+    }
+  });
+  throwFaults(faults);
+  return results as unknown as T;
+}
+
 export function isErrorCode(code: FaultCode): code is ErrorCode {
   return code in errorCatalog;
 }

@@ -72,7 +72,7 @@ export function measureConnections(registry: Registry, connections: Connections)
 }
 
 /** An IPv4 address, or the first 64 bits of an IPv6 address. */
-function nameNetwork(address: string): string {
+export function nameNetwork(address: string): string {
   const unmapped = unmap(address);
   if (isIP(unmapped) !== 6) return unmapped;
   const [before = '', after] = (unmapped.split('%', 1)[0] ?? '').split('::');

@@ -46,6 +46,34 @@ test("a burst of one second's requests passes, and then the rate applies", () =>
   assert.equal(limiter.count('a', 25), perSecond);
 });
 
+test('the addresses of one subscriber are limited together', () => {
+  const limits = { credentialPerSecond: 1, addressPerSecond: 2, expensivePerSecond: 2 };
+  const limiters = createRateLimiters(fastify(), limits, () => 1000);
+  for (const limiter of [limiters.address, limiters.expensive]) {
+    const isLimited = (key: string): boolean => {
+      try {
+        limiter.check(key);
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    const addresses = [
+      '2001:db8:0:7::1',
+      '2001:db8:0:7:ffff:ffff:ffff:ffff',
+      '2001:db8::7:0:0:0:2',
+    ];
+    assert.deepEqual(addresses.map(isLimited), [false, false, true]);
+    assert.equal(isLimited('2001:db8:0:8::1'), false);
+    assert.deepEqual(['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1', '192.0.2.2'].map(isLimited), [
+      false,
+      false,
+      true,
+      false,
+    ]);
+  }
+});
+
 test('a key in use is kept when the number of keys exceeds the maximum', () => {
   const limiter = createLimiter();
   limiter.count('busy', perSecond);

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../core/errors.ts';
+import { nameNetwork } from './connections.ts';
 
 /** Requests allowed per second: by credential, by address, and for expensive operations. */
 export type RateLimits = {
@@ -40,8 +41,8 @@ export function createRateLimiters(
   });
   const limiters = {
     credential: createLimiter(limits.credentialPerSecond, steadyMs),
-    address: createLimiter(limits.addressPerSecond, steadyMs),
-    expensive: createLimiter(limits.expensivePerSecond, steadyMs),
+    address: limitNetworks(createLimiter(limits.addressPerSecond, steadyMs)),
+    expensive: limitNetworks(createLimiter(limits.expensivePerSecond, steadyMs)),
   };
   return {
     ...limiters,
@@ -50,6 +51,13 @@ export function createRateLimiters(
         limiter.takeUse().map((use) => ({ ...use, name: `${kind} ${use.name}` })),
       ),
   };
+}
+
+type CountedLimiter = RateLimiter & { takeUse(): RateLimitUse[] };
+
+/** One subscriber has a whole IPv6 network of 64 bits. A credential's id, another key, has no colon. */
+function limitNetworks({ check, takeUse }: CountedLimiter): CountedLimiter {
+  return { takeUse, check: (key) => check(key.includes(':') ? nameNetwork(key) : key) };
 }
 
 /** Keys are reported to the other processes once they have used this part of their limit. */
@@ -74,10 +82,7 @@ type Bucket = { emptyAtMs: number; placedAtMs: number; period: number; count: nu
  * would be empty again. A burst of one second's requests passes at once. (@fastify/rate-limit reads
  * its counter only after a whole burst has been counted, and then refuses all of it.)
  */
-function createLimiter(
-  perSecond: number,
-  steadyMs: () => number,
-): RateLimiter & { takeUse(): RateLimitUse[] } {
+function createLimiter(perSecond: number, steadyMs: () => number): CountedLimiter {
   const stepMs = 1000 / perSecond;
   const buckets = new Map<string, Bucket>();
   const reportedMin = Math.max(1, Math.floor(perSecond * reportedShare));

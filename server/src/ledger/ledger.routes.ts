@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { getCurrency } from '../core/currency.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, readTogether } from '../core/errors.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { finishReading } from '../core/finish-reading.ts';
 import { formatToken, isUuid } from '../core/ids.ts';
@@ -151,8 +151,11 @@ function entriesRoute(): Route<LedgerServices> {
       const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
       if (wallet === undefined) throw new AppError('not_found', 'Balance not found');
       const { currency: code } = wallet;
-      const [journalId, line] = readCursor(query.cursor, ['uuid', 'integer']) ?? [];
-      const { from, until } = readRange(query, ['from', 'to']);
+      const [cursor, { from, until }] = readTogether(
+        () => readCursor(query.cursor, ['uuid', 'integer']),
+        () => readRange(query, ['from', 'to']),
+      );
+      const [journalId, line] = cursor ?? [];
       const find = (at: Date) => findLastJournalBefore(session, { accountId, currency: code }, at);
       // Journals are in the order of their ids, so that the end of a range is where a page begins.
       const before =

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { AppError, type Fault, readTogether, throwFaults } from '../core/errors.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
 import { keyHashes } from '../core/metadata-hashes.ts';
 import { readMetadataQuery } from '../http/metadata.ts';
@@ -146,12 +146,16 @@ async function listPayouts(
   list: { userToken: string | undefined; query: z.infer<typeof listQuery> },
 ): Promise<Page<unknown>> {
   const { query } = list;
+  const [times, beforeId] = readTogether(
+    () => readRange(query, ['from', 'to']),
+    () => readBefore(query.cursor),
+  );
   return listRows(
     context,
-    { count: query.number_of_records, offset: 0, cursor: query.cursor },
+    { count: query.number_of_records, offset: 0, beforeId },
     {
       filter: {
-        ...readRange(query, ['from', 'to']),
+        ...times,
         ...readSharedFilter(query),
         userId: await findUserId(context, list.userToken),
       },
@@ -165,15 +169,29 @@ async function listHistory(
   list: { userToken: string | undefined; query: z.infer<typeof historyQuery> },
 ): Promise<Page<unknown>> {
   const { query } = list;
-  return listRows(context, readHistoryPage(query), {
-    filter: {
-      ...readHistoryRange(query),
-      ...readSharedFilter(query),
-      userId: await findUserId(context, list.userToken),
-      sourceToken: await findSourceToken(context, query.wallet_token),
+  const [page, times, beforeId] = readTogether(
+    () => readHistoryPage(query),
+    () => readHistoryRange(query),
+    () => readBefore(query.cursor),
+  );
+  return listRows(
+    context,
+    { ...page, beforeId },
+    {
+      filter: {
+        ...times,
+        ...readSharedFilter(query),
+        userId: await findUserId(context, list.userToken),
+        sourceToken: await findSourceToken(context, query.wallet_token),
+      },
+      write: (row) => writeHistoryRow(row, context.env.keys),
     },
-    write: (row) => writeHistoryRow(row, context.env.keys),
-  });
+  );
+}
+
+/** The id of the last payout of the page before. @throws AppError invalid_request. */
+function readBefore(cursor: string | undefined): string | undefined {
+  return readCursor(cursor, ['uuid'])?.[0];
 }
 
 /** @throws AppError invalid_request for two names of the same end. */
@@ -237,10 +255,9 @@ async function findSourceToken(
 
 async function listRows<T>(
   { env, accountId, request }: Context,
-  { count, offset, cursor }: { count: number; offset: number; cursor: string | undefined },
+  { count, offset, beforeId }: { count: number; offset: number; beforeId: string | undefined },
   list: { filter: Omit<PayoutFilter, 'metadataHashes'>; write: (row: PayoutRow) => T },
 ): Promise<Page<T>> {
-  const [beforeId] = readCursor(cursor, ['uuid']) ?? [];
   const rows = await listPayoutRows(
     env.db.tenant(accountId),
     { accountId, beforeId, offset, count: count + 1 },

@@ -43,7 +43,7 @@ import {
   listRecipientFaults,
   type RecipientServices,
 } from './recipient-check.ts';
-import { readSchedule } from './schedule.ts';
+import { readBounds, readSchedule } from './schedule.ts';
 import type { NewSchedule } from './schedules.sql.ts';
 
 /** Quotes and commits payouts; the dispatcher sends them. */
@@ -172,18 +172,19 @@ function findSchedule(
   faults: Fault[],
 ): NewSchedule | undefined {
   const { request, wallet, payer } = found;
-  if (request.schedule === undefined || wallet === undefined || payer === undefined) {
-    return undefined;
-  }
+  const { schedule, destinationCurrency: destination } = request;
+  if (schedule === undefined) return undefined;
+  const source = wallet?.currency ?? findAskedCurrency(request);
+  const bounds = readBounds(schedule, { source, destination }, faults);
+  if (payer === undefined) return undefined;
   const terms = {
+    ...bounds,
     payer,
-    sourceCurrency: wallet.currency,
-    destinationCurrency: request.destinationCurrency,
     givenSide: sideOf(request),
     nowMs: clock.nowMs(),
     waitDays: scheduleDays,
   };
-  return readSchedule(request.schedule, terms, faults);
+  return readSchedule(schedule, terms, faults);
 }
 
 type QuoteRequest = {

@@ -5,7 +5,7 @@ import { amountFaults } from '../core/amount-faults.ts';
 import { currencyPattern, findCurrency, getCurrency } from '../core/currency.ts';
 import { throwFaults } from '../core/errors.ts';
 import { JsonNumber } from '../core/exact-json.ts';
-import { formatAmount, parseAmount } from '../core/money.ts';
+import { formatAmount, parseAmount, readDecimal } from '../core/money.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { amountAnswer } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
@@ -26,6 +26,10 @@ const readinessQuery = z.object({
   amount: z
     .string()
     .max(40)
+    .refine((text) => readDecimal(text) !== undefined, {
+      error: 'must be a decimal number',
+      params: { code: 'amount_not_a_number' },
+    })
     .optional()
     .meta({ jsonSchema: { type: 'number', exclusiveMinimum: 0 } })
     .describe(

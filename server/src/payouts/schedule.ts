@@ -22,41 +22,51 @@ export type ScheduleRequest = {
 
 type Terms = {
   payer: Payer;
-  sourceCurrency: string;
-  destinationCurrency: string;
   givenSide: 'source' | 'destination';
   nowMs: number;
   /** Business days after its time in which what it waits for may still come. */
   waitDays: number;
 };
 
+type Bounds = Pick<NewSchedule, 'maxSourceMinor' | 'minDestinationMinor'>;
+
+/** The prices at which it does not run; a currency that is not known was reported before. */
+export function readBounds(
+  request: ScheduleRequest,
+  currencies: { source: string | undefined; destination: string },
+  faults: Fault[],
+): Bounds {
+  return {
+    maxSourceMinor: readBound(
+      'max_source_amount',
+      { text: request.maxSourceAmount, currency: currencies.source },
+      faults,
+    ),
+    minDestinationMinor: readBound(
+      'min_destination_amount',
+      { text: request.minDestinationAmount, currency: currencies.destination },
+      faults,
+    ),
+  };
+}
+
 /** The schedule that a request asks for; undefined with a fault. */
 export function readSchedule(
-  request: ScheduleRequest,
-  terms: Terms,
+  { scheduledFor }: ScheduleRequest,
+  terms: Terms & Bounds,
   faults: Fault[],
 ): NewSchedule | undefined {
-  const wantedMs = readWanted(request.scheduledFor, terms, faults);
-  const maxSourceMinor = readBound(
-    'max_source_amount',
-    { text: request.maxSourceAmount, currency: terms.sourceCurrency },
-    faults,
-  );
-  const minDestinationMinor = readBound(
-    'min_destination_amount',
-    { text: request.minDestinationAmount, currency: terms.destinationCurrency },
-    faults,
-  );
+  const wantedMs = readWanted(scheduledFor, terms, faults);
   if (wantedMs === undefined) return undefined;
   const { availability } = terms.payer;
   const runsAtMs = findRunMs(availability, wantedMs);
   return {
-    scheduledFor: request.scheduledFor,
+    scheduledFor,
     runsAt: new Date(runsAtMs),
     deadlineAt: new Date(findDeadlineMs(availability, runsAtMs, terms.waitDays)),
     givenSide: terms.givenSide,
-    maxSourceMinor,
-    minDestinationMinor,
+    maxSourceMinor: terms.maxSourceMinor,
+    minDestinationMinor: terms.minDestinationMinor,
   };
 }
 
@@ -86,10 +96,10 @@ function readWanted(
 
 function readBound(
   name: string,
-  { text, currency }: { text: string | undefined; currency: string },
+  { text, currency }: { text: string | undefined; currency: string | undefined },
   faults: Fault[],
 ): bigint | undefined {
-  const found = findCurrency(currency);
+  const found = currency === undefined ? undefined : findCurrency(currency);
   if (text === undefined || found === undefined) return undefined;
   const amount = parseAmount(text, found);
   if (amount.ok) return amount.minor;

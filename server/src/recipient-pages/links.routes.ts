@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readDestination } from '../attributes/attributes.routes.ts';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { type ExactJson, isExactObject } from '../core/exact-json.ts';
 import { isHttpsUrl } from '../core/https-url.ts';
 import { findTokenId } from '../core/ids.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -87,6 +88,7 @@ function createRoute(): Route<DestinationServices> {
     access: 'bearer',
     params: userParams,
     body: linkRequest,
+    findFaults: findPurposeFaults,
     response: newLinkAnswer,
     refusals: [404, 410],
     handle: (context: Context, { params, body }) => {
@@ -129,29 +131,35 @@ const fieldsOf = {
 } as const;
 const targetFields = ['destination_token', 'currency', 'payout_token', 'attr_set_token'] as const;
 
-/** @throws AppError invalid_request with every field that the purpose lacks or excludes. */
-function checkFields(body: LinkRequest): void {
+/** Every field that the purpose lacks or excludes. */
+function findPurposeFaults(_env: unknown, json: ExactJson): Fault[] {
+  if (!isExactObject(json)) return [];
+  const { purpose } = json;
+  if (typeof purpose !== 'string' || !isPurpose(purpose)) return [];
+  const needed: readonly string[] = fieldsOf[purpose];
   const faults: Fault[] = [];
-  const needed: readonly string[] = fieldsOf[body.purpose];
   for (const field of targetFields) {
-    const isOptional = field === 'attr_set_token' && body.purpose === 'payout_details';
-    const isGiven = (body[field] ?? '') !== '';
+    const isOptional = field === 'attr_set_token' && purpose === 'payout_details';
+    const isGiven = (json[field] ?? '') !== '';
     if (isOptional || isGiven === needed.includes(field)) continue;
     const detail = isGiven
-      ? `${field} must not be given for ${body.purpose}`
-      : `${field} is required for ${body.purpose}`;
+      ? `${field} must not be given for ${purpose}`
+      : `${field} is required for ${purpose}`;
     faults.push({ pointer: `/${field}`, code: isGiven ? 'invalid_value' : 'required', detail });
   }
-  if (body.shows_pickup_code && body.purpose !== 'payout_status') {
-    const detail = `shows_pickup_code must not be given for ${body.purpose}`;
+  if (json['shows_pickup_code'] === true && purpose !== 'payout_status') {
+    const detail = `shows_pickup_code must not be given for ${purpose}`;
     faults.push({ pointer: '/shows_pickup_code', code: 'invalid_value', detail });
   }
-  throwFaults(faults);
+  return faults;
 }
 
-/** @throws AppError invalid_request, not_found (destination). */
+function isPurpose(text: string): text is keyof typeof fieldsOf {
+  return Object.hasOwn(fieldsOf, text);
+}
+
+/** @throws AppError invalid_request (attribute set), not_found (destination). */
 function readTarget(env: DestinationServices, body: LinkRequest) {
-  checkFields(body);
   const nothing = { destinationToken: undefined, currency: undefined, attrSetId: undefined };
   if (body.purpose !== 'payout_details') return nothing;
   const {

@@ -33,7 +33,8 @@ export async function lookUpUser(
 }
 
 function isSameText(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
+  const fold = (text: string): string => text.normalize().toLowerCase();
+  return fold(one) === fold(other);
 }
 
 /** By the identifier, else by the email; both are unique in the account. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
-import { AppError, describeFaults, type Fault } from '../core/errors.ts';
+import { AppError, describeFaults, type Fault, readTogether } from '../core/errors.ts';
 import { type ExactJson, isExactObject, parseExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
@@ -240,7 +240,11 @@ function listRoute(): Route<BaseServices> {
     response: z.array(userAnswer),
     handle: async (context, { query }) => {
       const count = query.number_of_records;
-      const [beforeId] = readCursor(query.cursor, ['uuid']) ?? [];
+      const [cursor, range] = readTogether(
+        () => readCursor(query.cursor, ['uuid']),
+        () => readRange(query, ['from', 'to']),
+      );
+      const [beforeId] = cursor ?? [];
       const users = await listUsers(
         contextOf(context),
         { beforeId, count: count + 1 },
@@ -251,7 +255,7 @@ function listRoute(): Route<BaseServices> {
           ids: query.user_tokens?.flatMap((token) => findTokenId('user', token) ?? []),
           country: query.country,
           status: query.status,
-          ...readRange(query, ['from', 'to']),
+          ...range,
         },
       );
       return toPage(users, count, { cursor: ({ id }) => cursorOf([id]), write: writeUser });

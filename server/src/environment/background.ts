@@ -176,13 +176,15 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   for (const { channel, sendDue } of parts.notifiers) {
     repeatUnlessRecovering(`notices ${channel}`, noticesIdleMs, () => sendDue(loops.signal));
   }
+  // A restored endpoint may be one that its client has removed or changed since.
+  repeatUnlessRecovering('webhooks', webhooksIdleMs, parts.deliverer.startDue);
   startChores(repeat, parts, loops.signal);
 }
 
 /** What neither pays nor reads payouts, so that it continues during a recovery. */
 function startChores(
   repeat: Repeat,
-  { base, payments, rates, deliverer, identityChecks, resumeClock }: BackgroundParts,
+  { base, payments, rates, identityChecks, resumeClock }: BackgroundParts,
   signal: AbortSignal,
 ): void {
   const { db, config, name } = base;
@@ -199,7 +201,6 @@ function startChores(
       await payments.prices.read(rail, signal);
     });
   }
-  repeat('webhooks', webhooksIdleMs, deliverer.startDue);
   const { readNext, compareNext, askNext } = identityChecks;
   repeat('documents', documentsIdleMs, () => readNext(signal));
   repeat('faces', documentsIdleMs, () => compareNext(signal));

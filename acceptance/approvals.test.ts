@@ -93,7 +93,7 @@ async function waitForEnd(payoutToken: string): Promise<Row> {
 }
 
 async function waitFor(payoutToken: string, status: string): Promise<Row> {
-  for (const endMs = performance.now() + 10_000; ; await sleep(20)) {
+  for (const endMs = performance.now() + 60_000; ; await sleep(20)) {
     const payout: Row = await readPayout(account.api, recipient, payoutToken);
     if (payout['status'] === status) return payout;
     assert.ok(performance.now() < endMs, `is ${String(payout['status'])}, not ${status}`);
@@ -199,7 +199,7 @@ test('rows of a batch, and payouts that were committed before, wait too', async 
   );
   const batch = await quote(account.api, await uploadRows(account.api, rows));
   await commitBatch(account.api, batch);
-  for (const endMs = performance.now() + 10_000; ; await sleep(50)) {
+  for (const endMs = performance.now() + 60_000; ; await sleep(50)) {
     const data = ok(await account.api.get<Row[]>('/payout?number_of_records=10'));
     const states = data.map(
       ({ status, source_amount: amount }) => `${String(amount)} ${String(status)}`,

@@ -20,7 +20,7 @@ let api: Api;
 let reviewer: Api;
 let images: { type: string; content: string }[];
 before(async () => {
-  service = await startService({ isOwn: true });
+  service = await startService({ takesCommands: true });
   account = await createAccount(service);
   api = account.api;
   const words = ['credential', 'create', '--account', account.credentials.account];

@@ -60,7 +60,7 @@ test('a row with a delivery type goes to the cheapest payer of the country', asy
   assert.ok(Number(shown?.['margin']) > 0, `margin ${shown?.['margin']}`);
   ok(await api.post(`${path}/quote`, undefined));
   ok(await api.put(path, { mode: 'all' }));
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 1_200; tries += 1) {
     const { status } = ok(await api.get<{ status: string }>(path));
     if (status === 'COMMITTED') break;
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -225,7 +225,7 @@ async function breakOff(body: string, headers: Record<string, string>): Promise<
   });
   const failed = new Promise<void>((resolve) => request.on('error', () => resolve()));
   request.write(body);
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 3_000; tries += 1) {
     if ((await readNewest())?.status === 'RECEIVING') break;
     await sleep(20);
   }
@@ -242,7 +242,7 @@ test('an interrupted upload cannot be quoted, and continues with its key', async
   assert.equal(left?.status, 'RECEIVING');
   assert.equal((await api.post(`${pathOf(left)}/quote`, undefined)).status, 409);
   let reply = await upload(api, text, headers);
-  for (let tries = 0; reply.status === 409 && tries < 200; tries += 1) {
+  for (let tries = 0; reply.status === 409 && tries < 600; tries += 1) {
     await sleep(100);
     reply = await upload(api, text, headers);
   }

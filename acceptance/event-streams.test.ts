@@ -195,7 +195,7 @@ test('an account has a bounded number of readers', async () => {
   for (const reader of readers) reader.close();
   const open = () => openReader(api, '/events').catch(() => undefined);
   let next = await open();
-  for (let tries = 0; next === undefined && tries < 100; tries += 1) {
+  for (let tries = 0; next === undefined && tries < 600; tries += 1) {
     await sleep(100);
     next = await open();
   }

@@ -21,13 +21,14 @@ import {
 import { createUser } from './recipients.ts';
 import { type Account, type Api, createAccount, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
+import { createDatabases, type TestDatabase } from './test-database.ts';
 
 /** Clients that announce a large body and hardly send any of it. */
 
 const onLive = { host: 'api.example.test' };
-const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
 
 let dataDirectory: string;
+let databases: TestDatabase;
 let service: Service;
 let live: Api;
 let tenantA: Account;
@@ -35,14 +36,17 @@ let tenantB: Account;
 
 before(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-uploads-'));
+  databases = await createDatabases();
+  const settings = { OUTLAY_ENVIRONMENTS: 'staging,live', ...databases.settings };
   const made = await createLiveAccount({ dataDirectory, settings });
-  service = await startService({ isEmbedded: true, dataDirectory, settings });
+  service = await startService({ isOwn: true, dataDirectory, settings });
   live = service.demo.withToken(made['api_key'] ?? '');
   tenantA = await createAccount(service, { USD: '10000' });
   tenantB = await createAccount(service);
 });
 after(async () => {
   await service.stop();
+  await databases.drop();
   await rm(dataDirectory, { recursive: true });
 });
 

@@ -25,7 +25,7 @@ let model: Model;
 const clabe = '002010077777777771';
 
 before(async () => {
-  service = await startService({ isOwn: true });
+  service = await startService({ takesCommands: true });
   account = await createAccount(service, { USD: '100000' });
   const agent = await createKey(service, account, {
     budget: ['--currency', 'USD', '--per-proposal', '1000'],

@@ -15,7 +15,7 @@ let api: Api;
 let folder: string;
 
 before(async () => {
-  service = await startService({ isOwn: true });
+  service = await startService({ takesCommands: true });
   api = (await createAccount(service, { USD: '10000' })).api;
   folder = mkdtempSync(join(tmpdir(), 'outlay-proof-'));
   const key = await fetch(`${service.baseUrl}/.well-known/receipt-key.pem`);

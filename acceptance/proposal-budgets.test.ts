@@ -31,7 +31,7 @@ let account: Account;
 let recipient: Recipient;
 
 before(async () => {
-  service = await startService({ isOwn: true });
+  service = await startService({ takesCommands: true });
   account = await createAccount(service, { USD: '100000', EUR: '1000' });
   recipient = await createRecipient(account.api, mexicanBank);
 });

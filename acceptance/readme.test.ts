@@ -19,7 +19,7 @@ let service: Service;
 let folder: string;
 
 before(async () => {
-  service = await startService({ isEmbedded: true });
+  service = await startService({ isOwn: true });
   folder = mkdtempSync(join(tmpdir(), 'outlay-readme-'));
 });
 after(async () => {
@@ -51,6 +51,7 @@ test('the commands of the README pay by command line, then by curl to a bank acc
     timeout: 120_000,
     env: {
       ...testSettings(dataDirectory),
+      ...service.settings,
       PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
     },
   });

@@ -124,7 +124,8 @@ test('many requests of an account with a locked row delay no other account', asy
     const path = `/user/${user}`;
     const { result, elapsedMs } = await measure(() => other.api.put(path, { first_name: 'Eva' }));
     assert.equal(result.status, 200, result.text);
-    assert.ok(elapsedMs < 2_000, `${elapsedMs} ms`);
+    // Less than the wait for the lock.
+    assert.ok(elapsedMs < 4_900, `${elapsedMs} ms`);
   }
   for (const { result, elapsedMs } of await Promise.all(crowd)) {
     assert.ok(result.status === 503 || result.status === 200, result.text);

@@ -28,7 +28,7 @@ import { type Receiver, startReceiver } from './webhook-receiver.ts';
 
 /** Two processes on one database, a partner, a webhook endpoint and an OTLP receiver. */
 
-const waitMsMax = 30_000;
+const waitMsMax = 60_000;
 const caller = { trace: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' };
 
 let folder: string;

@@ -19,7 +19,7 @@ import { assertProblem } from './shapes.ts';
 let service: Service;
 
 test.before(async () => {
-  service = await startService({ isOwn: true });
+  service = await startService({ takesCommands: true });
 });
 test.after(() => service.stop());
 

@@ -57,6 +57,8 @@ export type StartOptions = {
   dataDirectory?: string;
   /** Starts one even where the environment names a running one. */
   isOwn?: boolean;
+  /** For commands of operators: one that the tests started, which files may share. */
+  takesCommands?: boolean;
   /** Requests only; the default is `all`. */
   role?: 'serve';
   /** Starts one on an embedded database of its own. */
@@ -106,9 +108,10 @@ export async function stopSharedServices(): Promise<void> {
 
 /** @throws Error with the output of a process that does not start. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
-  const { isOwn = false, isEmbedded = false, dataDirectory } = options;
+  const { isOwn = false, isEmbedded = false, takesCommands = false, dataDirectory } = options;
   if (isOwn || isEmbedded || dataDirectory !== undefined) return startOwnService(options);
-  return (await findRunning()) ?? (await findShared(options)) ?? startOwnService(options);
+  const running = takesCommands ? undefined : await findRunning();
+  return running ?? (await findShared(options)) ?? startOwnService(options);
 }
 
 async function findShared({ settings = {} }: StartOptions): Promise<Service | undefined> {

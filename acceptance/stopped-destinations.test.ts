@@ -32,7 +32,7 @@ async function lookUp(token = api): Promise<Payers> {
 
 /** Processes notice it within a second. */
 async function waitFor(read: () => Promise<boolean>): Promise<void> {
-  for (const endMs = performance.now() + 10_000; !(await read()); await sleep(50)) {
+  for (const endMs = performance.now() + 60_000; !(await read()); await sleep(50)) {
     assert.ok(performance.now() < endMs, 'the look-ups do not show it');
   }
 }

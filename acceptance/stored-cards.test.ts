@@ -173,7 +173,7 @@ async function waitFor(recipient: Recipient, token: string, status: string): Pro
     await sleep(100);
     payout = await readPayout(account.api, recipient, token);
     tries += 1;
-  } while (payout['status'] !== status && tries < 300);
+  } while (payout['status'] !== status && tries < 600);
   assert.equal(payout['status'], status, payout['status_reason']);
   return payout;
 }
@@ -183,7 +183,7 @@ type Margin = { charges: { rail: string; kind: string; currency: string; amount:
 /** A charge has a report of its own, which may come after the one that ends the payout. */
 async function waitForCharges(token: string): Promise<Margin['charges']> {
   let charges: Margin['charges'] = [];
-  for (let tries = 0; tries < 100 && charges.length === 0; tries += 1) {
+  for (let tries = 0; tries < 600 && charges.length === 0; tries += 1) {
     if (tries > 0) await sleep(100);
     const margin = await runCommand(service, ['payout', 'margin', '--payout', token]);
     ({ charges } = margin as unknown as Margin);

@@ -3,6 +3,22 @@ import pg from 'pg';
 
 export type TestDatabase = { settings: Record<string, string>; drop(): Promise<void> };
 
+/** One for staging and one for live. */
+export async function createDatabases(): Promise<TestDatabase> {
+  const [staging, live] = [await createDatabase(), await createDatabase()];
+  const { DATABASE_URL: liveUrl } = live.settings;
+  return {
+    settings: {
+      ...staging.settings,
+      ...(liveUrl !== undefined && { OUTLAY_LIVE_DATABASE_URL: liveUrl }),
+    },
+    drop: async () => {
+      await staging.drop();
+      await live.drop();
+    },
+  };
+}
+
 /**
  * On the server that `npm test` starts for all files, which spares each service to make one. Without
  * that server there are no settings, and a service starts its own.

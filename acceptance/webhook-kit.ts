@@ -58,7 +58,7 @@ export async function eventually<T>(
   read: () => Promise<T>,
   holds: (value: T) => boolean,
 ): Promise<T> {
-  const endMs = performance.now() + 20_000;
+  const endMs = performance.now() + 60_000;
   for (;;) {
     const value = await read();
     if (holds(value)) return value;

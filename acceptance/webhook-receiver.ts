@@ -35,7 +35,7 @@ export type Receiver = AsyncDisposable & {
   until(condition: () => boolean, what: string): Promise<void>;
 };
 
-const waitMsMax = 20_000;
+const waitMsMax = 60_000;
 
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];

@@ -38,6 +38,7 @@ import {
   versions,
 } from './service.ts';
 import { assertProblem, assertShape, patterns, shapes } from './shapes.ts';
+import { createDatabases } from './test-database.ts';
 
 /** Rules for all operations, and settings that change answers. */
 
@@ -268,9 +269,10 @@ type Printed = Record<string, string>;
 
 test('one process serves both environments, which share nothing', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-environments-'));
-  const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
+  const databases = await createDatabases();
+  const settings = { OUTLAY_ENVIRONMENTS: 'staging,live', ...databases.settings };
   const live = await createLiveAccount({ dataDirectory, settings });
-  const both = await startService({ isEmbedded: true, dataDirectory, settings });
+  const both = await startService({ isOwn: true, dataDirectory, settings });
   try {
     const [onLive, onStaging] = [
       { host: 'api.example.test' },
@@ -294,6 +296,7 @@ test('one process serves both environments, which share nothing', async () => {
     else assertProblem(lookup, 503);
   } finally {
     await both.stop();
+    await databases.drop();
     await rm(dataDirectory, { recursive: true });
   }
 });

@@ -39,8 +39,9 @@ if (files.length === 0) {
   process.stderr.write(`No test file has ${words.join(' or ')} in its path.\n`);
   process.exit(1);
 }
-// Tests spend a part of their time on waiting, for the database and for answers that do not come.
-const groupsAtOnce = availableParallelism() + 2;
+// Tests spend a part of their time on waiting, for the database and for answers that do not come. Each
+// group takes up to 40 connections, of which the server has 300.
+const groupsAtOnce = Math.min(availableParallelism() + 2, 6);
 /**
  * A process takes a second of processor time to load the program, and acceptance tests another one to start
  * a service. Few enough that all processors have work to the end; in the long form single files take minutes.

@@ -179,9 +179,9 @@ const portrait = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="60
   <path d="M190 300q50 40 100 0" fill="none" stroke="#000" stroke-width="6"/>
   <path d="M90 600q0-190 150-190t150 190" fill="#455a64"/></svg>`;
 
-/** The rail moves what it has read out of its inbox. @throws Error after 15 seconds. */
+/** The rail moves what it has read out of its inbox. @throws Error after a minute. */
 async function waitForEmpty(inbox: string): Promise<void> {
-  for (let tries = 0; tries < 150; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     if (readdirSync(inbox).length === 0) return;
     await sleep(100);
   }
@@ -190,7 +190,7 @@ async function waitForEmpty(inbox: string): Promise<void> {
 
 /** Until the payout was sent. */
 export async function waitForAttempt({ demo: api }: Service, path: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const { attempts } = ok(await api.get<{ attempts: unknown[] }>(`${path}/decision`));
     if (attempts.length > 0) return;
     await sleep(100);

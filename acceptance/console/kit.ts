@@ -172,10 +172,10 @@ export async function openVisitor(
   return { context, page, faults };
 }
 
-/** Ready when nothing is loading. @throws Error after 15 seconds. */
+/** Ready when nothing is loading. @throws Error after a minute. */
 export async function settle(page: Page): Promise<void> {
   await page.locator('main h1').waitFor();
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let tries = 0; tries < 1_200; tries += 1) {
     if ((await page.locator('.skeleton').count()) === 0) return;
     await sleep(50);
   }

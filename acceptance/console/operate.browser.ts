@@ -265,8 +265,12 @@ test('a key is made, works, is replaced and ends', async () => {
   await dialog.getByLabel('Reason').fill('Lost');
   await dialog.getByRole('button', { name: 'Revoke' }).click();
   await dialog.getByText('Done', { exact: true }).waitFor();
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
-  assert.equal((await renewed.get('/account/balance')).status, 401);
+  // A process may know a credential for a second longer, and a busy one takes its time.
+  for (const endMs = performance.now() + 60_000; ; await page.waitForTimeout(100)) {
+    const { status } = await renewed.get('/account/balance');
+    if (status === 401) break;
+    assert.ok(performance.now() < endMs, `${status}`);
+  }
   api.close();
   renewed.close();
 });

@@ -50,7 +50,7 @@ describe('slow checks', () => {
       onError: () => undefined,
     });
     await money.quoteAndCommit(owner);
-    for (let round = 0; round < 60 && rail.sends() === 0; round += 1) {
+    for (let round = 0; round < 1_000 && rail.sends() === 0; round += 1) {
       await dispatcher.startDue();
       await sleep(50);
     }
@@ -113,7 +113,7 @@ describe('a locked account', () => {
       onError: () => undefined,
     });
     let status = await statusOf(free);
-    for (let look = 0; look < 500 && status !== 'COMPLETED'; look += 1) {
+    for (let look = 0; look < 6_000 && status !== 'COMPLETED'; look += 1) {
       await sleep(10);
       status = await statusOf(free);
     }

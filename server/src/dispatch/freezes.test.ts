@@ -128,8 +128,11 @@ test('what a rail may have is queried during a stop, without leave to order it a
 
 test('a stop amid sending: no instruction begins after its answer, and each payout is sent once', async () => {
   const payouts = await Promise.all(Array.from({ length: 120 }, () => money.quoteAndCommit(owner)));
+  const stopped = Promise.withResolvers<void>();
   const fake = createFakeRail(async () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
+    // However slow the stop is, some have not begun when it comes.
+    if (fake.sends() > 60) await stopped.promise;
     return { outcome: 'paid' };
   });
   const rail = { ...fake, pace: { ...fake.pace, concurrencyMax: 4 } };
@@ -138,6 +141,7 @@ test('a stop amid sending: no instruction begins after its answer, and each payo
   const running = dispatchers.map((dispatcher) => dispatcher.drain());
   while (rail.sends() === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   const { freeze: row, rails } = await freeze({ scope: 'rail', rail: 'fake' });
+  stopped.resolve();
   const waiting = rails.reduce((sum, one) => sum + one.waiting, 0);
   await Promise.all(running);
   assert.equal(rail.sends(), 120 - waiting, 'exactly those that did not wait were sent');

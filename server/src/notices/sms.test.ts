@@ -44,7 +44,7 @@ async function exchange(reply: Reply | 'hang', changes: Partial<Notice> = {}) {
     provider: { url: `http://127.0.0.1:${port}/messages`, token },
     realNowMs: Date.now,
     steadyMs: () => performance.now(),
-    timeoutMs: 500,
+    timeoutMs: reply === 'hang' ? 200 : 30_000,
   }).open();
   const outcome = await courier.send({ ...notice, ...changes }, new AbortController().signal);
   courier.close();

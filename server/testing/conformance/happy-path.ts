@@ -112,8 +112,7 @@ export const happyPathCases: readonly Case[] = [
       stage.runInTestRun(async (testRun) => {
         const actor = await start(testRun);
         const payment = await testRun.instruct();
-        const answer = await testRun.driver.call('query', payment, actor);
-        assert.ok(typeof answer === 'object', 'the query returned no answer');
+        const answer = await askUntilAnswered(testRun, 'query', { payment, caller: actor });
         assert.ok(['retry', 'unknown'].includes(answer.outcome), `it is ${answer.outcome}`);
         await testRun.runExtraRounds(actor);
         assert.deepEqual(await testRun.counterparty.payments(payment.instruction), []);
@@ -216,26 +215,30 @@ function makeForEverCase(expectedOutcome: ExpectedOutcome): Case {
   };
 }
 
-/** Until it is answered in time: a busy machine can be late, and an operator asks again. */
-async function cancel(testRun: TestRun, payment: Payment, caller: Caller): Promise<RailAnswer> {
+/** Until it is answered in time: a busy machine can be late, and the service or an operator asks again. */
+async function askUntilAnswered(
+  testRun: TestRun,
+  kind: 'query' | 'cancel',
+  { payment, caller }: { payment: Payment; caller: Caller },
+): Promise<RailAnswer> {
   for (let time = 0; time < 10; time += 1) {
-    const answer = await testRun.driver.call('cancel', payment, caller);
+    const answer = await testRun.driver.call(kind, payment, caller);
     if (typeof answer === 'object') return answer;
   }
-  assert.fail('the cancel returned no answer');
+  assert.fail(`the ${kind} returned no answer`);
 }
 
 async function cancelOutOfTime(testRun: TestRun): Promise<number> {
   const actor = await start(testRun);
   const paid = await testRun.instruct();
   await finish(testRun, actor, [paid]);
-  const late = await cancel(testRun, paid, actor);
+  const late = await askUntilAnswered(testRun, 'cancel', { payment: paid, caller: actor });
   assert.notEqual(late.outcome, 'rejected', 'a paid payment must not be rejected');
   await testRun.driver.apply(paid, late);
   await assertPayments(testRun, [paid]);
 
   const unsent = await testRun.instruct();
-  const early = await cancel(testRun, unsent, actor);
+  const early = await askUntilAnswered(testRun, 'cancel', { payment: unsent, caller: actor });
   await testRun.driver.apply(unsent, early);
   if (!hasExpectedOutcome(unsent)) {
     // The answer did not exclude that it will be paid.

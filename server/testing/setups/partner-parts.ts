@@ -38,7 +38,7 @@ export function servePartnerParts(
       config: {
         light: { authentication: { kind: 'hmac', key } },
         capabilities,
-        timeoutSeconds: 1,
+        timeoutSeconds: 10,
       },
     });
     take({ partner, subject });

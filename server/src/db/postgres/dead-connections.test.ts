@@ -11,8 +11,8 @@ import { connectDatabase, type Database, findSqlState, type Session } from './po
 /** Silently dead connections, servers that do not answer, and several hosts. */
 
 const connectionsMax = 4;
-/** No request may take longer. What is measured on an idle machine is half of it. */
-const requestMsMax = 10_000;
+/** A request is given up after thirteen seconds. What is measured on an idle machine is five. */
+const requestMsMax = 12_500;
 
 let database: TestDatabase;
 let network: TestNetwork;
@@ -90,7 +90,7 @@ describe('silently dead connections', { concurrency: true }, () => {
       healed.result.filter((failure) => failure !== undefined),
       [],
     );
-    assert.ok(healed.elapsedMs < 2_000, `${healed.elapsedMs} ms`);
+    assert.ok(healed.elapsedMs < requestMsMax, `${healed.elapsedMs} ms`);
     await db.checkReady();
   });
 
@@ -124,7 +124,8 @@ describe('silently dead connections', { concurrency: true }, () => {
       }),
     );
     const { elapsedMs } = await measure(() => db.systemTransaction(lock));
-    assert.ok(elapsedMs < 3_000, `${elapsedMs} ms`);
+    // Less than the wait for a lock.
+    assert.ok(elapsedMs < 4_900, `${elapsedMs} ms`);
   });
 
   test('where nothing answers, statements fail in time, ready says so, and both come back', async () => {

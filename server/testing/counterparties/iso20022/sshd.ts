@@ -24,7 +24,7 @@ export type SshServer = {
   stop(): Promise<void>;
 };
 
-const waitMsMax = 30_000;
+const waitMsMax = 60_000;
 
 export async function startSshServer(): Promise<SshServer> {
   const folder = await mkdtemp(join(tmpdir(), 'outlay-sshd-'));

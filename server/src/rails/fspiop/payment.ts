@@ -129,12 +129,16 @@ export function readMsisdn({ attributes, beneficiary }: Instruction): string | u
   return /^[1-9]\d{5,14}$/.test(digits) ? digits : undefined;
 }
 
-/** Compares the wallet only until the payment has ended, when it is erased. */
+/**
+ * Compares the wallet only until the payment has ended, when it is erased. Without an attribute the number
+ * is the recipient's own, which a client may change at any time; that of the look-up counts.
+ */
 export function isSame(payment: Payment, instruction: Instruction): boolean {
+  const isOwnNumber = instruction.attributes['PhoneNumber'] === undefined;
   return (
     payment.currency === instruction.currency &&
     payment.amountMinor === instruction.amountMinor &&
-    (payment.msisdn === '' || payment.msisdn === readMsisdn(instruction))
+    (isOwnNumber || payment.msisdn === '' || payment.msisdn === readMsisdn(instruction))
   );
 }
 

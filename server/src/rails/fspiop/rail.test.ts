@@ -123,6 +123,33 @@ test('a payment without a transfer can be canceled for good', async () => {
   assert.equal((await run.rail.cancel?.(paid, context))?.outcome, 'paid');
 });
 
+test('a number that a client changes meanwhile changes no answer about the payment', async () => {
+  const { attributes, beneficiary, ...rest } = instruct();
+  const mobileNumber = attributes['PhoneNumber'] ?? beneficiary.mobileNumber;
+  const instruction = { ...rest, attributes: {}, beneficiary: { ...beneficiary, mobileNumber } };
+  const changed = {
+    ...instruction,
+    beneficiary: { ...beneficiary, mobileNumber: `${mobileNumber.slice(0, -1)}7` },
+  };
+  assert.equal((await run.rail.send(instruction, context)).outcome, 'accepted');
+  assert.equal((await run.rail.query(changed, context)).outcome, 'accepted');
+  await run.until(() => observed(instruction.reference).length > 0);
+  assert.equal((await run.rail.query(changed, context)).outcome, 'paid');
+  const booked = run.simulator.books.find(nameTransfer(instruction.reference));
+  assert.equal(booked?.amount, '1500.5');
+});
+
+test('a refusal for an invalid number stays when the number is corrected', async () => {
+  const { attributes, ...rest } = instruct();
+  const refused = { outcome: 'rejected', reason: 'invalid_details' };
+  const wrong = { ...rest, attributes: { ...attributes, PhoneNumber: '12' } };
+  for (const instruction of [wrong, { ...rest, attributes }]) {
+    const { outcome, reason } = { reason: '', ...(await run.rail.send(instruction, context)) };
+    assert.deepEqual({ outcome, reason }, refused);
+  }
+  assert.equal(run.simulator.books.find(nameTransfer(rest.reference)), undefined);
+});
+
 test('a query for a reference never sent answers retry', async () => {
   assert.equal((await run.rail.query(instruct(), context)).outcome, 'retry');
 });

@@ -114,13 +114,14 @@ const send: RailCall<RailParts> = async (parts, instruction, context) => {
     stored === undefined || (stored.state === 'idle' && isSame(stored.value, instruction));
   if (isDue) {
     const payment = await plan(parts, instruction);
-    if (payment === undefined) return { outcome: 'rejected', reason: 'invalid_details' };
-    const seen = stored ?? {
-      key: payment.transferId,
-      revision: 0,
-      reference: instruction.reference,
-    };
-    if (await records.write(seen, { state: 'asking', value: payment })) {
+    const { reference } = instruction;
+    const seen = stored ?? { key: nameTransfer(reference), revision: 0, reference };
+    // A refusal is stored as well, since it must stay.
+    const next: PaymentUpdate =
+      payment === undefined
+        ? refuse(makePayment(instruction, parts.host.nowMs()), 'invalid_details', '')
+        : { state: 'asking', value: payment };
+    if ((await records.write(seen, next)) && payment !== undefined) {
       await begin(parts, payment, context);
     }
   }

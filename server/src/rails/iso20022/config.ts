@@ -3,7 +3,6 @@ import { isValidBIC, isValidIBAN } from 'ibantools';
 import { z } from 'zod';
 import type { ExclusiveResource } from '../contract/contract.ts';
 import { providerAddress } from '../kit/provider-address.ts';
-import { reportChecks } from './statement-series.ts';
 
 /** The configuration of one bank connection. */
 
@@ -161,6 +160,8 @@ const verificationOfPayeeSchema = z.strictObject({
   token: z.string().min(1).max(10_000),
 });
 export type VerificationOfPayee = z.infer<typeof verificationOfPayeeSchema>;
+
+const reportChecks = ['pages', 'numbers', 'notification_numbers', 'balances'] as const;
 
 const reportsSchema = z.strictObject({
   /** What of a series of account reports is noticed when it is missing. */

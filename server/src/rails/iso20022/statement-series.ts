@@ -7,9 +7,6 @@ import type { StatementHead } from './statement-heads.ts';
  * next opening balance.
  */
 
-export const reportChecks = ['pages', 'numbers', 'notification_numbers', 'balances'] as const;
-export type Check = (typeof reportChecks)[number];
-
 const pageSchema = z.object({ number: z.int(), begins: z.boolean(), ends: z.boolean() });
 
 const memberSchema = z.object({

@@ -4,7 +4,7 @@ import { type ApiResult, describeResult, readError } from './api.ts';
 import { releaseBatch } from './batch-building.ts';
 import { describeFailure, readBatch } from './batches.ts';
 import { itemSchema } from './messages.ts';
-import { createOrder, listReceivers, matchesItems, type Receiver, readReceiver } from './order.ts';
+import { createOrder, matchesItems, type Receiver, readReceiver } from './order.ts';
 import { findNamedBatch, judgeFailure, readCreated } from './order-answers.ts';
 import { describeBatch, findEchoFault, lacksItem, pickItem, readReason } from './outcomes.ts';
 import type { RailParts } from './parts.ts';
@@ -15,6 +15,7 @@ import {
   forgetBatch,
   type Payment,
   type PaymentRecord,
+  renewReceiver,
   type State,
   setBatch,
 } from './payments.ts';
@@ -26,7 +27,11 @@ export const send: RailCall<RailParts> = async (parts, instruction, context) => 
   const { payments, host } = parts;
   const first = describeFirst(parts, instruction);
   const { isNew, answer } = await payments.enter(instruction, first);
-  if (answer.outcome === 'retry') return order(parts, instruction, context);
+  if (answer.outcome === 'retry') {
+    if (!isNew)
+      await renewReceiver(payments, instruction.reference, findReceiver(parts, instruction));
+    return order(parts, instruction, context);
+  }
   if (answer.outcome !== 'accepted') return answer;
   if (!isNew) return query(parts, instruction, context);
   // It waits for a batch, which the next pass builds and sends.
@@ -88,11 +93,11 @@ const order: RailCall<RailParts> = async (parts, instruction, context) => {
 /** The order as its first one was: to the recipient in the record. */
 async function writeOrder(parts: RailParts, instruction: Instruction): Promise<string | undefined> {
   const record = await parts.payments.find(instruction.reference);
-  const known = record?.value.receiver ?? '';
+  const { receiver: known = '', receiverType = '' } = record?.value ?? {};
   const receiver =
-    known === ''
+    known === '' || receiverType === ''
       ? findReceiver(parts, instruction)
-      : listReceivers(instruction).find((one) => one.receiver === known);
+      : { type: receiverType, receiver: known };
   if (receiver === undefined) return undefined;
   const { reference, currency, amountMinor } = instruction;
   const items = [{ ...receiver, reference, currency, amountMinor }];

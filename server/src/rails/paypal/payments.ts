@@ -64,8 +64,7 @@ export function openPayments(host: RailHost): Payments {
     isSame: ({ value }, instruction) =>
       value.amountMinor === instruction.amountMinor &&
       value.currency === instruction.currency &&
-      (value.receiver === '' ||
-        listReceivers(instruction).some(({ receiver }) => receiver === value.receiver)),
+      isSameReceiver(value, instruction),
     answer: describeRecord,
     changeCompanions: (before, { key }) =>
       before === undefined
@@ -73,6 +72,34 @@ export function openPayments(host: RailHost): Payments {
         : [],
   });
   return { ...book, isKnown: async (reference) => (await known.find(reference)) !== undefined };
+}
+
+/**
+ * A client may change the e-mail address of a recipient at any time, and that of the order counts; a
+ * mobile number is an attribute, which the payout has since its commit.
+ */
+function isSameReceiver({ receiver, receiverType }: Payment, instruction: Instruction): boolean {
+  if (receiverType !== 'PHONE') return true;
+  return listReceivers(instruction).some((one) => one.receiver === receiver);
+}
+
+/**
+ * Nothing has left: it is ordered to the recipient's present address, or refused where there is none any
+ * more.
+ */
+export async function renewReceiver(
+  payments: Payments,
+  reference: string,
+  receiver: Receiver | undefined,
+): Promise<void> {
+  await payments.update(reference, (seen) => {
+    if (seen?.state !== 'unsent' || seen.value.receiver === receiver?.receiver) return undefined;
+    if (receiver === undefined) {
+      return { state: 'refused', value: { ...seen.value, reason: 'invalid_details' } };
+    }
+    const { receiver: name, type } = receiver;
+    return { state: 'unsent', value: { ...seen.value, receiver: name, receiverType: type } };
+  });
 }
 
 /** `accepted` stands for: only PayPal knows. */

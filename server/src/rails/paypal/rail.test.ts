@@ -129,10 +129,13 @@ describe('an order', () => {
     await send(instruction);
     const other = await send({ ...instruction, amountMinor: 10_011n });
     assert.deepEqual(other, { outcome: 'unknown', reason: 'duplicate' });
-    const { beneficiary } = instruct('paid');
-    const stranger = await send({ ...instruction, beneficiary });
-    assert.deepEqual(stranger, { outcome: 'unknown', reason: 'duplicate' });
     assert.equal(countBatches(instruction), 1);
+    const byPhone = instruct('paid', { payerKey: 'phone' });
+    await send(byPhone);
+    const attributes = { PhoneNumber: '+14085559876' };
+    const stranger = await send({ ...byPhone, attributes });
+    assert.deepEqual(stranger, { outcome: 'unknown', reason: 'duplicate' });
+    assert.equal(countBatches(byPhone), 1);
   });
 
   test('to a telephone number has its country code', async () => {

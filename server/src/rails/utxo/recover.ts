@@ -2,19 +2,24 @@ import type { RecoveredPayment } from '../contract/contract.ts';
 import { readAddress } from './addresses.ts';
 import type { PassContext } from './compose.ts';
 import { getDepthNeeded } from './config.ts';
+import { listCounted } from './counted-sends.ts';
 import type { Send } from './node.ts';
 import { findReplacementSet } from './records.ts';
 
-/** What the wallet has sent since a time, for the recovery of a restored database. */
+/**
+ * What the wallet has sent since a time, for the recovery of a restored database; of the versions of a
+ * transaction the one that counts.
+ */
 export async function listSent(
   context: PassContext,
   sinceMs: number,
 ): Promise<readonly RecoveredPayment[]> {
   const { node } = context;
   const sends = await node.listSends(await findBlockBefore(context, sinceMs));
+  const recent = sends.filter(({ timeSeconds }) => timeSeconds * 1000 >= sinceMs);
   const recovered: RecoveredPayment[] = [];
-  for (const send of sends) {
-    if (send.timeSeconds * 1000 >= sinceMs) recovered.push(await describe(context, send));
+  for (const { depth, sends: counted } of await listCounted(node, recent)) {
+    for (const send of counted) recovered.push(await describe(context, send, depth));
   }
   return recovered;
 }
@@ -29,10 +34,13 @@ async function findBlockBefore(
   return node.getBlockHash(Math.max(0, tip.height - blocks));
 }
 
-async function describe(context: PassContext, send: Send): Promise<RecoveredPayment> {
-  const { network, node, config } = context;
+async function describe(
+  context: PassContext,
+  send: Send,
+  depth: number,
+): Promise<RecoveredPayment> {
+  const { network, config } = context;
   const { txid, address, amountMinor, timeSeconds } = send;
-  const depth = (await node.findTransaction(txid))?.block?.depth ?? 0;
   return {
     reference: await findReference(context, send),
     currency: network.currency,

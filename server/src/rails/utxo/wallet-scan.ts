@@ -1,5 +1,6 @@
 import { readAddress } from './addresses.ts';
 import type { PassContext } from './compose.ts';
+import { listCounted } from './counted-sends.ts';
 import type { Send } from './node.ts';
 import { NodeRefusal, refusals } from './node-rpc.ts';
 import { type RecordState, type Scan, scanKey, setCounterKey } from './records.ts';
@@ -13,19 +14,22 @@ const recordSeconds = 30 * 86_400;
 
 /** @throws NodeRefusal or NodeUnavailable. */
 export async function compareWallet(context: PassContext): Promise<RecordState> {
-  const { tip, stores } = context;
+  const { tip, stores, node } = context;
   const scan = await stores.scans.find(scanKey);
   const isEmpty = scan === undefined && (await stores.counters.read(setCounterKey)).revision === 0;
   const unknown = await listUnknown(context, await listNewSends(context, scan, isEmpty));
+  const counted = await listCounted(node, [...unknown.values()].flat());
+  const countedIds = new Set(counted.map(({ txid }) => txid));
   const isBehind = scan?.state === 'behind' || (isEmpty && unknown.size > 0);
   const state = isBehind ? 'behind' : 'current';
   for (const [txid, sends] of unknown) {
     if ((await stores.unknowns.find(txid)) !== undefined) continue;
-    // Empty records are reported once, as a whole.
-    if (!isEmpty) await reportUnknown(context, txid, sends);
+    // Empty records are reported once, as a whole; a replaced version is no payment of its own, but
+    // is recorded, since a reorganization may bring it back.
+    if (!isEmpty && countedIds.has(txid)) await reportUnknown(context, txid, sends);
     if (!isEmpty || isRecent(context, sends)) await recordUnknown(context, txid, sends);
   }
-  const unknownCount = scan?.value.unknownCount ?? unknown.size;
+  const unknownCount = scan?.value.unknownCount ?? counted.length;
   if (isBehind && scan === undefined) await reportBehind(context, unknownCount);
   if (scan?.value.blockHash !== tip.hash || scan.state !== state) {
     const value = { blockHash: tip.hash, unknownCount };

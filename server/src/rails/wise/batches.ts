@@ -249,12 +249,27 @@ async function followGroup(setup: Setup, known: Known, context: CallContext): Pr
     return keepFunding(setup, { ...known, members });
   }
   if (funded.length > 0) {
-    const counts = { reference: group.key, funded: funded.length, waiting: waiting.length };
-    host.log('error', 'Wise has funded a part of a batch group only', counts);
-    return;
+    return reportPart(setup, group, { funded, waiting });
   }
   if (isQuoteOver(setup, payments)) return startCancelling(setup, known, context);
   return fundGroup(setup, { ...known, members }, context);
+}
+
+/** It is not funded again: a person cancels the other transfers at Wise, or funds them there. */
+async function reportPart({ host }: Setup, group: Group, found: Fundings): Promise<void> {
+  const { groupId = '' } = group.value;
+  const counts = { funded: found.funded.length, waiting: found.waiting.length };
+  const what = `Wise has funded ${counts.funded} of its transfers and not the other ${counts.waiting}`;
+  const detail = `batch group ${groupId} of ${group.key}: ${what}`;
+  const id = `part-funded:${group.key}`;
+  const problem = { id, kind: 'not_understood', detail } as const;
+  const message = { id, channel: 'poll', raw: Buffer.from(detail) } as const;
+  if ((await host.receive({ ...message, observations: [], problems: [problem] })) === 'new') {
+    host.log('error', 'Wise has funded a part of a batch group only', {
+      reference: group.key,
+      ...counts,
+    });
+  }
 }
 
 type Fundings = { readonly funded: readonly string[]; readonly waiting: readonly string[] };

@@ -64,9 +64,10 @@ async function readStateChange(
   if (transfer === undefined) return accept(ignored);
   const { reference } = transfer.value;
   const payment = await payments.find(reference);
-  // What was refused or canceled here is refunded without a further outcome.
-  if (payment?.state === 'refused' || payment?.state === 'cancelled') return accept(ignored);
   const observation = observe(status, { transferId: resource.id, reference, atMs });
+  // What was refused or canceled here is refunded without a further outcome; paid it must not be.
+  const isEnded = payment?.state === 'refused' || payment?.state === 'cancelled';
+  if (isEnded && observation?.outcome !== 'paid') return accept(ignored);
   if (observation !== undefined) {
     const id = nameStatus(resource.id, status);
     return accept({ id, raw: body, observations: [observation] });

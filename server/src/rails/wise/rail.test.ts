@@ -291,6 +291,21 @@ test('a funded transfer can be canceled before its conversion, not after', async
   assert.equal((await rail.cancel?.(late, context))?.outcome, 'accepted');
 });
 
+test('a canceled transfer that Wise pays nevertheless is reported, its refund is not', async () => {
+  const { rail, wise } = subject;
+  const instruction = newInstruction();
+  await rail.send(instruction, context);
+  assert.equal((await rail.cancel?.(instruction, context))?.outcome, 'rejected');
+  const id = wise.find(instruction.reference)?.id ?? '';
+  const read = async (status: string) => {
+    const reading = await rail.readCallback?.(callback(stateChange(id, status)));
+    assert.ok(reading?.kind === 'accepted');
+    return reading.message.observations.map(({ outcome }) => outcome);
+  };
+  assert.deepEqual(await read('funds_refunded'), []);
+  assert.deepEqual(await read('outgoing_payment_sent'), ['paid']);
+});
+
 test('a transfer that was canceled elsewhere is under way until its money is back', async () => {
   const { rail, wise } = subject;
   const instruction = newInstruction();

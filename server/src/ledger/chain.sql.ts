@@ -151,7 +151,7 @@ const eventsOfPayout = defineQuery({
   name: 'select_payout_event_sequences',
   text: `
     select sequence::text as sequence from events
-    where account_id = $1 and subject_id = $2 order by sequence`,
+    where account_id = $1 and subject_id = $2 order by events.sequence`,
   columns: { sequence: column.text },
 });
 

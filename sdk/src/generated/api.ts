@@ -5807,12 +5807,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21b8a-ab1f-76c5-aa76-1514da767f42
+                 * @example usr_01a21c28-9191-7321-aa59-cdea6b9a698b
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21b8a-abed-7061-91d2-4f7b4aa60667
+                 * @example payout_01a21c28-955d-756e-97af-6cf9d46b480e
                  */
                 payout_token: string;
             };

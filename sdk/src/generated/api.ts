@@ -4942,7 +4942,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21c1f-6114-7596-93d1-aff19c6c034c
+                 * @example 01a21c2f-d2ba-75be-af2b-5ca578ecca63
                  */
                 balance_token: string;
             };
@@ -4984,7 +4984,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21c1f-6114-7596-93d1-aff19c6c034c
+                 * @example 01a21c2f-d2ba-75be-af2b-5ca578ecca63
                  */
                 balance_token: string;
             };
@@ -5123,7 +5123,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -5153,7 +5153,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -5188,7 +5188,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-ca2d-7551-ae27-6a83c8081449
+                 * @example usr_01a21c2f-e2f6-7248-9b01-567d4b561e19
                  */
                 user_token: string;
             };
@@ -5221,7 +5221,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -5252,7 +5252,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -5309,7 +5309,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -5339,7 +5339,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -5496,7 +5496,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
@@ -5536,7 +5536,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
@@ -5578,7 +5578,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
@@ -5640,7 +5640,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -5673,7 +5673,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -5719,12 +5719,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
+                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
                  */
                 payout_token: string;
             };
@@ -5757,12 +5757,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
+                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
                  */
                 payout_token: string;
             };
@@ -5799,12 +5799,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
+                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
                  */
                 payout_token: string;
             };
@@ -5859,12 +5859,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
+                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
                  */
                 payout_token: string;
             };
@@ -5894,12 +5894,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c1f-8b66-7351-b06b-4ba7f1376875
+                 * @example payout_01a21c2f-d8ff-7319-94ec-c08246d015bb
                  */
                 payout_token: string;
             };
@@ -6017,7 +6017,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -6112,12 +6112,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c1f-bae8-75a0-ba72-7c636f71486b
+                 * @example payout_01a21c2f-e038-70b8-b0b4-445578e5963a
                  */
                 payout_token: string;
             };
@@ -6181,7 +6181,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c1f-bb30-7635-a6ad-d8867bb95a29
+                 * @example proposal_01a21c2f-e056-75ac-8066-cef7e9a92e5a
                  */
                 proposal_token: string;
             };
@@ -6211,7 +6211,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c1f-bb30-7635-a6ad-d8867bb95a29
+                 * @example proposal_01a21c2f-e056-75ac-8066-cef7e9a92e5a
                  */
                 proposal_token: string;
             };
@@ -6242,7 +6242,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c1f-bb30-7635-a6ad-d8867bb95a29
+                 * @example proposal_01a21c2f-e056-75ac-8066-cef7e9a92e5a
                  */
                 proposal_token: string;
             };
@@ -6289,7 +6289,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -6322,7 +6322,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
@@ -6481,7 +6481,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -6512,7 +6512,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };
@@ -6547,12 +6547,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21c1f-b627-7765-8509-375fdc6a4ad9
+                 * @example link_01a21c2f-dee3-7110-8b90-c6ce5b4857bb
                  */
                 link_token: string;
             };
@@ -6580,12 +6580,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
+                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
                  */
                 payout_token: string;
             };
@@ -6719,7 +6719,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
+                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
                  */
                 batch_token: string;
             };
@@ -6751,7 +6751,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
+                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
                  */
                 batch_token: string;
             };
@@ -6798,7 +6798,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
+                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
                  */
                 batch_token: string;
             };
@@ -6826,7 +6826,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
+                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
                  */
                 batch_token: string;
             };
@@ -6857,7 +6857,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c1f-c52f-76ff-b961-b2b2bc718b12
+                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
                  */
                 batch_token: string;
             };
@@ -6888,7 +6888,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c1f-c78f-72b3-8293-446b47d5f3ac
+                 * @example batch_01a21c2f-e29e-7145-9e18-c0234a466acc
                  */
                 batch_token: string;
             };
@@ -7030,7 +7030,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7060,7 +7060,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7095,7 +7095,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7130,7 +7130,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7161,7 +7161,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7192,7 +7192,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7223,7 +7223,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7254,7 +7254,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7300,7 +7300,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
             };
@@ -7328,12 +7328,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c1f-be37-721b-a957-123ac782255a
+                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21c1f-bf3f-74bc-a01c-4b1d4d2e7336
+                 * @example delivery_01a21c2f-e0e7-77e1-896a-f56ca81c8991
                  */
                 delivery_token: string;
             };
@@ -7471,7 +7471,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21c1f-881c-76d3-9536-34f7836b1785
+                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
                  */
                 payout_token: string;
             };
@@ -7506,7 +7506,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c1f-8282-761a-9967-8d8a1a9bab60
+                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
                  */
                 user_token: string;
             };

@@ -159,9 +159,17 @@ const checkpoints = defineQuery({
   name: 'select_audit_checkpoints',
   answerMsMax: proofMsMax,
   text: `
-    select statement, encode(signature, 'base64') as signature, key_id
-    from audit_checkpoints order by sequence`,
-  columns: { statement: column.text, signature: column.text, key_id: column.text },
+    select sequence::text as sequence, statement,
+      translate(encode(signature, 'base64'), E'\\n', '') as signature, key_id
+    from audit_checkpoints c where (c.sequence, c.key_id) > ($1::bigint, $2::text)
+    -- Not by the text.
+    order by c.sequence, c.key_id limit $3`,
+  columns: {
+    sequence: column.text,
+    statement: column.text,
+    signature: column.text,
+    key_id: column.text,
+  },
 });
 
 export type AuditEntryRow = RowOf<typeof entryColumns>;
@@ -257,4 +265,13 @@ export async function storeAuditCheckpoint(
   await exec(session, insertCheckpoint, [row.sequence, row.statement, row.signature, row.keyId]);
 }
 
-export const listAuditCheckpoints = (session: Session) => many(session, checkpoints);
+const pageCheckpoints = 1000;
+
+export async function* readAuditCheckpoints(session: Session) {
+  for (let after = { sequence: '-1', key_id: '' }; ; ) {
+    const rows = await many(session, checkpoints, [after.sequence, after.key_id, pageCheckpoints]);
+    for (const { statement, signature, key_id } of rows) yield { statement, signature, key_id };
+    after = rows.at(-1) ?? after;
+    if (rows.length < pageCheckpoints) return;
+  }
+}

@@ -16,8 +16,8 @@ export {
   type AuditFilter,
   findAuditHead as readAuditHead,
   findUnsignedAuditHead,
-  listAuditCheckpoints,
   listAuditEntries,
+  readAuditCheckpoints,
   storeAuditCheckpoint,
 } from './audit.sql.ts';
 

@@ -12,7 +12,7 @@ import { verifyBookings } from '../ledger/booking-proof.ts';
 import { ChainFileError, type Checkpoint } from '../ledger/chain.ts';
 import { exportChains, verifyExport } from '../ledger/chain-export.ts';
 import { verifyChains } from '../ledger/chain-source.ts';
-import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
+import { signCheckpoints, streamCheckpoints } from '../ledger/checkpoints.ts';
 import { verifyEvents } from '../ledger/event-proof.ts';
 import { verifyJournals } from '../ledger/journal-proof.ts';
 import { verifyLedger } from '../ledger/ledger.ts';
@@ -117,10 +117,12 @@ async function exportToNewFile(db: CommandContext['db'], path: string) {
   }
 }
 
+const readKept = (path: string): Checkpoint[] => [...streamKept(path)];
+
 /** @throws ConfigError for a damaged line. */
-function readKept(path: string): Checkpoint[] {
+function* streamKept(path: string): Generator<Checkpoint> {
   try {
-    return readCheckpoints(path);
+    yield* streamCheckpoints(path);
   } catch (cause) {
     if (cause instanceof ChainFileError) throw new ConfigError(cause.message, { cause });
     if (!isSystemError(cause, 'EACCES', 'EPERM', 'EISDIR')) throw cause;
@@ -137,7 +139,7 @@ async function verifyLive(context: CommandContext, outside: readonly Checkpoint[
       ...listTrustedKeys(openErasures(context).tombstones),
     ],
     outside,
-    readFile: () => readKept(openChain(context).file),
+    readFile: () => streamKept(openChain(context).file),
     vouching: context.keys,
   });
   const { db, keys } = context;

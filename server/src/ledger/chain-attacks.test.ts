@@ -227,3 +227,25 @@ describe('an export', () => {
     );
   });
 });
+
+test('checkpoints are compared some at a time, and each one is', async () => {
+  await signCheckpoints(services);
+  const count = 2100;
+  // The places beside the statement are for look-ups only.
+  await money.rows(
+    `insert into chain_checkpoints (account_id, ledger_number, event_sequence, statement, signature,
+       key_id, created_at)
+     select account_id, 1000000 + n, event_sequence, statement, signature, key_id, created_at
+     from chain_checkpoints, generate_series(1, ${count}) n where account_id = $1`,
+    [owner.accountId],
+  );
+  const [stored] = await money.rows<{ count: bigint }>(
+    'select count(*) as count from chain_checkpoints',
+  );
+  const proof = await verifyChains(money.db, {
+    keys: openVerifyingKeys(money.keys.signingKeys),
+    outside: [],
+  });
+  assert.equal(BigInt(proof.checkpoints), stored?.count, 'none twice, and none left out');
+  assert.ok(proof.checkpoints > count);
+});

@@ -41,8 +41,11 @@ export function exportChains(db: Database, path: string): Promise<Exported> {
     const file = await open(path, 'wx', 0o600);
     const write = (line: WrittenLine) => file.appendFile(`${JSON.stringify(line)}\n`);
     try {
-      const signed = findSignedEnds(checkpoints);
-      for (const checkpoint of checkpoints) await write({ type: 'checkpoint', checkpoint });
+      const signed = new Map<string, bigint>();
+      for await (const checkpoint of checkpoints()) {
+        noteSignedEnds(signed, checkpoint);
+        await write({ type: 'checkpoint', checkpoint });
+      }
       const exported = { links: 0, unsigned_links: 0 };
       for await (const link of links()) {
         const end = signed.get(`${link.account_id} ${link.chain}`) ?? 0n;
@@ -66,16 +69,13 @@ export function exportChains(db: Database, path: string): Promise<Exported> {
 }
 
 /** Of each account and chain, the last place that is signed. */
-function findSignedEnds(checkpoints: readonly Checkpoint[]): Map<string, bigint> {
-  const ends = new Map<string, bigint>();
-  for (const { account_id: id, ...heads } of checkpoints.map(readStatement)) {
-    for (const chain of chains) {
-      const place = BigInt(heads[chain]?.place ?? 0);
-      const name = `${id} ${chain}`;
-      if (place > (ends.get(name) ?? 0n)) ends.set(name, place);
-    }
+function noteSignedEnds(ends: Map<string, bigint>, checkpoint: Checkpoint): void {
+  const { account_id: id, ...heads } = readStatement(checkpoint);
+  for (const chain of chains) {
+    const place = BigInt(heads[chain]?.place ?? 0);
+    const name = `${id} ${chain}`;
+    if (place > (ends.get(name) ?? 0n)) ends.set(name, place);
   }
-  return ends;
 }
 
 export type ExportProof = ChainProof & { environment: string };

@@ -1,4 +1,5 @@
-import { listAuditCheckpoints, readAuditHead, readAuditLinks } from '../audit/audit.ts';
+import { createHash } from 'node:crypto';
+import { readAuditCheckpoints, readAuditHead, readAuditLinks } from '../audit/audit.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { PublicKey } from '../core/verifying-keys.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
@@ -16,7 +17,8 @@ import {
 } from './chain.sql.ts';
 import { type AccountChain, type Checkpoint, type LinkRecord, nilAccount } from './chain.ts';
 import { type ChainProof, type ChainVerifier, createChainVerifier } from './chain-verifier.ts';
-import { listCheckpoints } from './checkpoints.sql.ts';
+import { type Checkpoints, compareCheckpoints } from './checkpoint-proof.ts';
+import { readStoredCheckpoints } from './checkpoints.sql.ts';
 
 /** Reads the chains of a live database: to verify them, or to export them. */
 
@@ -101,7 +103,8 @@ export async function addEvents(
 export function readChains<T>(
   db: Database,
   work: (chains: {
-    checkpoints: Checkpoint[];
+    session: Session;
+    checkpoints(): AsyncGenerator<Checkpoint>;
     /** Reports to the verifier what no link shows. */
     links(verification?: Verification): AsyncGenerator<LinkRecord>;
   }) => Promise<T>,
@@ -109,10 +112,16 @@ export function readChains<T>(
   return db.systemTransaction(async (session) => {
     await beginProof(session);
     return work({
-      checkpoints: [...(await listCheckpoints(session)), ...(await listAuditCheckpoints(session))],
+      session,
+      checkpoints: () => readAllCheckpoints(session),
       links: (verification) => readAllLinks(session, verification),
     });
   });
+}
+
+async function* readAllCheckpoints(session: Session): AsyncGenerator<Checkpoint> {
+  yield* readStoredCheckpoints(session);
+  yield* readAuditCheckpoints(session);
 }
 
 type Verification = Pick<ChainVerifier, 'report'> & {
@@ -205,23 +214,53 @@ export function verifyChains(
     keys: readonly PublicKey[];
     outside: readonly Checkpoint[];
     /** Those of the environment's own file, which has each one before the database has it. */
-    readFile?: () => readonly Checkpoint[];
+    readFile?: () => Iterable<Checkpoint>;
     /** Those of the codes of audit entries; without them no code is compared. */
     vouching?: Pick<KeyRing, 'isMac'>;
   },
 ): Promise<LiveChainProof> {
-  return readChains(db, async ({ checkpoints, links }) => {
-    const inFile = trusted?.readFile?.();
-    const outside = [...(inFile ?? []), ...(trusted?.outside ?? [])];
-    const verifier = createChainVerifier(
-      trusted && { keys: trusted.keys, checkpoints: [...checkpoints, ...outside] },
-    );
+  return readChains(db, async ({ session, checkpoints, links }) => {
+    const verifier = createChainVerifier();
     const verification = { report: verifier.report, vouching: trusted?.vouching };
     for await (const link of links(verification)) verifier.add(link);
-    const proof = verifier.finish();
-    if (inFile === undefined) return proof;
-    const statements = new Set(inFile.map(({ statement }) => statement));
-    const missing = checkpoints.filter(({ statement }) => !statements.has(statement)).length;
-    return { ...proof, file: { checkpoints: inFile.length, missing } };
+    if (trusted === undefined) return verifier.finish();
+    const { keys, outside, readFile } = trusted;
+    const compared = { count: 0, signedAt: '' };
+    const compare = async (given: Checkpoints) => {
+      const { count, signedAt } = await compareCheckpoints(session, given, {
+        keys,
+        ...verification,
+      });
+      compared.count += count;
+      if (signedAt > compared.signedAt) compared.signedAt = signedAt;
+    };
+    const inFile = new Set<string>();
+    let kept = 0;
+    if (readFile !== undefined) {
+      const noting = function* (): Generator<Checkpoint> {
+        for (const checkpoint of readFile()) {
+          inFile.add(nameStatement(checkpoint));
+          kept += 1;
+          yield checkpoint;
+        }
+      };
+      await compare(noting());
+    }
+    await compare(outside);
+    let missing = 0;
+    const stored = async function* (): AsyncGenerator<Checkpoint> {
+      for await (const checkpoint of checkpoints()) {
+        if (!inFile.has(nameStatement(checkpoint))) missing += 1;
+        yield checkpoint;
+      }
+    };
+    await compare(stored());
+    const { count, signedAt } = compared;
+    const proof = { ...verifier.finish(), checkpoints: count, signed_at: signedAt };
+    return readFile === undefined ? proof : { ...proof, file: { checkpoints: kept, missing } };
   });
 }
+
+/** Short, because as many as there are checkpoints are kept in memory. */
+const nameStatement = ({ statement }: Checkpoint): string =>
+  createHash('sha256').update(statement).digest('base64').slice(0, 16);

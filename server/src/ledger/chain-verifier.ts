@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { findPreviousSequence } from '../core/restored-account.ts';
 import type { PublicKey } from '../core/verifying-keys.ts';
 import {
@@ -71,27 +72,14 @@ export function createChainVerifier(trusted?: {
   const report: ChainVerifier['report'] = ({ detail, ...finding }) => {
     if (proof.findings.length >= findingsMax) return;
     const text = chainFaults[finding.code];
-    proof.findings.push({
-      ...finding,
-      detail: detail === undefined ? text : `${text} (${detail})`,
-    });
+    const found = { ...finding, detail: detail === undefined ? text : `${text} (${detail})` };
+    // A checkpoint is in the database and in the file.
+    if (!proof.findings.some((other) => isDeepStrictEqual(other, found)))
+      proof.findings.push(found);
   };
-  const signed = new Map<string, string>();
-  const { checkpoints = [], keys = [], isSignedToTheEnd = false } = trusted ?? {};
-  for (const checkpoint of checkpoints) {
-    const { account_id, signed_at, ...heads } = readStatement(checkpoint);
-    proof.checkpoints += 1;
-    if (signed_at > proof.signed_at) proof.signed_at = signed_at;
-    for (const chain of chains) {
-      const { place, hash } = heads[chain] ?? { place: '0', hash: '' };
-      if (place === '0') continue;
-      const at = { account_id, chain, place };
-      const name = `${account_id} ${chain} ${place}`;
-      if (!isSigned(checkpoint, keys)) report({ ...at, code: 'checkpoint_forged' });
-      else if ((signed.get(name) ?? hash) === hash) signed.set(name, hash);
-      else report({ ...at, code: 'checkpoint_differs', detail: 'two heads were signed for it' });
-    }
-  }
+  const { isSignedToTheEnd = false } = trusted ?? {};
+  const signed =
+    trusted === undefined ? new Map<string, string>() : readHeads(proof, trusted, report);
   const seen = { name: '', place: '0', hash: '', areRowsKept: false, unsigned: '' };
   const endChain = (): void => {
     const [accountId = '', chain] = seen.name.split(' ');
@@ -163,6 +151,30 @@ function isAfter({ sequence, type, payload = null }: EventRow, previous: bigint)
   } catch {
     return false;
   }
+}
+
+/** Of checkpoints that are signed: the hash of each account, chain and place. */
+function readHeads(
+  proof: ChainProof,
+  { checkpoints, keys }: { checkpoints: readonly Checkpoint[]; keys: readonly PublicKey[] },
+  report: ChainVerifier['report'],
+): Map<string, string> {
+  const signed = new Map<string, string>();
+  for (const checkpoint of checkpoints) {
+    const { account_id, signed_at, ...heads } = readStatement(checkpoint);
+    proof.checkpoints += 1;
+    if (signed_at > proof.signed_at) proof.signed_at = signed_at;
+    for (const chain of chains) {
+      const { place, hash } = heads[chain] ?? { place: '0', hash: '' };
+      if (place === '0') continue;
+      const at = { account_id, chain, place };
+      const name = `${account_id} ${chain} ${place}`;
+      if (!isSigned(checkpoint, keys)) report({ ...at, code: 'checkpoint_forged' });
+      else if ((signed.get(name) ?? hash) === hash) signed.set(name, hash);
+      else report({ ...at, code: 'checkpoint_differs', detail: 'two heads were signed for it' });
+    }
+  }
+  return signed;
 }
 
 /** The number of the link, or the sequence of its first row. */

@@ -146,12 +146,15 @@ const keptSince = defineQuery({
   columns: { kept_since: nullable(column.instant) },
 });
 
-/** Of a payout: its events, and the links of the times at which something of it was written. */
+/**
+ * Of a payout: its events, and the links of the times at which something of it was written. Events of
+ * early months may be gone, and none has the time of a later part that came back.
+ */
 const eventsOfPayout = defineQuery({
   name: 'select_payout_event_sequences',
   text: `
     select sequence::text as sequence from events
-    where account_id = $1 and subject_id = $2 order by sequence`,
+    where account_id = $1 and subject_id = $2 order by events.sequence`,
   columns: { sequence: column.text },
 });
 
@@ -160,8 +163,15 @@ const ledgerLinksOfPayout = defineQuery({
   text: `${selectLedgerLinks(`l.created_at in (
     select e.created_at from events e where e.account_id = $1 and e.subject_id = $2
     union
-    select a.answered_at from attempts a
-    where a.account_id = $1 and a.payout_id = $2 and a.answered_at is not null)`)}
+    select o.observed_at from observations o where o.account_id = $1 and o.payout_id = $2
+    union
+    select d.decided_at from payout_decisions d where d.account_id = $1 and d.payout_id = $2
+    union
+    select t.at from payout_states s
+    join payout_quotes q on q.account_id = s.account_id and q.id = s.payout_id
+    cross join lateral (
+      values (s.committed_at), (s.completed_at), (s.updated_at), (q.ran_at)) t (at)
+    where s.account_id = $1 and s.payout_id = $2)`)}
     and exists (
       select from (select distinct currency from ledger_accounts where account_id = $1) c
       join ledger_journals j on j.account_id = $1 and j.source_currency = c.currency

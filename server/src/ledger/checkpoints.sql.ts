@@ -1,6 +1,7 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, exec, many, maybeOne, one, type RowOf } from '../db/rows.ts';
 import { proofMsMax } from './chain.sql.ts';
+import { nilAccount } from './chain.ts';
 
 /** The SQL of checkpoints: which heads of chains are to be signed, and what was signed. */
 
@@ -98,11 +99,40 @@ const selectCheckpoints = `
   select statement, translate(encode(signature, 'base64'), E'\\n', '') as signature, key_id
   from chain_checkpoints`;
 
-const allCheckpoints = defineQuery({
+const checkpointPage = defineQuery({
   name: 'select_checkpoints',
   answerMsMax: proofMsMax,
-  text: `${selectCheckpoints} order by account_id, created_at`,
-  columns: checkpointColumns,
+  text: `
+    select account_id, ledger_number::text as ledger_number, event_sequence::text as event_sequence,
+      statement, translate(encode(signature, 'base64'), E'\\n', '') as signature, key_id
+    from chain_checkpoints c
+    where (c.account_id, c.ledger_number, c.event_sequence, c.key_id) > ($1::uuid, $2::bigint, $3::bigint, $4::text)
+    -- Not by the texts.
+    order by c.account_id, c.ledger_number, c.event_sequence, c.key_id limit $5`,
+  columns: {
+    account_id: column.uuid,
+    ledger_number: column.text,
+    event_sequence: column.text,
+    ...checkpointColumns,
+  },
+});
+
+/** Of links at their places; "" where there is none. */
+const hashesAt = defineQuery({
+  name: 'list_hashes_at',
+  answerMsMax: proofMsMax,
+  text: `
+    select coalesce(encode(case h.chain
+      when 'ledger' then (
+        select hash from ledger_links l where l.account_id = h.account_id and l.number = h.place)
+      when 'events' then (
+        select hash from event_links l
+        where l.account_id = h.account_id and l.last_sequence = h.place)
+      else (select hash from audit_entries a where a.sequence = h.place) end, 'hex'), '') as hash
+    from unnest($1::uuid[], $2::text[], $3::bigint[]) with ordinality
+      as h (account_id, chain, place, ord)
+    order by h.ord`,
+  columns: { hash: column.text },
 });
 
 const checkpointAfter = {
@@ -172,7 +202,33 @@ export const listAccountsAfter = async (
   count: number,
 ): Promise<string[]> => (await many(session, accountsAfter, [after, count])).map(({ id }) => id);
 
-export const listCheckpoints = (session: Session) => many(session, allCheckpoints);
+const pageRows = 1000;
+
+export async function* readStoredCheckpoints(session: Session) {
+  const before = '-1';
+  let after = [nilAccount, before, before, ''];
+  for (;;) {
+    const rows = await many(session, checkpointPage, [...after, pageRows]);
+    for (const { statement, signature, key_id } of rows) yield { statement, signature, key_id };
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageRows) return;
+    after = [last.account_id, last.ledger_number, last.event_sequence, last.key_id];
+  }
+}
+
+/** In the order of the places; "" where there is no link. */
+export async function listHashesAt(
+  session: Session,
+  places: readonly { account_id: string; chain: string; place: string }[],
+): Promise<string[]> {
+  if (places.length === 0) return [];
+  const rows = await many(session, hashesAt, [
+    places.map(({ account_id: id }) => id),
+    places.map(({ chain }) => chain),
+    places.map(({ place }) => place),
+  ]);
+  return rows.map(({ hash }) => hash);
+}
 
 export async function lockCheckpoints(session: Session): Promise<boolean> {
   return (await one(session, tryLock)).is_locked;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { findUnsignedAuditHead, storeAuditCheckpoint } from '../audit/audit.ts';
@@ -162,15 +162,38 @@ async function append(path: string, text: string): Promise<void> {
 
 /** The checkpoints of a file; none where there is no file. @throws ChainFileError for a damaged line. */
 export function readCheckpoints(path: string): Checkpoint[] {
-  if (!existsSync(path)) return [];
-  return (
-    readFileSync(path, 'utf8')
-      .split('\n')
-      .map((line, index) => ({ line, number: index + 1 }))
-      // A crash cut it while it was written, and the checkpoint was not stored.
-      .filter(({ line }) => line.endsWith('}'))
-      .map(({ line, number }) =>
-        parseChainJson(line, checkpointSchema, `${path}: the checkpoint in line ${number}`),
-      )
-  );
+  return [...streamCheckpoints(path)];
+}
+
+/** The same, one after the other. */
+export function* streamCheckpoints(path: string): Generator<Checkpoint> {
+  if (!existsSync(path)) return;
+  let number = 0;
+  for (const line of readLines(path)) {
+    number += 1;
+    // A crash cut it while it was written, and the checkpoint was not stored.
+    if (!line.endsWith('}')) continue;
+    yield parseChainJson(line, checkpointSchema, `${path}: the checkpoint in line ${number}`);
+  }
+}
+
+const chunkBytes = 65_536;
+
+function* readLines(path: string): Generator<string> {
+  const file = openSync(path, 'r');
+  try {
+    const chunk = Buffer.alloc(chunkBytes);
+    let rest = Buffer.alloc(0);
+    for (;;) {
+      const length = readSync(file, chunk);
+      if (length === 0) break;
+      const bytes = Buffer.concat([rest, chunk.subarray(0, length)]);
+      const end = bytes.lastIndexOf('\n');
+      rest = Buffer.from(bytes.subarray(end + 1));
+      if (end >= 0) yield* bytes.toString('utf8', 0, end).split('\n');
+    }
+    if (rest.length > 0) yield rest.toString();
+  } finally {
+    closeSync(file);
+  }
 }

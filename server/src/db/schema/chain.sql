@@ -121,7 +121,9 @@ begin
   from (
     select account_id, max(sequence) as last_sequence, count(*)::integer as row_count,
       sha256(string_agg(sha256(int8send(sequence) || timestamptz_send(created_at)
-        || uuid_send(subject_id) || int4send(coalesce(octet_length(convert_to(payload, 'UTF8')), -1))
+        || uuid_send(subject_id)
+        || case when payload is null then '\xffffffff'::bytea
+          else int4send(octet_length(convert_to(payload, 'UTF8'))) end
         || convert_to(concat_ws('|', type, detail, payload), 'UTF8')),
         ''::bytea order by sequence)) as digest,
       max(created_at) as created_at

@@ -89,6 +89,32 @@ describe('an evm rail whose transactions are displaced', () => {
     assert.deepEqual(await listUnits(run, to), [11n * gwei]);
   });
 
+  test('a paid payment that is displaced gets a higher fee where its own is too low', async () => {
+    const to = makeAddress();
+    const instruction = makeInstruction({ to, amountMinor: 13n });
+    await send(run, instruction);
+    await work(run);
+    const { maxFeePerGas } = await readPool(run);
+    const snapshot = await run.anvil.rpc('evm_snapshot');
+    await run.anvil.mine(confirmations);
+    await work(run);
+    assert.equal((await query(run, instruction)).outcome, 'paid');
+    await run.anvil.rpc('evm_revert', [snapshot]);
+    await run.anvil.rpc('anvil_dropAllTransactions');
+    await run.anvil.rpc('evm_increaseTime', [5]);
+    const baseFee = (BigInt(maxFeePerGas) * 3n) / 2n;
+    for (let block = 0; block < 6; block += 1) {
+      await run.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${baseFee.toString(16)}`]);
+      await run.anvil.mine(1);
+      await work(run);
+      run.clock.aheadMs += 61_000;
+      await work(run);
+    }
+    assert.deepEqual(await listUnits(run, to), [13n * gwei]);
+    await settle(run);
+    assert.equal((await query(run, instruction)).outcome, 'paid');
+  });
+
   test('a paid payment that is displaced is paid again by the same bytes', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 12n });

@@ -88,7 +88,8 @@ async function replace(pass: Pass, stored: StoredPayment, market: FeeMarket): Pr
   }
   const attempt = await sign(pass, payment, { nonce: payment.nonce, gas, offer });
   const attempts = [...payment.attempts, attempt];
-  const next = { state: 'signed', value: { ...payment, attempts } } as const;
+  // One that counts as paid and was displaced stays so: it is followed by all of its hashes.
+  const next = { state: stored.state, value: { ...payment, attempts } };
   if (await pass.payments.write(stored, next)) {
     pass.host.log('info', 'a transaction is replaced with a higher fee', {
       reference,

@@ -73,10 +73,13 @@ async function work(pass: Pass): Promise<boolean> {
   for await (const stored of pass.payments.list({ state: 'signed' }))
     await trackSigned(pass, stored);
   for await (const stored of pass.payments.list({ state: 'mined' })) await trackMined(pass, stored);
-  for await (const stored of pass.payments.list({ state: 'paid' })) await trackPaid(pass, stored);
+  const displaced: StoredPayment[] = [];
+  for await (const stored of pass.payments.list({ state: 'paid' })) {
+    if (await trackPaid(pass, stored)) displaced.push(stored);
+  }
   const next = await catchUpNonces(pass);
   const unmined = await listUnmined(pass);
-  await replaceStuck(pass, unmined);
+  await replaceStuck(pass, sortByNonce([...unmined, ...displaced]));
   // Listed again, since replacements changed their records.
   await broadcastUnmined(pass, await listUnmined(pass));
   return next === undefined ? false : assignWaiting(pass, { next, unmined });
@@ -88,5 +91,9 @@ async function listUnmined(pass: Pass): Promise<StoredPayment[]> {
   for await (const stored of pass.payments.list({ state: 'signed' })) {
     if ((stored.value.nonce ?? 0) >= pass.sent) unmined.push(stored);
   }
-  return unmined.toSorted((one, other) => (one.value.nonce ?? 0) - (other.value.nonce ?? 0));
+  return sortByNonce(unmined);
+}
+
+function sortByNonce(payments: readonly StoredPayment[]): StoredPayment[] {
+  return payments.toSorted((one, other) => (one.value.nonce ?? 0) - (other.value.nonce ?? 0));
 }

@@ -116,16 +116,19 @@ async function settle(pass: Pass, stored: StoredPayment, mined: Mined): Promise<
   }
 }
 
-/** Until the block is final: a displaced transaction is broadcast again. */
-export async function trackPaid(pass: Pass, stored: StoredPayment): Promise<void> {
+/**
+ * Until the block is final: a displaced transaction is broadcast again. Whether it waits to be mined, and
+ * may need a higher fee.
+ */
+export async function trackPaid(pass: Pass, stored: StoredPayment): Promise<boolean> {
   const { value: payment } = stored;
   assert(payment.mined !== null, 'a paid payment has its block');
   const depth = await findDepth(pass, payment.mined);
-  if (depth === 'unknown') return;
+  if (depth === 'unknown') return false;
   if (depth !== 'displaced') {
     const isBlockFinal = isFinal(pass, { number: payment.mined.blockNumber });
     if (isBlockFinal) await pass.payments.write(stored, { state: 'final', value: payment });
-    return;
+    return false;
   }
   const mined = await findMined(pass, payment);
   if (mined !== undefined) {
@@ -136,7 +139,9 @@ export async function trackPaid(pass: Pass, stored: StoredPayment): Promise<void
     await trackDisplaced(pass, stored, payment.nonce);
   } else {
     await rebroadcast(pass, stored);
+    return true;
   }
+  return false;
 }
 
 async function rebroadcast(pass: Pass, { key, value }: StoredPayment): Promise<void> {

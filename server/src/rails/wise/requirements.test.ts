@@ -16,12 +16,18 @@ import { railModule } from './rail.ts';
 
 let ground: HostGround;
 let subject: WiseRail;
+/** What the rail wants to know; it does not wait until that is stored. */
+let listWants: () => readonly Promise<unknown>[];
 before(async () => {
   ground = await openHostGround();
 });
 after(() => ground.close());
 beforeEach(async () => {
   subject = await openWiseRail(ground, { host: { payers: [philippinePayer] } });
+  const memory = subject.host.requirements;
+  assert.ok(memory);
+  const want = mock.method(memory, 'want');
+  listWants = () => want.mock.calls.flatMap(({ result }) => (result === undefined ? [] : [result]));
 });
 afterEach(() => subject.close());
 
@@ -38,16 +44,11 @@ const find = (given: Record<string, string> = {}) =>
 
 /** Passes until every form that the recipient needs is known. */
 async function learn(instruction: Instruction): Promise<void> {
-  const memory = subject.host.requirements;
-  assert.ok(memory);
-  const want = mock.method(memory, 'want');
   for (let pass = 0; pass < 4; pass += 1) {
     listFaults(instruction);
-    // The rail does not wait until what it wants is stored.
-    for (const { result } of want.mock.calls) await result;
+    await Promise.all(listWants());
     await subject.rail.work?.(context);
   }
-  want.mock.restore();
 }
 
 /** The form of pesos with changes to one of its fields, by key; undefined takes it away. */

@@ -17,7 +17,7 @@ import { railModule } from './rail.ts';
 let ground: HostGround;
 let subject: WiseRail;
 /** What the rail wants to know; it does not wait until that is stored. */
-let listWants: () => readonly (Promise<unknown> | undefined)[];
+let listWants: () => readonly Promise<unknown>[];
 before(async () => {
   ground = await openHostGround();
 });
@@ -27,7 +27,7 @@ beforeEach(async () => {
   const memory = subject.host.requirements;
   assert.ok(memory);
   const want = mock.method(memory, 'want');
-  listWants = () => want.mock.calls.map(({ result }) => result);
+  listWants = () => want.mock.calls.flatMap(({ result }) => (result === undefined ? [] : [result]));
 });
 afterEach(() => subject.close());
 

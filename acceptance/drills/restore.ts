@@ -99,7 +99,7 @@ async function readToEnd({ account: { api } }: Funded): Promise<number> {
   }
 }
 
-/** A client that has events which the restored database lacks is told so, and where to go on. */
+/** A client that has read further than the restored database is refused, and learns where to continue. */
 async function assertEventsGoOn({ account: { api } }: Funded, seen: number): Promise<void> {
   const refused = await api.get(`/events?after=${seen}`);
   assert.equal(refused.status, 410, refused.text);

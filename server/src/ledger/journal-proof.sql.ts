@@ -122,8 +122,8 @@ const routes = defineQuery({
         lag(j.kind) over so_far as kind_before, lag(j.rail) over so_far as rail_before,
         lag(j.created_at) over so_far as before_at, lead(j.id) over so_far is null as is_last
       from ledger_journals j where j.kind in ('unroute', 'route')
-      -- Both of a pair have the same time.
-      window so_far as (partition by account_id, payout_id order by created_at, kind desc, id)
+      -- In the order of posting, whatever the clock did.
+      window so_far as (partition by account_id, payout_id order by id)
     ), judged as (
       select t.account_id, t.id, t.kind, t.payout_id, case
         when q.id is null then 'no_payout'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { stepBack } from '../../testing/setups/clock-step.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { verifyChains } from './chain-source.ts';
 import { verifyJournals } from './journal-proof.ts';
@@ -96,6 +97,18 @@ test('money that goes to another rail and back without a reason is found', async
   await post('route', 'destination_amount, 0, destination_amount');
   const wrong = await findWrong();
   assert.ok(wrong.includes('route: no_event') && wrong.includes('unroute: no_event'));
+});
+
+test('a payout whose rail changes before and after a step back of the clock is sound', async () => {
+  const reroute = (rail: string) =>
+    money.rows(
+      `select reroute_payout(p, $1, payer_key, null, environment_now()) from payouts p where id = $2`,
+      [rail, payoutId],
+    );
+  await money.advance(86_400_000);
+  await reroute('other');
+  await stepBack(money, 2, () => reroute('third'));
+  assert.deepEqual(await findWrong(), []);
 });
 
 test('a charge, an excess and amounts written off or back without their rows are found', async () => {

@@ -1,6 +1,18 @@
 import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, one } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, one } from '../db/rows.ts';
+
+/** What the code of an observation covers. */
+export const vouchedColumns = {
+  account_id: column.uuid,
+  payout_id: column.uuid,
+  id: column.uuid,
+  source: column.text,
+  outcome: column.text,
+  reason: column.text,
+  code: column.text,
+  amount: nullable(column.bigint),
+};
 
 const results = ['applied', 'no_effect', 'exception', 'stale', 'illegal', 'not_found'] as const;
 export type ApplyResult = (typeof results)[number];

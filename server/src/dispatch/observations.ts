@@ -1,33 +1,27 @@
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
-import { column, nullable, type RowOf } from '../db/rows.ts';
+import type { RowOf } from '../db/rows.ts';
 import {
   type ApplyResult,
   applyObservationRow,
   applyObservationRows,
   type Observation,
   type VouchedObservation,
+  vouchedColumns,
 } from './observations.sql.ts';
 
-export type { ApplyResult, Observation, ObservationDetails } from './observations.sql.ts';
+export {
+  type ApplyResult,
+  type Observation,
+  type ObservationDetails,
+  vouchedColumns,
+} from './observations.sql.ts';
 
 /**
  * Observations are stored with a code of the service: they are why payouts complete, are refunded and come
  * back, and the owner of the database could write the rest of such a move too.
  */
-
-/** What the code of an observation covers. */
-export const vouchedColumns = {
-  account_id: column.uuid,
-  payout_id: column.uuid,
-  id: column.uuid,
-  source: column.text,
-  outcome: column.text,
-  reason: column.text,
-  code: column.text,
-  amount: nullable(column.bigint),
-};
 
 export function describeObservation(row: RowOf<typeof vouchedColumns>): string {
   const { account_id: accountId, payout_id: payoutId, id, source, reason, code, amount } = row;

@@ -25,6 +25,18 @@ const openDecision = defineQuery({
   columns: { about: nullable(column.bytes), version: nullable(column.text) },
 });
 
+/** What the code of a stored decision covers. */
+export const vouchedColumns = {
+  account_id: column.uuid,
+  payout_id: column.uuid,
+  id: column.uuid,
+  action: column.text,
+  decided_by: column.text,
+  reason: column.text,
+  operator_id: column.uuid,
+  about: column.bytes,
+};
+
 const voteColumns = {
   id: column.uuid,
   decided_by: column.text,

@@ -4,7 +4,6 @@ import { newId } from '../core/ids.ts';
 import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
-import { column } from '../db/rows.ts';
 import { getDestinationToken } from '../destinations/catalog.ts';
 import { findFreshPrice, getProviderCost } from '../destinations/provider-pricing.ts';
 import { type Dispatcher, listTriedPayers } from '../dispatch/dispatch.ts';
@@ -25,6 +24,7 @@ import {
   openDecisionOf,
   openMissingRails,
   type VoteRow,
+  vouchedColumns,
 } from './decisions.sql.ts';
 
 export { findAccountOfPayout, findPayoutVersion } from './decisions.sql.ts';
@@ -177,16 +177,7 @@ export const protectedDecisions = defineProtectedTable({
   table: 'payout_decisions',
   key: { account_id: 'uuid', payout_id: 'uuid', id: 'uuid' },
   values: ['mac'],
-  columns: {
-    account_id: column.uuid,
-    payout_id: column.uuid,
-    id: column.uuid,
-    action: column.text,
-    decided_by: column.text,
-    reason: column.text,
-    operator_id: column.uuid,
-    about: column.bytes,
-  },
+  columns: vouchedColumns,
   replacement: 'renew_payout_decisions',
   renew: renewMac(describeDecision),
 });

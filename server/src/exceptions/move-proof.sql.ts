@@ -1,5 +1,7 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
+import { vouchedColumns as vouchedObservation } from '../dispatch/observations.ts';
+import { vouchedColumns as vouchedDecision } from './decisions.sql.ts';
 
 /** Proofs read whole tables. */
 const proofMsMax = 24 * 3_600_000;
@@ -84,14 +86,7 @@ const observationsAfter = defineQuery({
     where ${after} and mac is not null and outcome in ${moving}
     order by account_id, payout_id, id limit $4`,
   columns: {
-    account_id: column.uuid,
-    payout_id: column.uuid,
-    id: column.uuid,
-    source: column.text,
-    outcome: column.text,
-    reason: column.text,
-    code: column.text,
-    amount: nullable(column.bigint),
+    ...vouchedObservation,
     mac: column.bytes,
   },
 });
@@ -103,17 +98,7 @@ const decisionsAfter = defineQuery({
     select account_id, payout_id, id, action, decided_by, reason, operator_id, about, mac
     from payout_decisions where ${after}
     order by account_id, payout_id, id limit $4`,
-  columns: {
-    account_id: column.uuid,
-    payout_id: column.uuid,
-    id: column.uuid,
-    action: column.text,
-    decided_by: column.text,
-    reason: column.text,
-    operator_id: column.uuid,
-    about: column.bytes,
-    mac: column.bytes,
-  },
+  columns: { ...vouchedDecision, mac: column.bytes },
 });
 
 export type PlaceOfRow = { account_id: string; payout_id: string; id: string };

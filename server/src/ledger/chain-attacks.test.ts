@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { createChainedAccount } from '../../testing/setups/chains.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { openVerifyingKeys } from '../core/verifying-keys.ts';
 import { digestRows, hashLink, hashRow, type LinkRecord } from './chain.ts';
@@ -24,19 +24,11 @@ before(async () => {
 });
 after(() => money[Symbol.asyncDispose]());
 
+let remove: () => void;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'outlay-chain-'));
-  const { db, keys } = money;
-  const file = join(folder, 'checkpoints.jsonl');
-  services = { db, keys, environment: 'staging', file, realNowMs: Date.now };
-  owner = await money.createOwner({ USD: 1_000_000n });
-  payouts = [];
-  for (let count = 0; count < 3; count += 1) {
-    payouts.push((await money.quoteAndCommit(owner)).payoutId);
-  }
+  ({ folder, services, owner, payouts, remove } = await createChainedAccount(money));
 });
-
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => remove());
 
 /** With every trigger out of the way, but for statements after `set local session_replication_role = origin`. */
 async function tamper(...statements: readonly string[]): Promise<void> {

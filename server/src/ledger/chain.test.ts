@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { createChainedAccount } from '../../testing/setups/chains.ts';
 import { stepBack } from '../../testing/setups/clock-step.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { createKeyRing, newDataKey } from '../core/sealing.ts';
@@ -35,19 +35,11 @@ before(async () => {
 });
 after(() => money[Symbol.asyncDispose]());
 
+let remove: () => void;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'outlay-chain-'));
-  const { db, keys } = money;
-  const file = join(folder, 'checkpoints.jsonl');
-  services = { db, keys, environment: 'staging', file, realNowMs: Date.now };
-  owner = await money.createOwner({ USD: 1_000_000n });
-  payouts = [];
-  for (let count = 0; count < 3; count += 1) {
-    payouts.push((await money.quoteAndCommit(owner)).payoutId);
-  }
+  ({ folder, services, owner, payouts, remove } = await createChainedAccount(money));
 });
-
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => remove());
 
 /** As the database's owner, with every trigger out of the way. */
 async function tamper(...statements: readonly string[]): Promise<void> {

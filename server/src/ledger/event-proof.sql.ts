@@ -17,7 +17,27 @@ const columns = {
   sequence: column.text,
   type: column.text,
   subject_id: column.uuid,
-  code: column.text,
+  /**
+   * - `no_account`, `no_object`: the account or the object does not exist
+   * - `no_beginning`, `no_move`: the first event of a payout, or its move from the event before, is none
+   *   that payouts make
+   * - `other_state`: the object is not as its event says
+   * - `no_journal`, `no_event`: of a balance or a return, without what it tells of; or the journal without
+   *   its event, whose `sequence` is then ""
+   * - `other_number`: not the number after the event of the same object before it
+   * - `other_month`: stored with the events of a month that is not that of its time
+   */
+  code: column.oneOf(
+    'no_account',
+    'no_object',
+    'no_beginning',
+    'no_move',
+    'other_state',
+    'no_journal',
+    'no_event',
+    'other_number',
+    'other_month',
+  ),
 };
 
 const located = 'account_id, sequence::text as sequence, type, subject_id, code';
@@ -215,10 +235,10 @@ const strayEvents = defineQuery({
   columns,
 });
 
-export type WrongEventRow = RowOf<typeof columns>;
+export type WrongEvent = RowOf<typeof columns>;
 
-export async function selectWrongEvents(session: Session): Promise<WrongEventRow[]> {
-  const wrong: WrongEventRow[] = [];
+export async function selectWrongEvents(session: Session): Promise<WrongEvent[]> {
+  const wrong: WrongEvent[] = [];
   for (const query of [payoutEvents, returnEvents, balanceEvents, otherEvents, strayEvents]) {
     wrong.push(...(await many(session, query)));
   }

@@ -10,8 +10,35 @@ const columns = {
   kind: column.text,
   /** "" where it is of a batch. */
   payout_id: column.text,
-  code: column.text,
+  /**
+   * - `no_payout`: its payout does not exist
+   * - `other_amount`, `other_rail`, `other_batch`: it has other terms than the payout, the return or the rows
+   *   of the batch
+   * - `other_state`: the payout is in no state that posts it
+   * - `repeated`: a payout posts it once
+   * - `no_event`: no event tells of the move that posts it
+   * - `no_cause`, `no_journal`: a charge or an amount in suspense without what it was posted for, or the
+   *   other way round
+   */
+  code: column.oneOf(
+    'no_payout',
+    'other_amount',
+    'other_rail',
+    'other_batch',
+    'other_state',
+    'repeated',
+    'no_event',
+    'no_cause',
+    'no_journal',
+  ),
 };
+
+const located = 'account_id, id::text as journal_id, kind, payout_id::text as payout_id, code';
+
+/** The quote and the state of a journal's payout. */
+const ofPayout = (journal: string): string => `
+      left join payout_quotes q on q.account_id = ${journal}.account_id and q.id = ${journal}.payout_id
+      left join payout_states s on s.account_id = ${journal}.account_id and s.payout_id = ${journal}.payout_id`;
 
 /** Journals that the state of their payout does not justify, or with other terms. */
 const unjustified = defineQuery({
@@ -35,11 +62,10 @@ const unjustified = defineQuery({
           or q.runs_at is not null and q.ran_at is null then 'other_state'
       end as code
       from ledger_journals j
-      left join payout_quotes q on q.account_id = j.account_id and q.id = j.payout_id
-      left join payout_states s on s.account_id = j.account_id and s.payout_id = j.payout_id
+      ${ofPayout('j')}
       where j.kind in ('commit', 'batch_commit', 'complete', 'refund')
     )
-    select account_id, id::text as journal_id, kind, payout_id::text as payout_id, code
+    select ${located}
     from judged where code is not null limit 100`,
   columns,
 });
@@ -103,10 +129,9 @@ const returns = defineQuery({
           then 'other_state'
       end as code
       from parts t
-      left join payout_quotes q on q.account_id = t.account_id and q.id = t.payout_id
-      left join payout_states s on s.account_id = t.account_id and s.payout_id = t.payout_id
+      ${ofPayout('t')}
     )
-    select account_id, id::text as journal_id, kind, payout_id::text as payout_id, code
+    select ${located}
     from judged where code is not null limit 100`,
   columns,
 });
@@ -136,10 +161,9 @@ const routes = defineQuery({
           or t.is_last and t.rail <> coalesce(s.rail, q.rail) then 'other_rail'
       end as code
       from steps t
-      left join payout_quotes q on q.account_id = t.account_id and q.id = t.payout_id
-      left join payout_states s on s.account_id = t.account_id and s.payout_id = t.payout_id
+      ${ofPayout('t')}
     )
-    select account_id, id::text as journal_id, kind, payout_id::text as payout_id, code
+    select ${located}
     from judged where code is not null limit 100`,
   columns,
 });
@@ -214,12 +238,12 @@ const batches = defineQuery({
   columns,
 });
 
-export type WrongJournalRow = RowOf<typeof columns>;
+export type WrongJournal = RowOf<typeof columns>;
 
 const queries = [unjustified, repeated, withoutEvent, returns, routes, withoutCause, batches];
 
-export async function selectWrongJournals(session: Session): Promise<WrongJournalRow[]> {
-  const wrong: WrongJournalRow[] = [];
+export async function selectWrongJournals(session: Session): Promise<WrongJournal[]> {
+  const wrong: WrongJournal[] = [];
   for (const query of queries) wrong.push(...(await many(session, query)));
   return wrong;
 }

@@ -11,7 +11,7 @@ import { connectDatabase, type Database, findSqlState, type Session } from './po
 /** Silently dead connections, servers that do not answer, and several hosts. */
 
 const connectionsMax = 4;
-/** A request is given up after thirteen seconds. What is measured on an idle machine is five. */
+/** A request may take thirteen seconds before it is given up; five were measured on an idle machine. */
 const requestMsMax = 12_500;
 
 let database: TestDatabase;

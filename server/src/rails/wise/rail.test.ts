@@ -372,23 +372,6 @@ test('a user token is renewed by OAuth when it is refused', async () => {
   assert.equal((await rail.send(instruction, context)).outcome, 'accepted');
 });
 
-test('prices are never below a quoted fee', async () => {
-  const prices = await subject.rail.readPrices?.(context);
-  assert.equal(prices?.length, 3);
-  const [price] = prices;
-  assert.equal(price?.payerKey, 'wise-gb');
-  assert.equal(price.rate, '0.846153');
-  assert.equal(price.destinationCurrency, 'GBP');
-  assert.equal(price.deliverySeconds, 3600);
-  // Quoted: 1.10 for 98.90, 6.47 for 993.53, 60.14 for 9,939.86.
-  assert.deepEqual(price.fee, [
-    { upTo: '98.9', fixed: '1.1', basisPoints: 0 },
-    { upTo: '993.53', fixed: '0.5', basisPoints: 61 },
-    { upTo: '9939.86', fixed: '0.51', basisPoints: 60 },
-    { upTo: null, fixed: '0.51', basisPoints: 60 },
-  ]);
-});
-
 test('funds and the check show the balances, the subscription and a wrong token', async () => {
   const { rail, wise } = subject;
   const funds = await rail.readFunds?.(context);

@@ -103,8 +103,15 @@ test('a release replaces the one before it under load, and no request fails', as
   const rows = await books.rows<{ count: number }>(
     'select count(*)::integer as count from migrations',
   );
+  const logged = await books.rows<{ state_after: string }>(
+    `select state_after from audit_entries where action = 'migrate'`,
+  );
   await books.close();
   assert.equal(rows[0]?.count, 2);
+  assert.deepEqual(
+    logged.map(({ state_after: after }) => JSON.parse(after).versions),
+    [[2]],
+  );
   say('migrated; the older processes continue');
   await load.waitForMore(acknowledgedAtOnce);
   // A process of the older release that is restarted meanwhile works as well.

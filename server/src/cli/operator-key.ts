@@ -6,6 +6,7 @@ import {
   authenticateOperator,
   countOperators,
   createFirstOwner,
+  findRevokedOperator,
   type Operator,
 } from '../operators/operators.ts';
 import type { CommandContext } from './context.ts';
@@ -31,12 +32,22 @@ function readKey(context: Keyed): string | undefined {
   }
 }
 
+/** The key is that of an operator who was revoked. */
+export class RevokedKey extends ConfigError {
+  readonly operator: Operator;
+
+  constructor(operator: Operator, text: string) {
+    super(text);
+    this.operator = operator;
+  }
+}
+
 /**
  * The operator of a command. Staging without operators creates an owner, whose key lies in the data
  * folder, so that a first trial needs none.
  *
  * @returns undefined where the environment has no operators at all.
- * @throws ConfigError without a valid key.
+ * @throws ConfigError without a valid key; RevokedKey with one that ended with its operator.
  */
 export async function identifyOperator(context: Keyed): Promise<Operator | undefined> {
   const { db, keys, name, config } = context;
@@ -50,11 +61,14 @@ export async function identifyOperator(context: Keyed): Promise<Operator | undef
   }
   const place =
     config.OUTLAY_OPERATOR_KEY === undefined ? placeKey(context) : 'OUTLAY_OPERATOR_KEY';
-  throw new ConfigError(
-    key === undefined
-      ? `commands on ${name} need the key of an operator: set OUTLAY_OPERATOR_KEY`
-      : `the key in ${place} is not, or no longer, that of an operator of ${name}`,
-  );
+  if (key === undefined) {
+    throw new ConfigError(
+      `commands on ${name} need the key of an operator: set OUTLAY_OPERATOR_KEY`,
+    );
+  }
+  const text = `the key in ${place} is not, or no longer, that of an operator of ${name}`;
+  const revoked = await findRevokedOperator(db.system, key);
+  throw revoked === undefined ? new ConfigError(text) : new RevokedKey(revoked, text);
 }
 
 /**

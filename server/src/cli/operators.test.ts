@@ -200,10 +200,35 @@ describe('an operator', () => {
     assert.equal(await authenticateOperator(services(), wrong), undefined);
     await as(ada)('operator revoke', { name: 'mal', reason: 'Left' });
     assert.equal(await authenticateOperator(services(), made.key), undefined);
+    await assertLogged(made.key);
     await assert.rejects(
       createOperator(services(), { name: 'mal', role: 'viewer', createdBy: undefined }),
     );
   });
+
+  /** A command with the key of an operator who was revoked is refused, and leaves an entry. */
+  async function assertLogged(key: string): Promise<void> {
+    const words = ['account', 'create', '--name', 'Two', '--reason', 'Mine'];
+    const config = { ...setup.config(), OUTLAY_OPERATOR_KEY: key };
+    const opened = { ...context, config, [Symbol.asyncDispose]: async () => undefined };
+    const command = readCommand([...words, '--environment', 'live']);
+    await assert.rejects(
+      Promise.resolve(
+        command?.run({
+          variables: {},
+          realNowMs: Date.now,
+          openContext: async () => opened,
+          serve: () => assert.fail('not here'),
+        }),
+      ),
+      /not, or no longer, that of an operator of live/,
+    );
+    const [last] = (await as(ada)('audit list', { limit: '1' })) as Entry[];
+    assert.deepEqual(
+      [last?.action, last?.outcome, last?.actor, last?.reason],
+      ['account create', 'refused', 'mal', 'Mine'],
+    );
+  }
 
   it('is asked for in live, and created by staging at its first command', async () => {
     const alone = readCommand(['account', 'list', '--environment', 'live']);

@@ -52,7 +52,8 @@ test('a database created from the live schema is migrated after the freeze, with
   await freezeSchema(folder);
   const migrations = await readWith(addName);
   // Two processes of the new release start at once.
-  await Promise.all([migrate({ url, migrations }), migrate({ url, migrations })]);
+  const ran = await Promise.all([migrate({ url, migrations }), migrate({ url, migrations })]);
+  assert.deepEqual(ran.flat(), [2]);
   assert.deepEqual(await query(url, 'select name, legal_name from accounts'), [
     { name: 'Acme', legal_name: 'ACME' },
   ]);

@@ -82,6 +82,7 @@ export const unreleasedSchema =
  * Brings the database of `url` up to date. Several processes may call it at once: the first one
  * works, the others wait at the lock of the migrations table and find nothing left to do.
  *
+ * @returns the versions that ran here.
  * @throws SchemaMismatch when a migration that ran here was edited since, or a migration of a newer
  *   release does not work beside this code.
  */
@@ -89,7 +90,7 @@ export async function migrate(options: {
   url: string;
   migrations?: Migration[];
   triesMax?: number;
-}): Promise<void> {
+}): Promise<number[]> {
   const migrations = options.migrations ?? (await readMigrations());
   const { client } = await createOpener(options.url).open({});
   try {
@@ -98,9 +99,12 @@ export async function migrate(options: {
       await requireOwner(client);
       await createMigrationsTable(client);
     }
+    const ran: number[] = [];
     for (const migration of haveRun ? [] : migrations) {
       const { version, name, hash } = migration;
-      if ((await runWithTries(client, migration, options.triesMax)) === hash) continue;
+      const known = await runWithTries(client, migration, options.triesMax);
+      if (known === undefined) ran.push(version);
+      if (known === undefined || known === hash) continue;
       throw new SchemaMismatch(
         version === 1
           ? unreleasedSchema
@@ -114,6 +118,7 @@ export async function migrate(options: {
     if ((rows[0]?.works_beside ?? 0) > newest) {
       throw new SchemaMismatch('the database was migrated by a newer release: update the program');
     }
+    return ran;
   } finally {
     await client.end();
   }
@@ -174,7 +179,7 @@ async function runWithTries(
   client: pg.Client,
   migration: Migration,
   triesMax = triesByDefault,
-): Promise<string> {
+): Promise<string | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await runOnce(client, migration);
@@ -191,8 +196,8 @@ async function runWithTries(
   }
 }
 
-/** Runs a migration that has not run here, and returns the hash with which it ran. */
-async function runOnce(client: pg.Client, migration: Migration): Promise<string> {
+/** Runs a migration; where it has run before, it only returns the hash with which it ran. */
+async function runOnce(client: pg.Client, migration: Migration): Promise<string | undefined> {
   const { version, name, text, hash, worksBeside } = migration;
   await client.query('begin');
   try {
@@ -212,7 +217,7 @@ async function runOnce(client: pg.Client, migration: Migration): Promise<string>
       );
     }
     await client.query('commit');
-    return ran?.hash ?? hash;
+    return ran?.hash;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { type AuditLog, appendAudit } from '../audit/audit.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
@@ -61,7 +62,7 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   await using parts = new AsyncDisposableStack();
   const repeated = parts.adopt(createRepeatedLines(), (lines) => lines.close());
   const pooling = await checkServer(options, log);
-  await migrate({ url });
+  const migrated = await migrate({ url });
   const serviceRole = await prepareRoles(options);
   const connected = connectDatabase({
     url,
@@ -83,11 +84,20 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   const onUnread = createErrorLog({ log, repeated, level: 'error' }, 'keys not read');
   const { keys, follower } = await openKeyRing(db, { config, name, onUnread });
   parts.defer(() => follower.close());
+  await recordMigrations({ session: db.system, keys }, migrated);
   const clock = await createEnvironmentClock(db.system, { environmentName: name, steadyMs });
   if (task !== 'read') await openMonths(db.system);
   const opened = parts.move();
   const dispose = (): Promise<void> => opened.disposeAsync();
   return { ...options, log, db, keys, clock, repeated, [Symbol.asyncDispose]: dispose };
+}
+
+/** The first one made the database, which says nothing of a change. */
+async function recordMigrations(log: AuditLog, versions: readonly number[]): Promise<void> {
+  const changes = versions.filter((version) => version > 1);
+  if (changes.length === 0) return;
+  const after = { versions: changes, host: hostname() };
+  await appendAudit(log, { actor: { kind: 'system' }, action: 'migrate', outcome: 'done', after });
 }
 
 /** Undefined for a process that does not hold it. */

@@ -156,14 +156,27 @@ export async function authenticateKey(
   { session, keys }: OperatorServices,
   text: string,
 ): Promise<GenuineOperator | undefined> {
-  const key = readKey(text);
-  if (key === undefined) return undefined;
-  const row = await findOperator(session, key.id);
-  if (row === undefined || row.revoked_at !== null) return undefined;
-  if (!timingSafeEqual(row.secret_hash, key.hash) || !isGenuineOperator(keys, row)) {
+  const row = await findByKey(session, text);
+  if (row === undefined || row.revoked_at !== null || !isGenuineOperator(keys, row)) {
     return undefined;
   }
   return toGenuine(row);
+}
+
+/** The operator whose key it was until the operator was revoked; undefined for any other text. */
+export async function findRevokedOperator(
+  session: Session,
+  text: string,
+): Promise<Operator | undefined> {
+  const row = await findByKey(session, text);
+  return row === undefined || row.revoked_at === null ? undefined : toOperator(row, text);
+}
+
+async function findByKey(session: Session, text: string): Promise<OperatorRow | undefined> {
+  const key = readKey(text);
+  if (key === undefined) return undefined;
+  const row = await findOperator(session, key.id);
+  return row !== undefined && timingSafeEqual(row.secret_hash, key.hash) ? row : undefined;
 }
 
 /**
@@ -175,13 +188,11 @@ export async function authenticateOperator(
   text: string,
 ): Promise<Operator | undefined> {
   const found = await authenticateKey(services, text);
-  if (found === undefined) return undefined;
-  return {
-    id: found.id,
-    name: found.name,
-    role: found.role,
-    credential: nameKey(hashSecret(text)),
-  };
+  return found && toOperator(found, text);
+}
+
+function toOperator({ id, name, role }: Operator, key: string): Operator {
+  return { id, name, role, credential: nameKey(hashSecret(key)) };
 }
 
 /** Tells the keys of an operator apart, and says nothing of their secrets. */

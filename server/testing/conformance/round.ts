@@ -32,6 +32,8 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const pollMs = 20;
 const roundsMax = 5_000;
+/** Of a payment that does not end. A machine that others use may need a minute for one that does. */
+const untilMsMax = 4 * minuteMs;
 const lingerRounds = 3;
 
 /** Whether a payment has its expected outcome, or was definitely refused. */
@@ -45,7 +47,7 @@ export async function drive<Config>(
   caller: Caller,
   payments: readonly Payment[],
 ): Promise<'ended' | 'gone'> {
-  const untilMs = performance.now() + (runContext.subject.timeoutMs ?? minuteMs);
+  const untilMs = performance.now() + (runContext.subject.timeoutMs ?? untilMsMax);
   for (let round = 0; round < roundsMax && performance.now() < untilMs; round += 1) {
     if (payments.every(hasExpectedOutcome)) return 'ended';
     if (!(await runRound(runContext, caller, payments))) return 'gone';

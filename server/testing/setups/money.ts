@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createAccount } from '../../src/accounts/accounts.ts';
+import { AppError } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
 import { createKeyRing } from '../../src/core/sealing.ts';
 import { createEnvironmentClock } from '../../src/db/environment-clock.ts';
@@ -73,6 +74,19 @@ export type CommittedPayout = Owner & { payoutId: string; reference: string };
 export type MoneyTest = Awaited<ReturnType<typeof createMoneyTest>>;
 
 const hourMs = 3_600_000;
+const triesMax = 20;
+
+/** Tries again, as a client does, while too many requests of the account wait: each waits two seconds. */
+async function untilAdmitted<Result>(request: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await request();
+    } catch (error) {
+      const isBusy = error instanceof AppError && error.code === 'unavailable';
+      if (!isBusy || tries === triesMax) throw error;
+    }
+  }
+}
 
 export async function createMoneyTest(options: { environmentName?: 'staging' | 'live' } = {}) {
   const { environmentName = 'staging' } = options;
@@ -131,13 +145,16 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
           metadata: undefined,
         },
       );
-      return (await createUser(db.tenant(accountId), user)).id;
+      const created = await untilAdmitted(() => createUser(db.tenant(accountId), user));
+      return created.id;
     },
     quote: (owner: Owner, changes: Partial<NewPayout> = {}): Promise<PayoutRow> =>
-      insertPayout(db.tenant(owner.accountId), { ...describeQuote(owner), ...changes }),
+      untilAdmitted(() =>
+        insertPayout(db.tenant(owner.accountId), { ...describeQuote(owner), ...changes }),
+      ),
     describeQuote,
     commit: (owner: Owner, payoutId: string, through: Database = db) =>
-      commitPayoutRow(through.tenant(owner.accountId), { ...owner, payoutId }),
+      untilAdmitted(() => commitPayoutRow(through.tenant(owner.accountId), { ...owner, payoutId })),
     quoteAndCommit: async (
       owner: Owner,
       changes: Partial<NewPayout> = {},

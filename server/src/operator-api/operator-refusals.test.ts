@@ -169,6 +169,40 @@ describe('a change', () => {
   });
 });
 
+describe('a recipient whose data was erased', () => {
+  it('is answered as the description of the operation says', async () => {
+    const response = await fetch(`${staging.baseUrl}/v0.1.4/user`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${staging.apiKey ?? ''}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({
+        internal_user_id: 'leaves',
+        country: 'MEX',
+        first_name: 'Iris',
+        last_name: 'Campos',
+        email: 'iris@example.org',
+      }),
+    });
+    const { user_token: user } = (await response.json()) as { user_token: string };
+    const reason = 'Letter';
+    await changePolicy(services(), { action: 'screening', persons: 1, aboveUsd: 0n });
+    assert.equal((await call('cora', `POST recipients/${user}/erasure`, { reason })).status, 200);
+    const routes = listRoutes();
+    for (const [method, path, body] of [
+      ['GET', 'identities/{user}', undefined],
+      ['POST', 'recipients/{user}/holds', { until: '2099-01-01', reason }],
+      ['POST', 'clearances', { user, result: '1', until: '2099-01-01', reason }],
+    ] as const) {
+      const refused = await call('cora', `${method} ${path.replace('{user}', user)}`, body);
+      assert.deepEqual([refused.status, refused.body.code], [410, 'user_erased'], path);
+      const route = routes.find((one) => one.method === method && one.path === `/operator/${path}`);
+      assert.ok(route?.refusals?.includes(410), path);
+    }
+  });
+});
+
 describe('a budget', () => {
   it('is refused where it would change nothing, or says two things', async () => {
     const path = `accounts/${account}/credentials`;

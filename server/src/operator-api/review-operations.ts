@@ -59,7 +59,7 @@ const identityOperations = () => [
         findings: z.array(findingsAnswer).describe('What was read, by upload, newest first'),
       })
       .meta({ id: 'OperatorIdentity' }),
-    refusals: [404],
+    refusals: [404, 410],
   }),
   defineOperation({
     command: 'identity decide',

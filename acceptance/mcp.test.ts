@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { cliEnvironment, cliMain, createProfiles, type Model, startModel } from './mcp-kit.ts';
 import { click, createKey, openPage } from './proposal-kit.ts';
+import { createRecipient, deliveryCases, pay, readAttributes, readPayout } from './recipients.ts';
 import {
   type Account,
   advance,
@@ -219,6 +220,60 @@ test('a person who does not open the link leaves the proposal open', async () =>
   const { proposal, confirmation } = await propose(closed, await quote(closed));
   assert.deepEqual([proposal['status'], confirmation], ['OPEN', 'refused']);
   await closed.close();
+});
+
+test('the code of a cash pickup and what identifies its recipient stay hidden', async () => {
+  const { api } = account;
+  const cash = await createRecipient(api, deliveryCases.cash, {
+    chosen: { PhoneNumber: '525512345678' },
+  });
+  const place = {
+    user_token: cash.userToken,
+    destination_token: cash.payer.destination_token,
+    currency: cash.delivery.currency,
+  };
+  const { payout_token } = await pay(api, cash, { source_amount: 50 });
+  const { pickup_code = '' } = await readPayout(api, cash, payout_token);
+  assert.match(pickup_code, /^\d{8}$/);
+  const address = { user_token: cash.userToken, payout_token };
+  const before = model.read.length;
+  const { payout } = await model.call<{ payout: Row }>('get_payout', address);
+  assert.equal(payout['pickup_code'], '********');
+  await model.call('list_payouts', { user_token: cash.userToken });
+  const { attributes } = await model.call<{ attributes: Row[] }>('get_requirements', place);
+  const phone = attributes.find(({ type }) => type === 'PhoneNumber');
+  assert.equal(phone?.['value'], '****', 'it is stored, and not shown');
+  let after = 0;
+  for (;;) {
+    const { events } = await model.call<{ events: { sequence: number }[] }>('list_events', {
+      after,
+    });
+    const last = events.at(-1);
+    if (last === undefined) break;
+    after = last.sequence;
+  }
+  const read = model.read.slice(before).join('\n');
+  const stored = await readAttributes(api, {
+    userToken: cash.userToken,
+    destinationToken: place.destination_token,
+    currency: place.currency,
+  });
+  const number = stored.find(({ type }) => type === 'PhoneNumber')?.value ?? '';
+  assert.ok(number.length > 8);
+  for (const secret of [pickup_code, number]) assert.ok(!read.includes(secret), secret);
+  const uri = `outlay://receipt/${cash.userToken}/${payout_token}`;
+  await assert.rejects(model.client.readResource({ uri }), /pickup code/);
+});
+
+test('a misspelled argument is refused, because the payout would be another one', async () => {
+  const { user_token, destination_token } = await quote(model);
+  const asked = { user_token, destination_token, destination_currency_code: 'MXN' };
+  const result = await model.client.callTool({
+    name: 'create_quote',
+    arguments: { ...asked, source_amount: '10', source_currency: 'EUR' },
+  });
+  assert.equal(result.isError, true);
+  assert.match(JSON.stringify(result.content), /source_currency/);
 });
 
 test('no tool has given the model a link, an account number or a date of birth', () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ArgumentsOf, CallOptions, Decimal } from '../../../sdk/src/index.ts';
 import { take } from '../find.ts';
-import { showEvent, withoutLinks } from './shown.ts';
+import { showEvent } from './shown.ts';
 import {
   amount,
   currencyCode,
@@ -71,7 +71,7 @@ export const payoutTools: readonly Tool[] = [
     kind: 'read',
     run: async (session, quote) => {
       const payout = await createPayout(session, quote, { signal: session.signal, dryRun: true });
-      return { payout: withoutLinks({ ...payout }) };
+      return { payout: { ...payout } };
     },
   }),
   defineTool({

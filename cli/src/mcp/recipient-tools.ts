@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readReadiness } from '../../../sdk/src/index.ts';
 import { listOffers } from '../commands/destinations.ts';
 import { take } from '../find.ts';
-import { showAttribute, showRecipient, withoutLinks } from './shown.ts';
+import { showAttribute, showRecipient } from './shown.ts';
 import {
   amount,
   countryCode,
@@ -122,7 +122,7 @@ export const recipientTools: readonly Tool[] = [
       const stored = await client.storeAttributes({ ...place, body: { values } }, { signal });
       // The answer repeats the values in full.
       const { attr_set_token, missing } = stored;
-      return { stored: { attr_set_token, missing: withoutLinks(missing) } };
+      return { stored: { attr_set_token, missing } };
     },
   }),
   defineTool({
@@ -142,7 +142,7 @@ export const recipientTools: readonly Tool[] = [
     run: async ({ client, signal }, { amount: asked, ...subject }) => {
       const given = asked === undefined ? {} : { amount: asked };
       const readiness = await readReadiness(client, { ...subject, ...given }, signal);
-      return { readiness: withoutLinks({ ...readiness }) };
+      return { readiness: { ...readiness } };
     },
   }),
 ];

@@ -1,6 +1,7 @@
 import { type McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { ReadResourceResult } from '@modelcontextprotocol/sdk/types.js';
 import { type Client, downloadReceipt } from '../../../sdk/src/index.ts';
+import { Failure } from '../failure.ts';
 
 /** What a model can read besides the results of tools: guides, pages of codes, receipts. */
 
@@ -60,10 +61,24 @@ export function addResources(mcp: McpServer, client: Client): void {
         user_token: read(variables, 'user_token'),
         payout_token: read(variables, 'payout_token'),
       };
+      await refuseBearer(client, address, signal);
       const bytes = await downloadReceipt(client, address, signal);
       const blob = Buffer.from(bytes).toString('base64');
       return { contents: [{ uri: href, mimeType: 'application/pdf', blob }] };
     },
+  );
+}
+
+/** @throws Failure where the receipt shows the code with which anyone can collect the cash. */
+async function refuseBearer(
+  client: Client,
+  address: { user_token: string; payout_token: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { pickup_code: code, status } = await client.getPayout(address, { signal });
+  if (code === '' || ['COMPLETED', 'CANCELLED'].includes(status)) return;
+  throw new Failure(
+    'The receipt shows the pickup code until the cash is collected: the person gets it with `outlay payout receipt`',
   );
 }
 

@@ -1,8 +1,9 @@
-import { type AnswerOf, Decimal } from '../../../sdk/src/index.ts';
+import type { AnswerOf } from '../../../sdk/src/index.ts';
 
 /**
  * What a model gets to see of persons: enough to choose and to check a recipient. Documents, birthday,
- * address and contact stay with the service, and account numbers are masked as in the API's payouts.
+ * address and contact stay with the service, account numbers are masked as in the API's payouts, and
+ * nothing with which someone else could collect the money is shown.
  */
 
 const recipientMembers = [
@@ -25,21 +26,44 @@ export function showRecipient(user: object): Record<string, unknown> {
   return Object.fromEntries(members.filter(([name]) => shown.has(name)));
 }
 
-const maskedTypes: ReadonlySet<string> = new Set([
+/** Values that describe a bank, a document's kind or a purpose, or are names. */
+const plainTypes: ReadonlySet<string> = new Set([
+  'BankAccountBranchNumber',
+  'BankAccountName',
+  'BankAccountType',
+  'BankCity',
+  'BankName',
+  'BankRoutingNumber',
+  'BankState',
+  'Country',
+  'IdentificationType',
+  'RemittanceReason',
+  'Relationship',
+  'SecondLastName',
+  'SourceOfFunds',
+  'SWIFT',
+]);
+
+/** Of these the last four characters are shown, with which a person compares them. */
+const numberTypes: ReadonlySet<string> = new Set([
   'BankAccountNumber',
+  'BillReferenceNumber',
   'CardNumber',
   'IdentificationNumber',
   'SocialSecurity',
 ]);
+
+function showValue(type: string, value: string): string {
+  if (value === '' || plainTypes.has(type)) return value;
+  return numberTypes.has(type) && value.length > 4 ? `****${value.slice(-4)}` : '****';
+}
 
 type Attribute = AnswerOf<'readAttributes'>[number];
 
 /** The link of an identity verification is a secret of the recipient. */
 export function showAttribute(attribute: Attribute): Record<string, unknown> {
   const { value, type } = attribute;
-  const masked = value.length <= 4 ? '*'.repeat(value.length) : `****${value.slice(-4)}`;
-  const shown = maskedTypes.has(type) ? masked : value;
-  return { ...attribute, value: type === 'IDSelfieCollection' ? '' : shown };
+  return { ...attribute, value: type === 'IDSelfieCollection' ? '' : showValue(type, value) };
 }
 
 type Event = AnswerOf<'listEvents'>[number];
@@ -48,11 +72,31 @@ export function showEvent(event: Event): Record<string, unknown> {
   return event.type.startsWith('user.') ? { ...event, data: showRecipient(event.data) } : event;
 }
 
-/** Links of obstacles lead to identity verifications, which are for the recipient. */
-export function withoutLinks<T>(value: T): T;
-export function withoutLinks(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((member: unknown) => withoutLinks(member));
-  if (typeof value !== 'object' || value === null || value instanceof Decimal) return value;
+/** The values of a payout's or an event's `attrs`; the API has masked account numbers. */
+function showAttrs(attrs: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(attrs).map(([type, value]) => [
+      type,
+      numberTypes.has(type) ? value : showValue(type, String(value)),
+    ]),
+  );
+}
+
+/**
+ * The result of a tool, as JSON, without secrets. Links of obstacles lead to identity verifications, which
+ * are for the recipient. Who has the code of a cash pickup can collect the money.
+ */
+export function hideSecrets<T>(value: T): T;
+export function hideSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((member: unknown) => hideSecrets(member));
+  if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).filter(([name]) => name !== 'link');
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutLinks(member)]));
+  return Object.fromEntries(members.map(([name, member]) => [name, hideMember(name, member)]));
+}
+
+function hideMember(name: string, member: unknown): unknown {
+  if (name === 'metadata') return member;
+  if (name === 'pickup_code') return member === '' ? '' : '********';
+  if (name === 'attrs' && typeof member === 'object' && member !== null) return showAttrs(member);
+  return hideSecrets(member);
 }

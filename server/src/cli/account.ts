@@ -1,9 +1,8 @@
 import { createAccount, findAccount, listAccounts } from '../accounts/accounts.ts';
-import { ConfigError } from '../config.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
-import { formatAmount, parseAmount } from '../core/money.ts';
+import { formatAmount, getAmountMinor, parseAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   type Booking,
@@ -13,7 +12,7 @@ import {
   listDeposits,
 } from '../ledger/bookings.ts';
 import { findBalanceMinor } from '../ledger/ledger.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, type OptionFault } from './command.ts';
 import type { CommandContext, OperatorContext } from './context.ts';
 import {
   account,
@@ -52,6 +51,7 @@ export const accountCommands = [
     permission: 'operate',
     about: 'record a deposit, once for each reference',
     options: { account, currency, amount, reference, reason },
+    check: checkAmount,
     snapshot: findBalance,
     approval: async (context, values) => {
       const booking = await readBooking(context, 'fund', values);
@@ -72,6 +72,7 @@ export const accountCommands = [
     permission: 'operate',
     about: 'correct a balance, once for each reference; needs two people',
     options: { account, currency, amount: signedAmount, reference, reason },
+    check: checkAmount,
     snapshot: findBalance,
     approval: async (context, values) => {
       const booking = await readBooking(context, 'adjust', values);
@@ -107,14 +108,14 @@ async function findBalance(
 
 type BookingValues = { account: string; currency: Currency; amount: string; reference: string };
 
-/** @throws ConfigError. */
+/** @throws AppError not_found. */
 async function readBooking(
   context: CommandContext,
   kind: 'fund' | 'adjust',
   { account: id, currency: of, amount: given, ...values }: BookingValues,
 ) {
-  const isTaken = kind === 'adjust' && given.startsWith('-');
-  const { minor } = readMoney({ amount: isTaken ? given.slice(1) : given, currency: of });
+  const isTaken = given.startsWith('-');
+  const minor = getAmountMinor(isTaken ? given.slice(1) : given, of);
   return {
     accountId: await getAccountId(context, id),
     kind,
@@ -151,11 +152,22 @@ async function book(
   return { result, currency: booking.currency, balance };
 }
 
-/** @throws ConfigError. */
-function readMoney(given: { amount: string; currency: Currency }) {
-  const parsed = parseAmount(given.amount, given.currency);
-  if (parsed.ok) return { currency: given.currency.code, minor: parsed.minor };
-  throw new ConfigError(amountFaults('--amount', parsed.fault, given.currency).detail);
+type Money = { amount: string; currency: Currency };
+
+/** Whether the currency has the amount; its sign is not looked at. */
+function checkAmount({ amount: given, currency: of }: Money): OptionFault | undefined {
+  return findAmountFault('amount', given.replace(/^-/, ''), of);
+}
+
+/** The fault of an option with an amount that is written as a decimal number. */
+export function findAmountFault(
+  optionName: string,
+  given: string,
+  of: Currency,
+): OptionFault | undefined {
+  const parsed = parseAmount(given, of);
+  if (parsed.ok) return undefined;
+  return { name: optionName, text: amountFaults('', parsed.fault, of).detail.trim() };
 }
 
 /** @throws AppError not_found. */

@@ -25,6 +25,8 @@ export type Command = {
   readonly argument?: string;
   /** Acts as a role that can change nothing. */
   readonly isReading?: boolean;
+  /** It may need two people. */
+  readonly asksSecond?: boolean;
   /** @throws ConfigError that names every fault of the options, before anything is opened. */
   read(given: Given): (host: Host) => Promise<unknown>;
   /** Undefined where it is not a command of an operator on an environment. */
@@ -73,8 +75,8 @@ type Definition<Shape extends Options, Target> = {
   about: string;
   options: Shape;
   argument?: keyof Shape & string;
-  /** Returns the fault of options that depend on each other. */
-  check?: (values: ValuesOf<Shape>) => string | undefined;
+  /** Returns the fault of options that depend on each other, of one of them where it has a name. */
+  check?: (values: ValuesOf<Shape>) => string | OptionFault | undefined;
   /** The result is printed as JSON, that of a screen as text. A service that was started has none. */
   run(target: Target, values: ValuesOf<Shape>): Result | Promise<Result | undefined>;
 };
@@ -110,6 +112,7 @@ export function defineCommand<Shape extends Options>(definition: OperatorCommand
   return {
     ...definition,
     isReading,
+    asksSecond: definition.approval !== undefined,
     options: { ...options, ...selection },
     read: (given) => {
       const faults: OptionFault[] = [];
@@ -127,7 +130,9 @@ export function defineCommand<Shape extends Options>(definition: OperatorCommand
     perform: async (context, given, circumstances) => {
       const faults: OptionFault[] = [];
       const values = readValues(given, faults);
-      if (values === undefined) throw new OptionFaults(faults);
+      // A reason is read with it.
+      const selected = readSelection(given, faults);
+      if (values === undefined || selected === undefined) throw new OptionFaults(faults);
       const asked = { ...definition, values, given, reason: readReason(given) };
       return unwrap(await act(context, asked, circumstances));
     },
@@ -184,7 +189,8 @@ function createReader<Shape extends Options>({
     const { success, data, error } = schema.safeParse(given);
     if (success) {
       const fault = check?.(data);
-      if (fault !== undefined) faults.push({ name: '', text: fault });
+      if (typeof fault === 'string') faults.push({ name: '', text: fault });
+      else if (fault !== undefined) faults.push(fault);
       return empty.length > 0 || fault !== undefined ? undefined : data;
     }
     const messages = new Map(error.issues.map(({ path, message }) => [String(path[0]), message]));

@@ -10,7 +10,7 @@ import { ConfigError } from '../config.ts';
 import { defaultScopes } from '../core/access.ts';
 import type { Currency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
-import { parseAmount } from '../core/money.ts';
+import { getAmountMinor } from '../core/money.ts';
 import { findSqlState } from '../db/postgres/pool.ts';
 import {
   type Budget,
@@ -20,13 +20,15 @@ import {
   removeBudget,
   setBudget,
 } from '../proposals/budgets.ts';
-import { getAccountId } from './account.ts';
-import { defineCommand } from './command.ts';
+import { findAmountFault, getAccountId } from './account.ts';
+import { defineCommand, type OptionFault } from './command.ts';
+import type { CommandContext } from './context.ts';
 import {
   account,
   addressList,
   credential,
   currency,
+  decimalText,
   flag,
   oneOf,
   option,
@@ -37,11 +39,11 @@ const budgetOptions = {
   currency: currency.optional(),
   perProposal: option(
     { value: 'amount', about: 'maximum debit of one proposal, fee included' },
-    z.string(),
+    decimalText,
   ).optional(),
   perDay: option(
     { value: 'amount', about: 'maximum debit of confirmed proposals in a day (UTC)' },
-    z.string(),
+    decimalText,
   ).optional(),
   open: option(
     { value: 'count', about: `proposals that may be open, up to 1000; default: ${openDefault}` },
@@ -55,25 +57,48 @@ type BudgetValues = {
   open?: string | undefined;
 };
 
-function checkBudget({ currency: code, ...limits }: BudgetValues): string | undefined {
+function checkBudget({ currency: of, ...limits }: BudgetValues): string | OptionFault | undefined {
   const { perProposal, perDay, open } = limits;
   const isLimited = [perProposal, perDay, open].some((limit) => limit !== undefined);
-  if (isLimited && code === undefined) return '--currency is missing: of the budget';
+  if (isLimited && of === undefined) return '--currency is missing: of the budget';
+  if (of === undefined) return undefined;
+  if (!isLimited)
+    return 'one of --per-proposal, --per-day and --open is missing: a budget has a limit';
+  for (const [name, given] of Object.entries({ perProposal, perDay })) {
+    const fault = given === undefined ? undefined : findAmountFault(name, given, of);
+    if (fault !== undefined) return fault;
+  }
   return undefined;
 }
 
-/** Undefined if none was given. @throws ConfigError. */
+function checkChangedBudget({ remove, ...given }: BudgetValues & { remove: boolean }) {
+  if (!remove) return checkBudget(given);
+  const { currency: of, perProposal, perDay, open } = given;
+  if (of === undefined) return '--remove needs --currency';
+  const hasLimits = [perProposal, perDay, open].some((limit) => limit !== undefined);
+  return hasLimits ? '--remove and limits exclude each other' : undefined;
+}
+
+/** @throws AppError not_found. */
+export async function requireCredential(
+  context: CommandContext,
+  { account: id, credential: credentialId }: { account: string; credential: string },
+): Promise<void> {
+  const accountId = await getAccountId(context, id);
+  const known = await listCredentials(context.db.system, accountId);
+  if (known.some((row) => row.id === credentialId && row.revoked_at === null)) return;
+  throw new AppError('not_found', 'credential not found, or already revoked');
+}
+
+/** Undefined if none was given. */
 function readBudget({ currency: of, perProposal, perDay, open }: BudgetValues): Budget | undefined {
-  if (of === undefined || (perProposal ?? perDay ?? open) === undefined) return undefined;
-  const read = (name: string, given: string | undefined): bigint | undefined => {
-    const parsed = given === undefined ? undefined : parseAmount(given, of);
-    if (parsed === undefined || parsed.ok) return parsed?.minor;
-    throw new ConfigError(`${name} must be an amount in ${of.code}`);
-  };
+  if (of === undefined) return undefined;
+  const read = (given: string | undefined): bigint | undefined =>
+    given === undefined ? undefined : getAmountMinor(given, of);
   return {
     currency: of.code,
-    perProposalMinor: read('--per-proposal', perProposal),
-    perDayMinor: read('--per-day', perDay),
+    perProposalMinor: read(perProposal),
+    perDayMinor: read(perDay),
     openMax: Number(open ?? openDefault),
   };
 }
@@ -106,7 +131,7 @@ export const credentialCommands = [
     },
     permission: 'operate',
     about: 'create a credential; its secret is shown only once',
-    resultNames: ['credential_id'],
+    resultNames: ['credential_id', 'scopes'],
     options: {
       account,
       kind: oneOf('kind', ['api_key', 'client']),
@@ -121,7 +146,10 @@ export const credentialCommands = [
       ).optional(),
       ...budgetOptions,
     },
-    check: (values) => checkBudget(values),
+    check: (values) =>
+      values.currency !== undefined && !values.scopes.includes('payouts:propose')
+        ? 'a budget is for a credential with the scope payouts:propose'
+        : checkBudget(values),
     run: async (context, { account: id, kind, scopes, addresses, expiresDays, ...given }) => {
       const { name: environmentName, db } = context;
       const accountId = await getAccountId(context, id);
@@ -136,9 +164,6 @@ export const credentialCommands = [
             : readDays(expiresDays),
       };
       const budget = readBudget(given);
-      if (budget !== undefined && !scopes.includes('payouts:propose')) {
-        throw new ConfigError('a budget is for a credential with the scope payouts:propose');
-      }
       try {
         return await db.systemTransaction<object>(async (session) => {
           const created =
@@ -147,7 +172,7 @@ export const credentialCommands = [
               : await createApiKey(session, { ...made, environmentName });
           const credentialId = created.credential_id;
           if (budget !== undefined) await setBudget(session, { accountId, credentialId }, budget);
-          return created;
+          return { ...created, scopes };
         });
       } catch (cause) {
         // A range with bits beyond its prefix, such as 10.0.0.1/8.
@@ -159,25 +184,27 @@ export const credentialCommands = [
   defineCommand({
     name: 'credential budget',
     approval: async (context, values) => {
-      await getAccountId(context, values.account);
+      await requireCredential(context, values);
       // Without a budget it only shows them.
       return values.currency === undefined ? undefined : { policy: 'limit' };
     },
     permission: 'operate',
     about: 'show what a credential may propose, or set it for a currency',
     options: { account, credential, ...budgetOptions, remove: flag('remove that of --currency') },
-    check: (values) => checkBudget(values),
+    check: checkChangedBudget,
     snapshot: ({ db }, { account: accountId, credential: credentialId }) =>
       listBudgets(db.system, { accountId, credentialId }),
     run: async (context, { account: id, credential: credentialId, remove, ...given }) => {
       const { system: session } = context.db;
       const key = { accountId: await getAccountId(context, id), credentialId };
       const { currency: code } = given;
+      if (code !== undefined && remove) {
+        await removeBudget(session, key, code.code);
+        return listBudgets(session, key);
+      }
       const budget = readBudget(given);
-      if (remove && code === undefined) throw new ConfigError('--remove needs --currency');
-      if (code !== undefined && remove) await removeBudget(session, key, code.code);
-      else if (budget !== undefined && !(await setBudget(session, key, budget))) {
-        throw new ConfigError('credential not found, or without the scope payouts:propose');
+      if (budget !== undefined && !(await setBudget(session, key, budget))) {
+        throw new ConfigError('the credential must have the scope payouts:propose');
       }
       return listBudgets(session, key);
     },

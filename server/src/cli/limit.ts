@@ -16,11 +16,17 @@ import { account, limitName, oneOf, option, reason } from './options.ts';
 
 /** Limits of a client. A second person is needed to raise or remove one. */
 
+/** A million million USD. */
+const usdMinorMax = 10n ** 14n;
+
 const bounds = {
   per: oneOf('what it limits', ['payout', 'account', 'corridor']),
   hours: option(
     { value: 'count', about: 'the window, up to 8784; default: 24' },
-    z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of hours'),
+    z
+      .string()
+      .regex(/^[1-9]\d{0,3}$/, 'must be a whole number of hours, up to 8784')
+      .refine((text) => Number(text) <= 8784, 'must be a whole number of hours, up to 8784'),
   ).optional(),
   count: option(
     { value: 'count', about: 'maximum number of payouts' },
@@ -28,8 +34,8 @@ const bounds = {
   ).optional(),
   usd: option(
     { value: 'amount', about: 'maximum in USD, at the rate of the check' },
-    z.string().refine((text) => readUsdMinor(text) !== undefined, {
-      error: 'must be an amount in USD, such as 5000.00',
+    z.string().refine((text) => (readUsdMinor(text) ?? usdMinorMax + 1n) <= usdMinorMax, {
+      error: 'must be an amount in USD, such as 5000.00, up to 1000000000000',
     }),
   ).optional(),
   corridor: option(

@@ -180,11 +180,12 @@ const approvalCommands = [
   }),
   defineCommand({
     name: 'approval withdraw',
-    permission: 'operate',
-    about: 'take back a request that waits for a second person',
+    permission: 'own',
+    about:
+      'take back a request of yours that waits for a second person, or that of another operator where your role may change accounts',
     options: { approval: identifier('request'), reason },
-    run: async ({ db }, { approval }) => {
-      await db.systemTransaction((session) => withdrawApproval(session, approval));
+    run: async ({ db, operator }, { approval }) => {
+      await db.systemTransaction((session) => withdrawApproval(session, approval, operator));
       return { result: 'withdrawn' };
     },
   }),

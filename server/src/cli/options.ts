@@ -145,10 +145,15 @@ export const color = option(
 export const privacyUrl = httpsUrl('address of its privacy notice, for pages of recipients', 500);
 export const redirectUrl = httpsUrl('where the page leads when all is done', 2000);
 export const reason = visible({ value: 'text', about: 'why' }, 1000);
-export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);
+/** Digits and a point; the currency decides about the rest. */
+export const decimalText = text.regex(
+  /^\d{1,40}(?:\.\d{1,40})?$/,
+  'must be a decimal number, such as 12.50',
+);
+export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, decimalText);
 export const signedAmount = option(
   { value: 'amount', about: 'decimal; --amount=-12.50 takes from the balance' },
-  text,
+  text.regex(/^-?\d{1,40}(?:\.\d{1,40})?$/, 'must be a decimal number, such as -12.50'),
 );
 export const reference = visible(
   { value: 'text', about: 'of the payment or the case; booked once in an account' },
@@ -207,7 +212,7 @@ export function duration(about: string) {
 }
 export const month = option(
   { value: 'month', about: 'such as 2026-11, by UTC' },
-  text.regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month, such as 2026-11'),
+  text.regex(/^(?!0000)\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month, such as 2026-11'),
 );
 export const limit = option(
   { value: 'count', about: 'maximum number of results, up to 1000; default: 100' },

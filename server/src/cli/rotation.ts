@@ -1,6 +1,7 @@
 import { rotateCredential } from '../accounts/rotation.ts';
 import { getAccountId } from './account.ts';
 import { defineCommand } from './command.ts';
+import { requireCredential } from './credential.ts';
 import { account, credential, duration } from './options.ts';
 
 const daySeconds = 86_400;
@@ -17,7 +18,7 @@ export const rotationCommands = [
       overlap: duration('how long the old one stays valid').optional(),
     },
     approval: async (context, values) => {
-      await getAccountId(context, values.account);
+      await requireCredential(context, values);
       return { policy: 'credential' };
     },
     run: async (context, { account: id, credential: credentialId, overlap = daySeconds }) => {

@@ -20,10 +20,20 @@ import { getPayoutKey } from './payout.ts';
 import { getUserKey } from './user-key.ts';
 
 const subject = { user: user.optional(), payout: payout.optional() };
-const checkSubject = (given: { user?: string | undefined; payout?: string | undefined }) =>
-  given.user === undefined && given.payout === undefined
+function checkSubject({
+  user: userId,
+  payout: payoutId,
+}: {
+  user?: string | undefined;
+  payout?: string | undefined;
+}): string | undefined {
+  if (userId !== undefined && payoutId !== undefined) {
+    return '--user and --payout exclude each other';
+  }
+  return userId === undefined && payoutId === undefined
     ? '--user or --payout is missing'
     : undefined;
+}
 
 export const screeningCommands = [
   defineCommand({
@@ -96,7 +106,8 @@ export const screeningCommands = [
       reason,
     },
     check: (given) => {
-      if (given.user === undefined) return checkSubject(given);
+      const fault = checkSubject(given);
+      if (fault !== undefined || given.user === undefined) return fault;
       return given.result === undefined
         ? '--result is missing: it is needed with --user'
         : undefined;

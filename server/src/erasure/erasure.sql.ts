@@ -1,5 +1,14 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import { column, defineQuery, exec, many, nullable, one, type RowOf } from '../db/rows.ts';
+import {
+  column,
+  defineQuery,
+  exec,
+  many,
+  maybeOne,
+  nullable,
+  one,
+  type RowOf,
+} from '../db/rows.ts';
 
 export type UserKey = { accountId: string; userId: string };
 
@@ -70,6 +79,9 @@ const placeHoldQuery = defineQuery({
   text: `
     insert into legal_holds (account_id, id, user_id, reason, placed_by, placed_at, until)
     select $1, $2, $3, $4, $5, environment_now(), $6
+    from users where account_id = $1 and id = $3 and erased_at is null
+    -- Waits for an erasure that has begun.
+    for key share
     returning ${Object.keys(holdColumns).join(', ')}`,
   columns: holdColumns,
 });
@@ -135,12 +147,13 @@ export async function listIntact(session: Session, users: readonly UserKey[]): P
   return rows.map((row) => ({ accountId: row.account_id, userId: row.user_id }));
 }
 
+/** Undefined where the data of the user was erased. */
 export async function insertHold(
   session: Session,
   hold: UserKey & { id: string; reason: string; placedBy: string; until: Date },
-): Promise<HoldRow> {
+): Promise<HoldRow | undefined> {
   const { accountId, id, userId, reason, placedBy, until } = hold;
-  return one(session, placeHoldQuery, [accountId, id, userId, reason, placedBy, until]);
+  return maybeOne(session, placeHoldQuery, [accountId, id, userId, reason, placedBy, until]);
 }
 
 export async function endHoldRow(

@@ -101,6 +101,7 @@ test('a legal hold refuses an erasure until its end, and a hold that was ended d
   await endHold(money.db, { id: placed.id, endedBy: 'Bob' });
   await eraseUser(services, { ...owner, ...by });
   await assert.rejects(endHold(money.db, { id: placed.id, endedBy: 'Bob' }), hasCode('not_found'));
+  await assert.rejects(placeHold(money.db, hold, now), hasCode('user_erased'), 'nothing is left');
 });
 
 test('a legal hold ends by itself at its date', async () => {

@@ -133,14 +133,16 @@ export async function reapplyErasures(services: ErasureServices): Promise<number
 const portion = 1_000;
 const waitingCodes: ReadonlySet<string> = new Set(['payouts_open', 'legal_hold']);
 
-/** @throws AppError invalid_request for an end that has passed. */
+/** @throws AppError invalid_request for an end that has passed, user_erased. */
 export async function placeHold(
   db: Database,
   hold: UserKey & { reason: string; placedBy: string; until: Date },
   now: Date,
 ): Promise<HoldRow> {
   if (hold.until <= now) throw new AppError('invalid_request', 'until must be in the future');
-  return insertHold(db.system, { ...hold, id: newId() });
+  const row = await insertHold(db.system, { ...hold, id: newId() });
+  if (row === undefined) throw new AppError('user_erased', 'The data of this user was erased');
+  return row;
 }
 
 /** @throws AppError not_found where no such hold is in force. */

@@ -115,7 +115,7 @@ function createHandler<S extends BaseServices>(
     route.method !== 'GET' && route.access !== 'public' && route.access !== 'operator';
   return async (request, reply) => {
     const { env, principal } = request.caller as Caller<S>;
-    const isDryRun = isKeyed && readDryRun(route, request);
+    const isDryRun = route.method !== 'GET' && readDryRun(route, request);
     const view = new LazyRequestView(request, options.address);
     const checked = readInput(route, request, { env, accountId: principal.accountId });
     const input = checked instanceof Promise ? await checked : checked;

@@ -14,7 +14,9 @@ const account = z
 
 const booked = z
   .object({
-    result: text('`booked`, or `repeated` where the reference was booked before'),
+    result: z
+      .enum(['booked', 'booked_before'])
+      .describe('`booked_before`: the reference was booked before, and nothing has changed'),
     currency: text('Of the balance'),
     balance: text('The balance after it, decimal'),
   })
@@ -237,7 +239,8 @@ const credentialOperations = () => [
     path: '/operator/accounts/{account}/credentials/{credential}/budget',
     operationId: 'setCredentialBudget',
     summary: 'Set what a credential may propose in a currency, or remove it',
-    description: 'For a credential with the scope `payouts:propose`. Answers all of its budgets.',
+    description:
+      'For a credential with the scope `payouts:propose`. Answers all of its budgets; without `currency` it changes none.',
     result: list(budget, 'By currency').meta({ id: 'CredentialBudgets' }),
     shape: toList,
     refusals: [404],

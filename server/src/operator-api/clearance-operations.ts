@@ -92,7 +92,7 @@ export const clearanceOperations = () => [
         covered: yes('Whether all hits of the recipient are cleared now'),
       })
       .meta({ id: 'ClearedEntries' }),
-    refusals: [404, 409],
+    refusals: [404, 409, 410],
   }),
   defineOperation({
     command: 'screening end-clearance',

@@ -3,12 +3,13 @@ import { type Command, OptionFaults } from '../cli/command.ts';
 import { commands } from '../cli/commands.ts';
 import type { CommandContext, OperatorContext } from '../cli/context.ts';
 import { readMidRates } from '../cli/context.ts';
-import { getHelp } from '../cli/options.ts';
+import { getHelp, reason } from '../cli/options.ts';
 import { ConfigError, RefusedCommand } from '../config.ts';
 import type { Principal } from '../core/access.ts';
 import { AppError, type Fault } from '../core/errors.ts';
 import { writeJson } from '../core/json-text.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { textField } from '../http/schema.ts';
 import { type Act, act, type Circumstances, isWaiting } from '../operators/act.ts';
 import { operatorRoles } from '../operators/roles.ts';
 
@@ -90,7 +91,7 @@ export function defineOperation(operation: Operation): Route<OperatorServices> {
     ...(inPath.length > 0 && { params }),
     ...(method === 'GET' ? { query: input } : { body: input }),
     response: isRead ? operation.result : changeAnswer(operation.result),
-    ...(operation.refusals !== undefined && { refusals: operation.refusals }),
+    refusals: listRefusals(operation, command),
     handle: async (context, given) => {
       const answer = await perform(context, command, {
         given: {
@@ -106,6 +107,11 @@ export function defineOperation(operation: Operation): Route<OperatorServices> {
       return isRead ? toPlain(shape?.(answer) ?? answer) : toChange(answer, shape);
     },
   });
+}
+
+/** A command that may need two people is refused where another request for it was approved just now. */
+function listRefusals({ refusals = [] }: Operation, { asksSecond = false }: Command): number[] {
+  return [...new Set([...refusals, ...(asksSecond ? [409] : [])])];
 }
 
 function readInput(given: { query: unknown; body: unknown }, method: string): object {
@@ -264,6 +270,14 @@ function toChange(answer: unknown, shape: ((answer: unknown) => unknown) | undef
   const outcome = toPlain(shaped);
   return { result: 'done', approval: '', outcome };
 }
+
+/** Why, of an operation that is no command word by word. */
+export const reasonField = textField(1000)
+  .min(1)
+  .refine((given) => reason.safeParse(given).success, {
+    error: 'must be visible characters, without spaces around them',
+  })
+  .describe('Why');
 
 /** Short forms for what operations answer. */
 export const text = (about: string) => z.string().describe(about);

@@ -2,12 +2,19 @@ import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { objectAnswer, textField } from '../http/schema.ts';
+import { objectAnswer } from '../http/schema.ts';
 import { isWaiting } from '../operators/act.ts';
 import { getRequestedAct } from '../operators/approvals.ts';
 import { accountOperations } from './account-operations.ts';
 import { controlOperations } from './control-operations.ts';
-import { changeAnswer, getCommand, type OperatorServices, perform, toPlain } from './operation.ts';
+import {
+  changeAnswer,
+  getCommand,
+  type OperatorServices,
+  perform,
+  reasonField,
+  toPlain,
+} from './operation.ts';
 import { type OverviewServices, overviewOperations } from './overview-operations.ts';
 import { payoutOperations } from './payout-operations.ts';
 import { personOperations } from './person-operations.ts';
@@ -19,9 +26,7 @@ import { ruleOperations } from './rule-operations.ts';
 
 /** The API of operators. */
 
-const approveBody = z
-  .object({ reason: textField(1000).min(1).describe('Why') })
-  .meta({ id: 'ApproveRequest' });
+const approveBody = z.object({ reason: reasonField }).meta({ id: 'ApproveRequest' });
 
 const approveParams = z.object({
   approval: z
@@ -29,27 +34,6 @@ const approveParams = z.object({
     .refine(isUuid, { error: 'must be an identifier (UUID)' })
     .describe('The request, from `GET /operator/approvals`'),
 });
-
-/** Files of the command line and other machines are no business of this one. */
-const approvedHere: ReadonlySet<string> = new Set([
-  'account fund',
-  'account adjust',
-  'account set',
-  'credential create',
-  'credential budget',
-  'credential rotate',
-  'limit set',
-  'limit remove',
-  'rule set',
-  'operator create',
-  'operator invite',
-  'policy set',
-  'sending resume',
-  'sending undrain',
-  'freeze lift',
-  'user erase',
-  'user release-hold',
-]);
 
 const approveRoute = (): Route<OperatorServices> =>
   defineRoute<
@@ -76,7 +60,8 @@ const approveRoute = (): Route<OperatorServices> =>
         { session: context.env.db.system, keys: context.env.commandContext.keys },
         params.approval,
       );
-      if (!approvedHere.has(asked.action) || 'logo' in asked.parameters) {
+      // The path of a file on the machine of the command line.
+      if ('logo' in asked.parameters) {
         const detail = `${asked.action} is approved by the same command: outlay admin ${asked.action}`;
         throw new AppError('illegal_move', detail);
       }

@@ -144,6 +144,7 @@ const policyOperations = () => [
     path: '/operator/approvals/{approval}/withdraw',
     operationId: 'withdrawApproval',
     summary: 'Take back a request that waits for a second operator',
+    description: 'That of another operator needs the permission `operate`.',
     result: nothing.meta({ id: 'WithdrawnApproval' }),
     refusals: [404],
   }),

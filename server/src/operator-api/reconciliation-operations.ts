@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { importStatement } from '../cli/reconciliation.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { textField } from '../http/schema.ts';
 import {
   changeAnswer,
   count,
@@ -10,6 +9,7 @@ import {
   nothing,
   type OperatorServices,
   performAct,
+  reasonField,
   text,
 } from './operation.ts';
 
@@ -64,7 +64,7 @@ const importBody = z
       .min(1)
       .max(contentLengthMax)
       .describe('The file, camt.053 or CSV, in Base64'),
-    reason: textField(1000).min(1).describe('Why'),
+    reason: reasonField,
   })
   .meta({ id: 'ImportBankStatementRequest' });
 

@@ -3,7 +3,7 @@ import { getUserKey } from '../cli/user-key.ts';
 import { AppError } from '../core/errors.ts';
 import { findTokenId } from '../core/ids.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { objectAnswer, textField } from '../http/schema.ts';
+import { objectAnswer } from '../http/schema.ts';
 import { findingsAnswer } from '../kyc/checks-view.ts';
 import { openImages } from '../kyc/decisions.ts';
 import { clearanceOperations } from './clearance-operations.ts';
@@ -14,6 +14,7 @@ import {
   type OperatorServices,
   optionalText,
   performAct,
+  reasonField,
   text,
   toList,
 } from './operation.ts';
@@ -58,7 +59,7 @@ const identityOperations = () => [
         findings: z.array(findingsAnswer).describe('What was read, by upload, newest first'),
       })
       .meta({ id: 'OperatorIdentity' }),
-    refusals: [404],
+    refusals: [404, 410],
   }),
   defineOperation({
     command: 'identity decide',
@@ -90,9 +91,7 @@ const images = z
   })
   .meta({ id: 'IdentityImages' });
 
-const viewBody = z
-  .object({ reason: textField(1000).min(1).describe('Why') })
-  .meta({ id: 'ViewImagesRequest' });
+const viewBody = z.object({ reason: reasonField }).meta({ id: 'ViewImagesRequest' });
 
 type View = { user: string };
 
@@ -150,7 +149,7 @@ const screeningOperations = () => [
     path: '/operator/screenings',
     operationId: 'listScreenings',
     summary: 'See how a recipient or a payout was screened',
-    description: 'One of `user` and `payout` is required. Hits have their evidence.',
+    description: 'Exactly one of `user` and `payout` is required. Hits have their evidence.',
     result: screening,
     shape: toScreenings,
     refusals: [404],
@@ -161,7 +160,8 @@ const screeningOperations = () => [
     path: '/operator/screenings/evidence',
     operationId: 'viewScreeningEvidence',
     summary: 'See the texts that were compared for the hits of a recipient or a payout',
-    description: 'One of `user` and `payout` is required. Who saw the texts is in the audit log.',
+    description:
+      'Exactly one of `user` and `payout` is required. Who saw the texts is in the audit log.',
     result: z
       .object({
         evidence: z
@@ -195,7 +195,7 @@ const screeningOperations = () => [
     path: '/operator/screenings/decision',
     operationId: 'decideScreening',
     summary: 'Decide about the hits of a recipient or a payout',
-    description: 'One of `user` and `payout` is required.',
+    description: 'Exactly one of `user` and `payout` is required.',
     result: z.object({}).meta({ id: 'DecidedScreening' }),
     shape: () => ({}),
     refusals: [404, 409],

@@ -90,15 +90,17 @@ export async function act<Context extends ActContext, Values>(
     );
   }
   const requestId = await log('requested');
-  const asked = await askSecond(context, command, circumstances);
-  const approval = asked?.id;
-  if (asked?.state === 'waiting') {
-    await log('waiting', { requestId, approval });
-    const needs = 'the same command by a second operator within 7 days';
-    return { result: 'waiting', needs, approval: asked.id } satisfies Waiting;
-  }
-  const before = await command.snapshot?.(context, values);
+  let approval: string | undefined;
+  let before: unknown;
   try {
+    const asked = await askSecond(context, command, circumstances);
+    approval = asked?.id;
+    if (asked?.state === 'waiting') {
+      await log('waiting', { requestId, approval });
+      const needs = 'the same command by a second operator within 7 days';
+      return { result: 'waiting', needs, approval: asked.id } satisfies Waiting;
+    }
+    before = await command.snapshot?.(context, values);
     const result = await command.run(context, values, openActing(context, circumstances, approval));
     const after =
       (await command.snapshot?.(context, values)) ?? keepNames(result, command.resultNames);

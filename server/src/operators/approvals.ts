@@ -18,6 +18,7 @@ import {
   wasJustApproved,
 } from './approvals.sql.ts';
 import { findGenuineOperator, type Operator, type OperatorServices } from './operators.ts';
+import { isPermitted, listRolesWith } from './roles.ts';
 
 /**
  * Actions that need two people. The first one requests it; it is done when a second, different
@@ -172,12 +173,19 @@ export async function getRequestedAct(
   return { id, action: open.action, parameters };
 }
 
-/** Takes back a request that waits. @throws AppError not_found. */
+/** Takes back a request that waits. @throws AppError not_found, role_not_permitted. */
 export async function withdrawApproval(
   session: OperatorServices['session'],
   id: string,
+  operator: Pick<Operator, 'id' | 'name' | 'role'>,
 ): Promise<void> {
   const open = await findApproval(session, id);
+  const isOwn = open?.requested_by === operator.id;
+  if (open !== undefined && !isOwn && !isPermitted(operator.role, 'operate')) {
+    const roles = listRolesWith('operate').join(', ');
+    const detail = `the request is another operator's, which needs one of the roles ${roles}; ${operator.name} is ${operator.role}`;
+    throw new AppError('role_not_permitted', detail);
+  }
   if (open === undefined || !(await endApproval(session, id, { result: 'withdrawn' }))) {
     throw new AppError('not_found', 'no request with this id waits');
   }

@@ -101,7 +101,10 @@ test('a file that cannot be read is refused with the place', () => {
     [`${head}2026-03-04,-1,EUR,DBIT\n`, /line 2: amount must be a decimal/],
     [`${head}2026-02-30,1,EUR,\n`, /line 2: booking_date must be/],
     [`${head}2026-03-04,1,EUR,D\n`, /line 2: credit_debit_indicator must be/],
-    ['amount,currency\n1,EUR\n', /line 2 has no booking_date/],
+    ['amount,currency\n1,EUR\n', /first line has no column booking_date/],
+    ['', /first line has no column booking_date, amount, currency/],
+    ['\u00f7\u07fd', /first line has no column/],
+    [`${head}0000-01-01,1,EUR,\n`, /booking_date must be/],
     [`${head}2026-03-04,"1,EUR,\n`, /is no CSV/],
   ];
   for (const [text, detail] of refused) {

@@ -36,9 +36,9 @@ export type BankFile = {
   readonly entries: readonly BankEntry[];
 };
 
-/** Whether the text is a calendar date, YYYY-MM-DD. */
+/** Whether the text is a calendar date, YYYY-MM-DD; PostgreSQL has no year 0. */
 export function isRealDay(text: string): boolean {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
+  const time = /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
@@ -204,14 +204,18 @@ const csvColumns = {
 function readCsv(bytes: Buffer): Unnamed[] {
   const [head = ''] = bytes.subarray(0, 4096).toString('utf8').split('\n', 1);
   const delimiter = head.split(';').length > head.split(',').length ? ';' : ',';
+  let header: readonly string[] = [];
   try {
     const rows = parse<Record<string, string>>(bytes, {
       bom: true,
       delimiter,
-      columns: (names: string[]) => names.map((name) => name.trim().toLowerCase()),
+      columns: (names: string[]) => (header = names.map((name) => name.trim().toLowerCase())),
       skip_empty_lines: true,
       trim: true,
     });
+    const missing = csvColumns.required.filter((name) => !header.includes(name));
+    // A file of another kind would count as a day without entries.
+    if (missing.length > 0) throw refuse(`its first line has no column ${missing.join(', ')}`);
     return rows.map((row, index) => readRow(row, index + 2));
   } catch (error) {
     if (error instanceof CsvError) throw refuse(`line ${Number(error['lines'] ?? 0)} is no CSV`);

@@ -374,8 +374,11 @@ export interface components {
         };
         ChangedAccount: Record<string, never>;
         BookedBalance: {
-            /** @description `booked`, or `repeated` where the reference was booked before */
-            result: string;
+            /**
+             * @description `booked_before`: the reference was booked before, and nothing has changed
+             * @enum {string}
+             */
+            result: "booked" | "booked_before";
             /** @description Of the balance */
             currency: string;
             /** @description The balance after it, decimal */

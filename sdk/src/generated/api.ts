@@ -3685,7 +3685,7 @@ export interface components {
              * @description Of `gone`: why the link does nothing
              * @enum {string}
              */
-            reason: "" | "invalid" | "expired" | "revoked" | "used";
+            reason: "" | "invalid" | "expired" | "revoked" | "used" | "not_offered";
             /**
              * @description `staging` moves no money
              * @enum {string}

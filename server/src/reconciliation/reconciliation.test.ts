@@ -122,8 +122,8 @@ test('a file that several operators import at the same time is stored and matche
     importFile(...lines.toReversed()),
     importFile({ amount: '-5' }, ...lines),
   ]);
-  const sum = (count: (report: (typeof reports)[number]) => number): number =>
-    reports.reduce((total, report) => total + count(report), 0);
+  const sum = (read: (report: (typeof reports)[number]) => number): number =>
+    reports.reduce((total, report) => total + read(report), 0);
   assert.equal(
     sum(({ isNew }) => Number(isNew)),
     3,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { choice, setting, text, wholeNumber } from './config-values.ts';
+import { decodePercent } from './core/percent-encoding.ts';
 
 /** The settings of traces. Names and defaults are those of the OpenTelemetry specification. */
 
@@ -8,16 +9,14 @@ const address = text.refine((value) => value === undefined || URL.canParse(value
 });
 
 /** `key=value,key=value`, percent-encoded; undefined where a pair has no key or no value. */
-function readPairs(value: string): ReadonlyMap<string, string> | undefined {
+function readPairs(listed: string): ReadonlyMap<string, string> | undefined {
   const pairs = new Map<string, string>();
-  for (const part of value.split(',')) {
+  for (const part of listed.split(',')) {
     const at = part.indexOf('=');
     if (at < 1) return undefined;
-    try {
-      pairs.set(part.slice(0, at).trim(), decodeURIComponent(part.slice(at + 1).trim()));
-    } catch {
-      return undefined;
-    }
+    const value = decodePercent(part.slice(at + 1).trim());
+    if (value === undefined) return undefined;
+    pairs.set(part.slice(0, at).trim(), value);
   }
   return pairs;
 }

@@ -3685,7 +3685,7 @@ export interface components {
              * @description Of `gone`: why the link does nothing
              * @enum {string}
              */
-            reason: "" | "invalid" | "expired" | "revoked" | "used";
+            reason: "" | "invalid" | "expired" | "revoked" | "used" | "not_offered";
             /**
              * @description `staging` moves no money
              * @enum {string}
@@ -4148,7 +4148,7 @@ export interface components {
             postal_code?: string;
             /** @description With the country code. Stored as digits only, without + and separators */
             mobile_number?: string;
-            /** @description YYYY-MM-DD, at least eighteen years ago */
+            /** @description YYYY-MM-DD, from 1900-01-01 on and at least eighteen years ago */
             date_of_birth?: string;
             /** @description ISO 639-1; of messages to the user. Default en */
             language?: string;
@@ -4293,7 +4293,7 @@ export interface components {
             postal_code?: string;
             /** @description With the country code. Stored as digits only, without + and separators */
             mobile_number?: string;
-            /** @description YYYY-MM-DD, at least eighteen years ago */
+            /** @description YYYY-MM-DD, from 1900-01-01 on and at least eighteen years ago */
             date_of_birth?: string;
             /** @description ISO 639-1; of messages to the user. Default en */
             language?: string;

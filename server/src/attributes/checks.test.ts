@@ -338,6 +338,7 @@ test('text takes any script but no control characters, lone surrogates or line b
     assert.deepEqual(listFaults('HOME_DELIVERY VNM VND', { Address1: value }), [], value);
   }
   const wrong = ['\tx', 'x\n', 'a\u0000b', 'a\nb', 'a\u0085b', 'a\u2028b', 'a\ud800b', ' ', ''];
+  wrong.push('a\u202eb', 'a\u200bb', 'a \u0301', '\u3164');
   for (const value of [...wrong, 'x'.repeat(101), 'x'.repeat(300)]) {
     const faults = listFaults('HOME_DELIVERY VNM VND', { Address1: value });
     assert.equal(faults.length, 1, JSON.stringify(value));

@@ -1,5 +1,7 @@
 import { RE2JS } from 're2js';
+import { isRealDate } from '../core/calendar-date.ts';
 import type { FaultCode } from '../core/errors.ts';
+import { findCharacterFault } from '../core/plain-text.ts';
 import type { AttributeType, CheckContext, Field, Option, Problem, Requirement } from './field.ts';
 import { type Corridor, getFields, type RequirementProfile } from './requirements.ts';
 import { listSpellings } from './spellings.ts';
@@ -18,9 +20,6 @@ export type CheckResult = {
 
 /** Applies to every value besides its pattern. UTF-16 code units. */
 export const valueLengthMax = 255;
-
-/** Control characters of both ranges, and the separators that break lines. */
-const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
 /** Patterns by their text, a few hundred in all. */
 const compiled = new Map<string, RE2JS>();
@@ -46,9 +45,9 @@ function findFormProblem(requirement: Requirement, value: string): Problem | und
     const detail = `${requirement.label} must have at most ${valueLengthMax} characters`;
     return { code: 'too_long', detail };
   }
-  if (!value.isWellFormed() || controlCharacter.test(value)) {
-    const detail = `${requirement.label} must not contain control characters or malformed Unicode`;
-    return { code: 'invalid_characters', detail };
+  const characters = findCharacterFault(value);
+  if (characters !== undefined) {
+    return { code: 'invalid_characters', detail: `${requirement.label} ${characters}` };
   }
   if (!matchesPattern(requirement, value)) {
     const detail = `${requirement.label} must match its pattern. ${requirement.expectedValue}`;
@@ -57,20 +56,14 @@ function findFormProblem(requirement: Requirement, value: string): Problem | und
   return undefined;
 }
 
-/** Whether a date exists: the pattern admits 31 February. */
-function isCalendarDate(value: string): boolean {
-  const [year, month, day] = value.split('-').map(Number);
-  const date = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day ?? 0));
-  return date.toISOString().slice(0, 10) === value;
-}
-
 type Entry = { requirement: Requirement; field: Field | undefined; value: string };
 
 function findProblem(entry: Entry, context: CheckContext): Problem | undefined {
   const { requirement, field, value } = entry;
   const problem = findFormProblem(requirement, value);
   if (problem !== undefined) return problem;
-  if (requirement.inputType === 'date' && !isCalendarDate(value)) {
+  // The pattern admits 31 February.
+  if (requirement.inputType === 'date' && !isRealDate(value)) {
     return {
       code: 'not_a_date',
       detail: `${requirement.label} must be a calendar date, YYYY-MM-DD`,

@@ -251,6 +251,7 @@ test('a date is a date, and what is no attribute of the API is left out', () => 
   const born: RequiredField = {
     ...text,
     key: 'born',
+    isCompact: false,
     attribute: 'DateOfBirth',
     label: 'Date of birth',
     input: 'date',
@@ -265,6 +266,11 @@ test('a date is a date, and what is no attribute of the API is left out', () => 
   ]);
   const count = getProfile(philippines).requirements.length;
   assert.equal(getProfile(corridor).requirements.length, count + 1);
+  const checkBirth = (date: string) => check(corridor, { DateOfBirth: date }).faults;
+  assert.deepEqual(checkBirth('0001-01-01'), ['DateOfBirth invalid_value']);
+  assert.deepEqual(checkBirth('1899-12-31'), ['DateOfBirth invalid_value']);
+  assert.deepEqual(checkBirth('1900-01-01'), []);
+  assert.deepEqual(checkBirth('2999-01-01'), ['DateOfBirth too_young']);
 });
 
 test('the version of the profile names the requirements; tokens do not depend on them', () => {

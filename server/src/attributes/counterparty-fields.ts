@@ -1,3 +1,4 @@
+import { birthDateMin, isAdult } from '../core/calendar-date.ts';
 import type {
   PayerRequirements,
   RequiredField,
@@ -249,7 +250,13 @@ function makeField(type: AttributeType, asked: Asked): Field {
     return { ...made, ...demandBy(asked), requirement: shownRequirement };
   }
   if (asked.fields.every(({ input }) => input === 'date')) {
-    const made = field({ ...shared, isDate: true, hint: join('A date: YYYY-MM-DD', hint) });
+    const isBirth = type === 'DateOfBirth';
+    const made = field({
+      ...shared,
+      ...(isBirth && { check: checkBoth(checkBirthDate, check), sampleStart: '19' }),
+      isDate: true,
+      hint: join('A date: YYYY-MM-DD', hint),
+    });
     return { ...made, ...demandBy(asked) };
   }
   // Forms with patterns of their own are checked, and shown as a text.
@@ -328,6 +335,15 @@ function checkAsked(label: string, asked: Asked): Check {
           detail: join(`${label} must have the form that the payer requires`, lengths),
         };
 }
+
+/** As of the user's own date of birth. */
+const checkBirthDate: Check = (value, { today }) => {
+  if (value < birthDateMin) {
+    return { code: 'invalid_value', detail: `The date of birth must be ${birthDateMin} or later` };
+  }
+  if (isAdult(value, today)) return undefined;
+  return { code: 'too_young', detail: 'The date of birth must be at least eighteen years ago' };
+};
 
 function checkBoth(first: Check | undefined, second: Check): Check {
   return (value, context) => first?.(value, context) ?? second(value, context);

@@ -7,6 +7,7 @@ import { findCurrency, getCurrency } from '../core/currency.ts';
 import { isHttpsUrl } from '../core/https-url.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
 import { DocumentFaults } from '../core/json-document.ts';
+import { findCharacterFault } from '../core/plain-text.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 
 /** The options that several commands take. The metadata of each schema is its help. */
@@ -50,13 +51,15 @@ export function identifier(about: string) {
   return option({ value: 'id', about }, schema);
 }
 
-/** Control and invisible characters would make two different texts look alike. */
+/** Control and hidden characters would make two different texts look alike. */
 export function visible(help: OptionHelp & { value: string }, lengthMax: number) {
   return option(
     help,
     text.refine(
       (given) =>
-        given.length <= lengthMax && given === given.trim() && !/[\p{C}\p{Zl}\p{Zp}]/u.test(given),
+        given.length <= lengthMax &&
+        given === given.trim() &&
+        findCharacterFault(given) === undefined,
       { error: `must be at most ${lengthMax} visible characters, without spaces around them` },
     ),
   );

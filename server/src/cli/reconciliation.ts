@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
+import { isRealDate } from '../core/calendar-date.ts';
 import { findCurrency } from '../core/currency.ts';
 import { formatToken, isUuid } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import { isRealDay } from '../reconciliation/bank-file.ts';
 import {
   closePeriod,
   decideMatch,
@@ -19,7 +19,7 @@ import { currency, file, option, rail, reason } from './options.ts';
 
 function day(about: string) {
   const error = 'must be a date (2026-11-22)';
-  return option({ value: 'date', about }, z.string().refine(isRealDay, { error }));
+  return option({ value: 'date', about }, z.string().refine(isRealDate, { error }));
 }
 
 function identifiers(about: string) {

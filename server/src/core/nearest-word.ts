@@ -46,8 +46,10 @@ export function findMeant(
     const meant = fold(member);
     // A missing or additional end is one edit.
     const isPart = meant.startsWith(`${given}_`) || given.startsWith(`${meant}_`);
-    const edits = isPart ? 1 : countEdits(given, meant);
     const allowed = Math.floor(Math.min(given.length, meant.length) / lettersPerEdit);
+    // Counting is slow, and each letter that one has more is an edit.
+    if (!isPart && Math.abs(given.length - meant.length) > allowed) continue;
+    const edits = isPart ? 1 : countEdits(given, meant);
     if (!isPart && edits > allowed) continue;
     if (nearest === undefined || edits < nearest.edits) nearest = { member, edits };
   }

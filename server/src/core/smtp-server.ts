@@ -1,3 +1,5 @@
+import { decodePercent } from './percent-encoding.ts';
+
 /** A mail server to which messages are submitted. */
 export type SmtpServer = {
   readonly host: string;
@@ -11,15 +13,16 @@ export type SmtpServer = {
 export function readSmtpServer(text: string): SmtpServer | undefined {
   const url = /^smtps?:\/\//.test(text) ? URL.parse(text) : null;
   if (url === null || url.hostname === '' || url.search !== '' || url.hash !== '') return undefined;
-  if (!['', '/'].includes(url.pathname) || /%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
+  if (!['', '/'].includes(url.pathname)) return undefined;
+  const [user, pass] = [decodePercent(url.username), decodePercent(url.password)];
+  if (user === undefined || pass === undefined) return undefined;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const isSecure = url.protocol === 'smtps:';
   const isLoopback = host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
-  const user = decodeURIComponent(url.username);
   return {
     host,
     port: url.port === '' ? (isSecure ? 465 : 587) : Number(url.port),
     security: isSecure ? 'tls' : isLoopback ? 'none' : 'starttls',
-    login: user === '' ? undefined : { user, pass: decodeURIComponent(url.password) },
+    login: user === '' ? undefined : { user, pass },
   };
 }

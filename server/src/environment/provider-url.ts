@@ -1,4 +1,5 @@
 import { ConfigError } from '../config.ts';
+import { decodePercent } from '../core/percent-encoding.ts';
 import { findUrlFault } from '../webhooks/addresses.ts';
 
 /**
@@ -13,7 +14,7 @@ export function readProviderUrl(
 ): { url: string; token: string } | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
-  const token = decodeURIComponent(url?.password ?? '');
+  const token = decodePercent(url?.password ?? '') ?? '';
   if (url === null || url.username !== '' || !/^[\x21-\x7e]+$/.test(token)) {
     const form = 'https://:token@host/path';
     throw new ConfigError(`${setting} must be a URL with a token as its password: ${form}`);

@@ -219,7 +219,13 @@ function render({ env, accountId, principal }: Context, rows: readonly EventRow[
   );
 }
 
-/** A body that arrives later: a request that only waits does not count as in flight. */
+/** How soon a wait notices that its reader has gone. */
+const goneMsMax = 1_000;
+
+/**
+ * A body that arrives later: a request that only waits does not count as in flight. A destroyed body closes at
+ * the end of what it waits for, so a reader that has gone is looked for.
+ */
 function wait(
   context: Context,
   from: Position,
@@ -232,16 +238,19 @@ function wait(
     let { after } = from;
     for (;;) {
       const leftMs = Math.max(0, untilMs - performance.now());
-      const rows = await eventFeed.next({ ...from, after }, leftMs);
+      const rows = await eventFeed.next({ ...from, after }, Math.min(leftMs, goneMsMax));
+      if (body.destroyed) return;
       const matching = rows.filter((row) => filter === undefined || matchesFilter(row, filter));
-      if (matching.length > 0 || rows.length === 0) {
+      const isOver = rows.length === 0 && (leftMs <= goneMsMax || eventFeed.isStopping());
+      if (matching.length > 0 || isOver) {
         yield await writeList(context, matching);
         return;
       }
       after = rows.at(-1)?.sequence ?? after;
     }
   };
-  return answer(Readable.from(write()).once('close', leave));
+  const body: Readable = Readable.from(write()).once('close', leave);
+  return answer(body);
 }
 
 function stream(context: Context, from: Position, filter: EventFilter | undefined): Answer {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { createByteCollector } from '../core/bounded-body.ts';
 import { AppError } from '../core/errors.ts';
 import { createPace } from './body-pace.ts';
 import type { KeyRecord, Upload } from './route.ts';
@@ -35,8 +36,7 @@ function readBody(
   if (config.streamsBody === true) return Promise.resolve(payload);
   // A request without a length has no body.
   if (payload.readableEnded) return Promise.resolve(Buffer.alloc(0));
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const collector = createByteCollector(bytesMax);
   return new Promise((resolve, reject) => {
     const refuseSlow = (): void => {
       end();
@@ -52,18 +52,13 @@ function readBody(
     payload.on('data', (chunk: Buffer) => {
       pace.receive(chunk.length);
       pace.wait();
-      size += chunk.length;
-      if (size <= bytesMax) {
-        chunks.push(chunk);
-        return;
-      }
-      chunks.length = 0;
+      if (collector.add(chunk)) return;
       end();
       reject(refuse());
     });
     payload.on('end', () => {
       end();
-      resolve(Buffer.concat(chunks));
+      resolve(collector.take());
     });
     payload.on('error', (cause) => {
       end();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { type ExactJson, type ExactObject, JsonNumber } from '../core/exact-json.ts';
 import { hashMetadataEntry } from '../core/metadata-hashes.ts';
-import { controlCharacters } from './schema.ts';
+import { hasControlCharacters } from '../core/plain-text.ts';
 
 /** The client's own key-value object on users and payouts: stored exactly, searchable by entry. */
 
@@ -10,11 +10,11 @@ const keysMax = 50;
 const bytesMax = 16 * 1024;
 const keyLengthMax = 200;
 
-function hasControlCharacters(value: ExactJson): boolean {
-  if (typeof value === 'string') return controlCharacters.test(value);
+function hasForbiddenText(value: ExactJson): boolean {
+  if (typeof value === 'string') return hasControlCharacters(value);
   if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return false;
   return Object.entries(value).some(
-    ([key, member]) => controlCharacters.test(key) || hasControlCharacters(member),
+    ([key, member]) => hasControlCharacters(key) || hasForbiddenText(member),
   );
 }
 
@@ -39,7 +39,7 @@ export const metadataField = z
     error: `must have at most ${bytesMax} bytes of JSON`,
     params: { code: 'too_long' },
   })
-  .refine((value) => !hasControlCharacters(value), {
+  .refine((value) => !hasForbiddenText(value), {
     error: 'must not contain control characters',
     params: { code: 'control_characters' },
   })

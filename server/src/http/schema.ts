@@ -1,22 +1,21 @@
 import fastJson from 'fast-json-stringify';
 import { z } from 'zod';
+import { isRealDate } from '../core/calendar-date.ts';
 import { type ExactJson, JsonNumber } from '../core/exact-json.ts';
+import { findCharacterFault } from '../core/plain-text.ts';
 
 /**
  * Building blocks of request and response schemas. One zod schema gives the static type, the check
  * of the request, the serializer of the answer and the OpenAPI description.
  */
 
-/** Unicode control characters, line separators and the byte order mark. */
-export const controlCharacters = /[\p{Cc}\u2028\u2029\ufeff]/u;
-
-/** A text of at most `lengthMax` characters, none of them a control character. */
+/** A text of at most `lengthMax` characters, none of them a control or hidden character. */
 export function textField(lengthMax: number): z.ZodString {
   return z
     .string()
     .max(lengthMax)
-    .refine((value) => !controlCharacters.test(value), {
-      error: 'must not contain control characters',
+    .refine((value) => findCharacterFault(value) === undefined, {
+      error: ({ input }) => findCharacterFault(String(input)),
     });
 }
 
@@ -134,11 +133,6 @@ export const flag = z
   .meta({ jsonSchema: { type: 'boolean', default: false } });
 
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
-
-export function isRealDate(text: string): boolean {
-  const time = datePattern.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
-}
 
 /** A date in the query, UTC. */
 export const dateQuery = z

@@ -50,6 +50,14 @@ test('what looks like no member is ignored', () => {
   assert.deepEqual(findDetails('createUser', { dateOfBirth: '1990-01-01', address: '' }), []);
 });
 
+test('a body of thousands of unknown members is judged in bounded work', () => {
+  const many = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`weather_${index}`, 0]));
+  const misspelled = { event_type: 0 };
+  assert.equal(findDetails('createWebhook', { ...many(999), ...misspelled }).length, 1);
+  assert.deepEqual(findDetails('createWebhook', { ...many(1000), ...misspelled }), []);
+});
+
 test('what ignoring would have done', () => {
   for (const [operation, name, meant] of [
     ['rotateWebhookSecret', 'overlap_hour', 'overlap_hours'],

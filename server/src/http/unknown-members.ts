@@ -10,8 +10,9 @@ import type { BaseServices, Route } from './route.ts';
  * (docs/decisions/0090-unknown-members.md).
  */
 
-/** Bounds the answer to a body with thousands of names. */
+/** Bound the answer to a body with thousands of names, and the time that it takes. */
 const faultsMax = 50;
+const judgedMax = 1000;
 const nameLengthMax = 100;
 
 /** One fault for each unknown member that looks like an absent one. */
@@ -23,6 +24,7 @@ export function findUnknownMembers<S extends BaseServices>(
   const known = Object.keys(body.shape);
   return Object.keys(json)
     .filter((name) => !known.includes(name))
+    .slice(0, judgedMax)
     .flatMap((name) => {
       const meant = findMeant(name, known);
       return meant === undefined || Object.hasOwn(json, meant) ? [] : [describeFault(name, meant)];

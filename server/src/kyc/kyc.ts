@@ -213,14 +213,22 @@ export type LinkedSession = {
 
 /** The session of a link. Throws `not_found` for a token that was never issued. */
 export async function getLinkedSession(
-  { db, keys, nowMs }: { db: Database; keys: KeyRing; nowMs: number },
+  place: { db: Database; keys: KeyRing; nowMs: number },
   token: string,
 ): Promise<LinkedSession> {
+  const linked = await findLinkedSession(place, token);
+  if (linked !== undefined) return linked;
+  throw new AppError('not_found', 'This verification link is not valid');
+}
+
+/** Undefined for a token that was never issued, or of a session that is not stored. */
+export async function findLinkedSession(
+  { db, keys, nowMs }: { db: Database; keys: KeyRing; nowMs: number },
+  token: string,
+): Promise<LinkedSession | undefined> {
   const id = findLinkSession(keys, token);
   const session = id && (await findSession(db.tenant(id.accountId), id));
-  if (id === undefined || session === undefined) {
-    throw new AppError('not_found', 'this verification link is not valid');
-  }
+  if (id === undefined || session === undefined) return undefined;
   const { userId, submission } = session;
   const linked = { ...id, userId, submission };
   // An approval is of the user, and outlasts what is decided about later sessions.

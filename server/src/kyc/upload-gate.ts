@@ -21,7 +21,7 @@ export function createUploadGate(limits: { runningMax: number; waitingMax: numbe
       return;
     }
     if (waiting.length >= limits.waitingMax) {
-      throw new AppError('unavailable', 'too many image uploads at once', {
+      throw new AppError('unavailable', 'Too many image uploads at once', {
         retryAfterSeconds,
       });
     }

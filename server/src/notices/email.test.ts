@@ -157,7 +157,8 @@ test('the URL of a mail server', () => {
   });
   assert.equal(readSmtpServer('smtp://127.0.0.1:25')?.security, 'none');
   assert.equal(readSmtpServer('smtp://[::1]:25')?.host, '::1');
-  for (const wrong of ['mail.example.com', 'http://x', 'smtp://', 'smtp://x/y', 'smtp://u:%zz@x']) {
+  const texts = ['mail.example.com', 'http://x', 'smtp://', 'smtp://x/y', 'smtp://u:%zz@x'];
+  for (const wrong of [...texts, 'smtps://%ff:p@x']) {
     assert.equal(readSmtpServer(wrong), undefined, wrong);
   }
 });

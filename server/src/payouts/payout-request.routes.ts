@@ -1,18 +1,14 @@
 import { z } from 'zod';
 import { findAccount } from '../accounts/accounts.ts';
+import { isRealDate } from '../core/calendar-date.ts';
 import { currencyPattern, findCurrency } from '../core/currency.ts';
 import type { Fault } from '../core/errors.ts';
 import { type ExactJson, isExactObject } from '../core/exact-json.ts';
 import { hashMetadata } from '../core/metadata-hashes.ts';
+import { findCharacterFault } from '../core/plain-text.ts';
 import { metadataField } from '../http/metadata.ts';
 import type { BaseServices } from '../http/route.ts';
-import {
-  controlCharacters,
-  decimalField,
-  isRealDate,
-  requireField,
-  textField,
-} from '../http/schema.ts';
+import { decimalField, requireField, textField } from '../http/schema.ts';
 import { describeBothTokens, type PayoutRequest } from './quote-request.ts';
 
 /** The body with which a payout is created. */
@@ -34,7 +30,7 @@ const currencyField = z
 export const payoutFields = {
   client_transfer_id: textField(50)
     .min(1, { abort: true })
-    .refine((id) => id.trim() === id || controlCharacters.test(id), {
+    .refine((id) => id.trim() === id || findCharacterFault(id) !== undefined, {
       error: 'must not begin or end with a space',
     })
     .optional()

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { getBrand } from '../accounts/accounts.ts';
+import { createByteCollector } from '../core/bounded-body.ts';
 import { getCurrency } from '../core/currency.ts';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
@@ -273,16 +274,13 @@ async function describeConfirmation(
 
 /** @throws AppError body_too_large, where the length was not declared. */
 async function readForm(bytes: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<URLSearchParams> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const collector = createByteCollector(formBytesMax);
   for await (const chunk of bytes) {
-    size += chunk.length;
-    if (size > formBytesMax) {
+    if (!collector.add(chunk)) {
       throw new AppError('body_too_large', `The body must have at most ${formBytesMax} bytes`);
     }
-    chunks.push(chunk);
   }
-  return new URLSearchParams(Buffer.concat(chunks).toString());
+  return new URLSearchParams(collector.take().toString());
 }
 
 const cookieName = 'outlay_confirm';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type BrandRow, getBrand, setBrand } from '../accounts/accounts.ts';
 import { AppError, throwFaults } from '../core/errors.ts';
 import { isHttpsUrl } from '../core/https-url.ts';
+import { findCharacterFault } from '../core/plain-text.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { prepareLogo } from '../kyc/logo.ts';
 import { makeTones } from './brand.ts';
@@ -40,7 +41,7 @@ const brandRequest = z
     display_name: z
       .string()
       .max(200)
-      .refine((name) => name === name.trim() && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name), {
+      .refine((name) => name === name.trim() && findCharacterFault(name) === undefined, {
         error: 'must be visible characters, without spaces around them',
       })
       .optional()

@@ -86,7 +86,7 @@ export const pageAnswer = z
   .object({
     kind: z.enum(pageKinds).describe('The purpose of the link, or `gone`'),
     reason: z
-      .enum(['', 'invalid', 'expired', 'revoked', 'used'])
+      .enum(['', 'invalid', 'expired', 'revoked', 'used', 'not_offered'])
       .describe('Of `gone`: why the link does nothing'),
     environment: z.enum(['staging', 'live']).describe('`staging` moves no money'),
     sender: senderAnswer.nullable().describe('Null for an unknown link'),

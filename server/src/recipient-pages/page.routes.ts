@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { readDestination } from '../attributes/attributes.routes.ts';
 import type { Destination } from '../attributes/attributes.ts';
 import { formatSecondsZ } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
@@ -7,8 +6,7 @@ import { type Answer, defineRoute, type Route, type RouteContext } from '../http
 import { nestedObject } from '../http/schema.ts';
 import { prepareImages, readUpload } from '../kyc/intake.ts';
 import { uploadBody, uploadBytesMax } from '../kyc/kyc.routes.ts';
-import { getLinkedSession, getUserVerification, submitImages } from '../kyc/kyc.ts';
-import { findLinkSession } from '../kyc/verification-link.ts';
+import { findLinkedSession, getUserVerification, submitImages } from '../kyc/kyc.ts';
 import { verificationStateAnswer, writeVerificationState } from '../kyc/verification-state-view.ts';
 import { findPayoutPreview } from '../payouts/payout-preview.ts';
 import { makeReceipt } from '../payouts/payout-reads.routes.ts';
@@ -17,7 +15,7 @@ import { findUser } from '../users/users.ts';
 import { checkForm } from './details.ts';
 import { storeDetails } from './details-store.ts';
 import { chooseLanguage, type Language, readLanguages } from './languages.ts';
-import { checkFormDestination, findLink, formatLinkPath, type OpenedLink } from './links.ts';
+import { findLink, formatLinkPath, type OpenedLink } from './links.ts';
 import { createPageWriter, pageHeaders, readAssets } from './page-files.ts';
 import { linkParams, page, verifyParams } from './page-paths.ts';
 import {
@@ -137,9 +135,8 @@ async function findUserLanguage(env: Services, { accountId, row }: OpenedLink): 
 
 async function describeVerification({ env }: Context, token: string): Promise<PageData> {
   const { db, keys, clock } = env;
-  const named = findLinkSession(keys, token);
-  if (named === undefined) return emptyPage(env.name);
-  const linked = await getLinkedSession({ db, keys, nowMs: clock.nowMs() }, token);
+  const linked = await findLinkedSession({ db, keys, nowMs: clock.nowMs() }, token);
+  if (linked === undefined) return emptyPage(env.name);
   const { accountId } = linked;
   return {
     ...emptyPage(env.name),
@@ -171,8 +168,11 @@ async function describePage(
   if (row.status !== 'OPEN') return { ...data, reason: goneReasons[row.status] };
   const open = { ...data, kind: row.purpose, reason: '' as const };
   switch (row.purpose) {
-    case 'payout_details':
-      return { ...open, details: writeForm(findDestination(env, opened)) };
+    case 'payout_details': {
+      const destination = findDestination(env, opened);
+      if (destination === undefined) return { ...data, reason: 'not_offered' };
+      return { ...open, details: writeForm(destination) };
+    }
     case 'verification': {
       const state = await getUserVerification(
         { db, nowMs: clock.nowMs() },
@@ -190,13 +190,21 @@ async function describePage(
   }
 }
 
-/** @throws AppError not_found where the destination is no longer offered. */
-function findDestination(env: Services, { row }: OpenedLink): Destination {
-  const { destination_token: token, currency } = row;
-  const found = readDestination(env, { destination_token: token ?? '', currency: currency ?? '' });
-  // Its payer may take stored cards since the link was made.
-  checkFormDestination(found);
-  return found;
+/** Undefined where it is no longer offered, or its payer takes stored cards since the link was made. */
+function findDestination(
+  env: Services,
+  { row: { destination_token: token, currency } }: OpenedLink,
+): Destination | undefined {
+  const payer = env.catalog.findPayer(token ?? '');
+  if (payer === undefined || currency === null || !payer.currencies.includes(currency)) return;
+  return payer.accountForm === 'stored_card' ? undefined : { payer, currency };
+}
+
+/** @throws AppError not_found. */
+function getDestination(env: Services, opened: OpenedLink): Destination {
+  const destination = findDestination(env, opened);
+  if (destination !== undefined) return destination;
+  throw new AppError('not_found', 'The destination of this link is no longer offered');
 }
 
 /** @throws AppError not_found, and illegal_move where the link has ended. */
@@ -278,7 +286,7 @@ function checkRoute(): Route<Services> {
     handle: async ({ env }: Context, { params, body }) => {
       const opened = await getOpenLink(env, params.token, 'payout_details');
       const { values } = body;
-      const faults = checkForm(findDestination(env, opened), { values, today: readToday(env) });
+      const faults = checkForm(getDestination(env, opened), { values, today: readToday(env) });
       return { errors: faults.map(({ token = '', code }) => ({ token, code })) };
     },
   });
@@ -301,7 +309,7 @@ function detailsRoute(): Route<Services> {
       const { env } = context;
       const opened = await getOpenLink(env, params.token, 'payout_details');
       const { accountId, row } = opened;
-      const destination = findDestination(env, opened);
+      const destination = getDestination(env, opened);
       const given = { row, destination, values: body.values, today: readToday(env) };
       await env.db.tenantTransaction(accountId, (session) =>
         storeDetails({ session, keys: env.keys, accountId }, given),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { CsvError, parse } from 'csv-parse/sync';
 import { z } from 'zod';
+import { isRealDate } from '../core/calendar-date.ts';
 import { findCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { nameId } from '../core/ids.ts';
@@ -35,12 +36,6 @@ export type BankFile = {
   readonly format: 'camt.053' | 'csv';
   readonly entries: readonly BankEntry[];
 };
-
-/** Whether the text is a calendar date, YYYY-MM-DD; PostgreSQL has no year 0. */
-export function isRealDay(text: string): boolean {
-  const time = /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
-}
 
 type Unnamed = Omit<BankEntry, 'id'>;
 
@@ -128,7 +123,7 @@ function readBookedEntry(entry: BookedEntry): Unnamed {
     throw refuse(`entry ${position} has no amount of its own`);
   }
   const bookedOn = bookedAt.slice(0, 10);
-  if (!isRealDay(bookedOn)) throw refuse(`entry ${position} has no booking date`);
+  if (!isRealDate(bookedOn)) throw refuse(`entry ${position} has no booking date`);
   const names = batch?.endToEndIds.length ? batch.endToEndIds : [entry.endToEndId];
   const count = Number(batch?.count ?? '');
   return {
@@ -231,7 +226,7 @@ function readRow(row: Readonly<Record<string, string>>, line: number): Unnamed {
   if (!['', 'CRDT', 'DBIT'].includes(indicator)) {
     throw refuse(`line ${line}: credit_debit_indicator must be CRDT or DBIT`);
   }
-  if (!isRealDay(bookedOn)) {
+  if (!isRealDate(bookedOn)) {
     throw refuse(`line ${line}: booking_date must be YYYY-MM-DD`);
   }
   const currency = findCurrency(code);

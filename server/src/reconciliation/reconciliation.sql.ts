@@ -46,28 +46,18 @@ export async function hasRailAccount(session: Session, rail: string): Promise<bo
   return (await maybeOne(session, railQuery, [rail])) !== undefined;
 }
 
-const fileQuery = defineQuery({
-  name: 'find_bank_file',
-  text: `select entry_count from bank_files where rail = $1 and digest = $2`,
-  columns: { entry_count: column.integer },
-});
-
 const importQuery = defineQuery({
   name: 'import_bank_file',
   answerMsMax,
   text: `select import_bank_file($1, $2, $3, $4, $5) as entries`,
-  columns: { entries: column.integer },
+  columns: { entries: nullable(column.integer) },
 });
 
-export async function isFileKnown(session: Session, rail: string, digest: Buffer) {
-  return (await maybeOne(session, fileQuery, [rail, digest])) !== undefined;
-}
-
-/** How many entries are new. */
+/** How many entries are new; null where the file was imported before. */
 export async function insertFile(
   session: Session,
   file: BankFile & { rail: string; importedBy: string },
-): Promise<number> {
+): Promise<number | null> {
   const entries = JSON.stringify(file.entries.map(describeEntry));
   const values = [file.rail, file.digest, file.format, file.importedBy, entries];
   return (await one(session, importQuery, values)).entries;

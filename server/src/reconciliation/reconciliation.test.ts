@@ -110,6 +110,35 @@ test('importing a file again, or its entries in another file, changes nothing', 
   assert.deepEqual(await readOpen(), { bank: [700n, 800n], ledger: [] });
 });
 
+test('a file that several operators import at the same time is stored and matched once', async () => {
+  const [first, second] = await settle(10_000n, 20_000n);
+  const lines = [
+    { amount: '-100', reference: first?.reference },
+    { amount: '-200', reference: second?.reference },
+  ];
+  const reports = await Promise.all([
+    ...Array.from({ length: 4 }, () => importFile(...lines)),
+    // Other files with the same entries, in another order.
+    importFile(...lines.toReversed()),
+    importFile({ amount: '-5' }, ...lines),
+  ]);
+  const sum = (read: (report: (typeof reports)[number]) => number): number =>
+    reports.reduce((total, report) => total + read(report), 0);
+  assert.equal(
+    sum(({ isNew }) => Number(isNew)),
+    3,
+  );
+  assert.equal(
+    sum(({ newEntries }) => newEntries),
+    3,
+  );
+  assert.equal(
+    sum(({ matched }) => matched),
+    2,
+  );
+  assert.deepEqual(await readOpen(), { bank: [500n], ledger: [] });
+});
+
 test('an entry that came before its settlement is matched at the next import', async () => {
   const payout = await money.quoteAndCommit(owner, { destinationMinor: 10_000n, rail });
   await importFile({ amount: '-100', reference: payout.reference });

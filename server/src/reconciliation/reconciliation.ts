@@ -14,7 +14,6 @@ import {
   insertFile,
   insertMatches,
   insertPeriod,
-  isFileKnown,
   listOpenEntries,
   listOpenItems,
   type OpenFilter,
@@ -57,14 +56,12 @@ export async function importBankFile(
     throw new AppError('not_found', `no payout was committed through a rail ${rail} yet`);
   }
   const file = readBankFile(given.bytes);
-  const isNew = !(await isFileKnown(place.db.system, rail, file.digest));
-  const newEntries = isNew
-    ? await refuseBrokenRule(() =>
-        place.db.systemTransaction((session) => insertFile(session, { ...file, rail, importedBy })),
-      )
-    : 0;
+  const newEntries = await refuseBrokenRule(() =>
+    place.db.systemTransaction((session) => insertFile(session, { ...file, rail, importedBy })),
+  );
   const matched = await matchRail(place, rail);
-  return { isNew, newEntries, knownEntries: isNew ? file.entries.length - newEntries : 0, matched };
+  if (newEntries === null) return { isNew: false, newEntries: 0, knownEntries: 0, matched };
+  return { isNew: true, newEntries, knownEntries: file.entries.length - newEntries, matched };
 }
 
 /** The database's refusals of a match, a file or a period. */
@@ -78,8 +75,32 @@ async function refuseBrokenRule<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Copies new settlements and matches what is open. How many matches were made. */
-async function matchRail({ db, keys }: Place, rail: string): Promise<number> {
-  await collectSettlements(db.system);
+async function matchRail(place: Place, rail: string): Promise<number> {
+  const { system } = place.db;
+  await collectSettlements(system);
+  let count = 0;
+  for (let turn = 1; ; turn += 1) {
+    const matches = await findMatches(place, rail);
+    try {
+      for (const kind of ['reference', 'batch'] as const) {
+        const ofKind = matches.filter((match) => match.kind === kind);
+        if (ofKind.length > 0) await record(system, { rail, kind, matches: ofKind });
+        count += ofKind.length;
+      }
+      return count;
+    } catch (error) {
+      // Another import, or a person, matched some of them since they were read.
+      if (findSqlState(error) !== 'OL002') throw error;
+      if (turn < matchTurnsMax) continue;
+      const detail = `others match entries of the rail ${rail} at the same time: repeat the command`;
+      throw new AppError('illegal_move', detail, { cause: error });
+    }
+  }
+}
+
+const matchTurnsMax = 10;
+
+async function findMatches({ db, keys }: Place, rail: string): Promise<Match[]> {
   const [entries, items] = await Promise.all([
     listOpenEntries(db.system, { rail }),
     listOpenItems(db.system, { rail }),
@@ -95,11 +116,7 @@ async function matchRail({ db, keys }: Place, rail: string): Promise<number> {
     const ofCurrency = items.filter((item) => item.currency === currency);
     matches.push(...matchItems(open, ofCurrency.map(toOpenItem)));
   }
-  for (const kind of ['reference', 'batch'] as const) {
-    const ofKind = matches.filter((match) => match.kind === kind);
-    if (ofKind.length > 0) await record(db.system, { rail, kind, matches: ofKind });
-  }
-  return matches.length;
+  return matches;
 }
 
 function toOpenEntry(entry: EntryRow, batchReferences: readonly string[]): OpenEntry {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { birthDateMin, isRealDate } from '../core/calendar-date.ts';
 import { findCountry } from '../core/country.ts';
 import { metadataField } from '../http/metadata.ts';
-import { isRealDate, textField } from '../http/schema.ts';
+import { textField } from '../http/schema.ts';
 
 /** The members of a user in requests. */
 
@@ -85,9 +86,12 @@ const userFields = {
     /^\+?[0-9 .()-]{5,39}$/,
   ).describe('With the country code. Stored as digits only, without + and separators'),
   date_of_birth: optional(
-    z.string().refine(isRealDate, { error: 'must be a calendar date, YYYY-MM-DD' }),
+    z
+      .string()
+      .refine(isRealDate, { error: 'must be a calendar date, YYYY-MM-DD', abort: true })
+      .refine((date) => date >= birthDateMin, { error: `must be ${birthDateMin} or later` }),
     datePattern,
-  ).describe('YYYY-MM-DD, at least eighteen years ago'),
+  ).describe(`YYYY-MM-DD, from ${birthDateMin} on and at least eighteen years ago`),
   language: optional(
     z.string().regex(/^[a-z]{2}$/, { error: 'must be an ISO 639-1 code: two lower-case letters' }),
   ).describe('ISO 639-1; of messages to the user. Default en'),

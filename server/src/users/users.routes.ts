@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { isAdult, isRealDate } from '../core/calendar-date.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { AppError, describeFaults, type Fault, readTogether } from '../core/errors.ts';
 import { type ExactJson, isExactObject, parseExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { isRealDate, momentQuery, objectAnswer } from '../http/schema.ts';
+import { momentQuery, objectAnswer } from '../http/schema.ts';
 import { readNameParts } from './name-terms.ts';
 import { countryField, userChanges, userRequest, userStatuses } from './user-request.routes.ts';
 import { listTakenFaults, listUsers, lookUpUser, type UserLookup } from './user-search.ts';
@@ -76,7 +77,9 @@ type Fields = z.infer<typeof userChanges>;
 /** The age depends on the environment's date, which the schema does not know. */
 function findAgeFault(env: BaseServices, json: ExactJson): Fault[] {
   const born = isExactObject(json) ? json['date_of_birth'] : undefined;
-  if (typeof born !== 'string' || !isRealDate(born) || isAdult(born, env.clock.nowMs())) return [];
+  if (typeof born !== 'string' || !isRealDate(born)) return [];
+  const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
+  if (isAdult(born, today)) return [];
   const detail = 'date_of_birth must be at least eighteen years ago';
   return [{ pointer: '/date_of_birth', code: 'too_young', detail }];
 }
@@ -87,11 +90,6 @@ function readUserData(fields: Fields): Partial<UserData> {
     ...(rest as Partial<UserData>),
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
-}
-
-function isAdult(dateOfBirth: string, nowMs: number): boolean {
-  const [year = 0, month = 0, day = 0] = dateOfBirth.split('-').map(Number);
-  return Date.UTC(year + 18, month - 1, day) <= nowMs;
 }
 
 /** @throws AppError not_found if the text is not a user token. */

@@ -1,5 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, type Parser, parse } from 'csv-parse';
+import { createByteCollector } from '../../core/bounded-body.ts';
 import { AppError, type Fault } from '../../core/errors.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
 import {
@@ -58,14 +59,15 @@ export async function* readCsvRows(
 
 /** Reads at least to the end of the first line. */
 async function readHead(iterator: AsyncIterator<Buffer>, rowBytesMax: number): Promise<Buffer> {
-  let head = Buffer.alloc(0);
-  while (!head.includes(10)) {
-    if (head.length > rowBytesMax) throw refuseLongRow(1, rowBytesMax);
+  const collector = createByteCollector(Number.MAX_SAFE_INTEGER);
+  for (let size = 0; size <= rowBytesMax; ) {
     const next = await iterator.next();
-    if (next.done === true) break;
-    head = Buffer.concat([head, next.value]);
+    if (next.done === true) return collector.take();
+    collector.add(next.value);
+    size += next.value.length;
+    if (next.value.includes(10)) return collector.take();
   }
-  return head;
+  throw refuseLongRow(1, rowBytesMax);
 }
 
 async function* joinBytes(

@@ -91,7 +91,7 @@ const lettersPerEdit = 8;
 const judgedMax = 1000;
 
 export function describeMeant(name: string, meant: string): string {
-  return `${name.slice(0, ignoredLengthMax).toWellFormed()} is not a column: did you mean ${meant}?`;
+  return `${showName(name)} is not a column: did you mean ${meant}?`;
 }
 
 /** Columns of a result that hold the input: a file that has them is read from them alone. */
@@ -121,6 +121,13 @@ const ignoredLengthMax = 100;
 /** Adds the name of an unknown column, within bounds. */
 export function ignoreColumn(ignored: Set<string>, name: string): void {
   if (ignored.size >= ignoredMax) return;
-  const shown = name.toWellFormed().replaceAll(/\p{Cc}/gu, ' ');
-  ignored.add(shown.slice(0, ignoredLengthMax).toWellFormed());
+  ignored.add(showName(name));
+}
+
+/** For an answer, or a message: shortened, and without control characters such as line ends. */
+function showName(name: string): string {
+  return name
+    .slice(0, ignoredLengthMax)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, ' ');
 }

@@ -158,3 +158,22 @@ test('files with too many rows or bytes are rejected', async () => {
   await refuse(`[${Array.from({ length: 1001 }, () => '{}').join()}]`, 'json', 'body_too_large');
   await refuse('\n'.repeat(1_000_001), 'ndjson', 'body_too_large');
 });
+
+test('empty lines are no rows, and count as lines', async () => {
+  const { rows } = await read('\n\r\n  \n{"a":1}\n\n{"a":2}\n\n', 'ndjson', 1);
+  assert.deepEqual(
+    rows.map(({ line, fields }) => [line, (fields['a'] as JsonNumber).text]),
+    [
+      [4, '1'],
+      [6, '2'],
+    ],
+  );
+});
+
+test('a message about a column shows no control characters', async () => {
+  await assert.rejects(read(`${header}\ra,user,destination,MXN,1\r`, 'csv'), (error) => {
+    assert.ok(error instanceof AppError);
+    assert.match(error.message, /source_amount a is not a column/);
+    return true;
+  });
+});

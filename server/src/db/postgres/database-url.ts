@@ -1,3 +1,5 @@
+import { decodePercent } from '../../core/percent-encoding.ts';
+
 /**
  * Database URLs in libpq's form, several hosts included. node-postgres reads one host only, so a
  * URL becomes one connection string per host (PostgreSQL's documentation, 34.1.1.2 and 34.1.1.3).
@@ -74,7 +76,8 @@ function readAddresses(text: string, parameters: URLSearchParams, faults: string
   const named = text.split(',').map((one): Address => {
     const match = hostPattern.exec(one)?.groups;
     if (match === undefined) faults.push('each host must be a name or address with at most a port');
-    return { name: decodeHost(match?.['name'] ?? ''), port: match?.['port'] ?? '' };
+    const host = match?.['name'] ?? '';
+    return { name: decodePercent(host) ?? host, port: match?.['port'] ?? '' };
   });
   const hosts = parameters.get('host')?.split(',') ?? named.map(({ name }) => name);
   const isOwn = parameters.get('host') === null;
@@ -88,12 +91,4 @@ function readAddresses(text: string, parameters: URLSearchParams, faults: string
     name,
     port: (ports?.length === 1 ? ports[0] : ports?.[index]) ?? named[index]?.port ?? '',
   }));
-}
-
-function decodeHost(host: string): string {
-  try {
-    return decodeURIComponent(host);
-  } catch {
-    return host;
-  }
 }

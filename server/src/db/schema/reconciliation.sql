@@ -286,8 +286,8 @@ begin
 end
 $$;
 
--- Stores the new entries of a file, and answers how many. A file is stored once; entries that another
--- file had are left out.
+-- Stores the new entries of a file, and answers how many; null where the file is stored already, by an
+-- import at the same time too. Entries that another file had are left out.
 create function import_bank_file(
   p_rail text, p_digest bytea, p_format text, p_by text, p_entries json
 ) returns integer
@@ -297,7 +297,9 @@ declare
 begin
   lock table reconciliation_periods in share mode;
   insert into bank_files (rail, digest, format, entry_count, imported_by, imported_at)
-  values (p_rail, p_digest, p_format, json_array_length(p_entries), p_by, environment_now());
+  values (p_rail, p_digest, p_format, json_array_length(p_entries), p_by, environment_now())
+  on conflict (rail, digest) do nothing;
+  if not found then return null; end if;
   insert into bank_entries (rail, id, file_digest, position, bank_account, booked_on, direction,
     currency, amount, payment_references, bank_reference, batch_id, batch_count)
   select p_rail, id, p_digest, position, bank_account, booked_on, direction, currency, amount,
@@ -305,6 +307,7 @@ begin
   from json_to_recordset(p_entries) as e (id uuid, position text, bank_account text,
     booked_on date, direction text, currency text, amount bigint, payment_references text[],
     bank_reference text, batch_id text, batch_count integer)
+  order by id
   on conflict (rail, id) do nothing;
   get diagnostics v_new = row_count;
   if exists (

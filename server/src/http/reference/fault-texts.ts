@@ -127,7 +127,8 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
     example: { pointer: '/values/2/value', detail: 'The date must not have passed' },
   },
   invalid_characters: {
-    cause: 'The text contains control characters or malformed Unicode.',
+    cause:
+      'The text contains control characters, invisible characters, direction marks, a combining mark without a letter, or malformed Unicode.',
     remedy: 'Remove them, and send text in UTF-8.',
     example: { pointer: '/values/0/value', detail: 'The value must not have control characters' },
   },

@@ -28,7 +28,7 @@ export function addRailCallbacks(app: FastifyInstance, options: CallbackOptions)
     const { rail: name = '', '*': rest } = request.params as { rail?: string; '*'?: string };
     const target = options.environments[request.environmentName]?.callbackTargets.get(name);
     if (target?.rail.readCallback === undefined) {
-      throw new AppError('not_found', 'nothing is at this address');
+      throw new AppError('not_found', 'No such resource');
     }
     const reading = await target.rail.readCallback(describeMessage(request, rest));
     if (reading.kind === 'refused') {

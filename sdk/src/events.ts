@@ -134,8 +134,7 @@ export async function findLastSequence(
 ): Promise<number> {
   const hasLater = async (after: number): Promise<boolean> => {
     try {
-      const options = signal === undefined ? {} : { signal };
-      return (await client.listEvents({ after }, options)).length > 0;
+      return (await client.listEvents({ after }, { signal })).length > 0;
     } catch (error) {
       if (error instanceof ProblemError && error.code === 'events_dropped') return true;
       throw error;

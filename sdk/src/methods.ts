@@ -5,10 +5,10 @@ import type { operationTable } from './generated/operations.ts';
 
 export type CallOptions = {
   /** Ends the call, with all its retries, by throwing the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
   /** Default: a random key for each writing call. Your own survives a restart of your program. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
   /** Asks what the call would do, without doing it; refused by operations without a dry run. */
   readonly dryRun?: boolean;
   /** The media type to ask for, such as `application/pdf` (the answer is then bytes). */
@@ -25,21 +25,26 @@ type OperationId = keyof typeof operationTable & keyof operations;
 /** What an operation lacks, the generated types give as `never`. */
 type Present<Type> = [Type] extends [never] ? unknown : Type;
 
+/** An optional member may also be undefined: it is then left out. */
+type Loose<Type> = Type extends readonly unknown[]
+  ? Type
+  : { [Key in keyof Type]: object extends Pick<Type, Key> ? Type[Key] | undefined : Type[Key] };
+
 type PathOf<Operation> = Operation extends { parameters: { path: infer Path } }
   ? Omit<Path, 'version'>
   : unknown;
 
 type QueryOf<Operation> = Operation extends { parameters: { query?: infer Query } }
-  ? Present<Exclude<Query, undefined>>
+  ? Loose<Present<Exclude<Query, undefined>>>
   : unknown;
 
 type BodyOf<Operation> = Operation extends { requestBody: { content: infer Content } }
-  ? { body: Content[keyof Content] }
+  ? { body: Loose<Content[keyof Content]> }
   : Operation extends { requestBody?: infer Optional }
     ? Exclude<Optional, undefined> extends { content: infer Content }
       ? [Optional] extends [undefined]
         ? unknown
-        : { body?: Content[keyof Content] }
+        : { body?: Loose<Content[keyof Content]> }
       : unknown
     : unknown;
 

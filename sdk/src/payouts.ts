@@ -26,7 +26,7 @@ export function watchPayout(
 ): AsyncGenerator<Payout, void> {
   const { signal } = options;
   return watch(options, {
-    read: () => client.getPayout({ ...address }, signal === undefined ? {} : { signal }),
+    read: () => client.getPayout({ ...address }, { signal }),
     describe: ({ status, status_reason, pickup_code }) =>
       [status, status_reason, pickup_code].join(),
     isLast: ({ status }) => status === 'COMPLETED' || status === 'CANCELLED',
@@ -39,9 +39,9 @@ export type PayoutSubject = {
   /** What the destination pays out. */
   readonly currency: string;
   /** What the recipient gets, in `currency`. */
-  readonly amount?: Decimal;
+  readonly amount?: Decimal | undefined;
   /** The currency of the balance that pays. */
-  readonly source_currency?: string;
+  readonly source_currency?: string | undefined;
 };
 
 /** An obstacle to a payout. */
@@ -66,10 +66,7 @@ export async function readReadiness(
   signal?: AbortSignal,
 ): Promise<Readiness> {
   const path = `/user/${encodeURIComponent(user_token)}/readiness`;
-  const answer = await client.request(
-    { method: 'GET', path, query },
-    signal === undefined ? {} : { signal },
-  );
+  const answer = await client.request({ method: 'GET', path, query }, { signal });
   return answer.body as Readiness;
 }
 
@@ -102,7 +99,7 @@ export async function downloadReceipt(
 ): Promise<Uint8Array> {
   const answer: unknown = await client.getPayout(
     { ...address },
-    { accept: 'application/pdf', ...(signal === undefined ? {} : { signal }) },
+    { accept: 'application/pdf', signal },
   );
   return answer as Uint8Array;
 }

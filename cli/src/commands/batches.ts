@@ -151,7 +151,7 @@ async function payBatch(
 ): Promise<void> {
   const { output, signal } = context;
   const { batch_token } = quote;
-  const body = { mode, ...(quoteNumber !== undefined && { quote_number: quoteNumber }) };
+  const body = { mode, quote_number: quoteNumber };
   const named = quoteNumber === undefined ? '' : ` --quote-number ${quoteNumber}`;
   const commit = await repeatSafely(context, {
     key: idempotencyKey,
@@ -196,12 +196,12 @@ function upload(
 ): Promise<Batch> {
   const ending = file.slice(file.lastIndexOf('.') + 1).toLowerCase();
   return client.createBatch(
-    { body: text, ...(name === undefined ? {} : { name }) },
+    { body: text, name },
     {
       signal,
       contentType: contentTypes[ending] ?? 'text/csv',
       timeoutMs: uploadMsMax,
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      idempotencyKey,
     },
   );
 }

@@ -57,7 +57,7 @@ export async function repeatSafely<Answer>(
   let { key } = commit;
   for (let round = 1; ; round += 1) {
     try {
-      return await commit.send({ signal, ...(key === undefined ? {} : { idempotencyKey: key }) });
+      return await commit.send({ signal, idempotencyKey: key });
     } catch (error) {
       if (isOutcomeUnknown(error, round)) key = error.idempotencyKey;
       else if (!signal.aborted) throw error;

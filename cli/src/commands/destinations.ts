@@ -186,8 +186,8 @@ export const destinationCommands = [
       const query = {
         country_code: country.toUpperCase(),
         source_currency: from,
-        ...(amount === undefined ? {} : { amount: readAmount(amount, '--amount') }),
-        ...(currency === undefined ? {} : { destination_currency: currency }),
+        amount: amount === undefined ? undefined : readAmount(amount, '--amount'),
+        destination_currency: currency,
       };
       const offers = await listOffers(connect(), query, { signal, isWhole: all });
       const shown = offers.filter(

@@ -75,7 +75,7 @@ async function store(
 ): Promise<Stored> {
   const body = {
     values: [...values].map(([token, value]) => ({ token, value })),
-    ...(stored === undefined ? {} : { attr_set_token: stored }),
+    attr_set_token: stored,
   };
   return client.storeAttributes({ ...place, body }, { signal });
 }

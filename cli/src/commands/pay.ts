@@ -311,10 +311,10 @@ function describeOrder(
   const terms = {
     destination_token: offer.destination_token,
     destination_currency_code: offer.currency_code,
-    ...(from === undefined ? {} : { source_currency_code: from.toUpperCase() }),
-    ...(details === undefined ? {} : { attr_set_token: details }),
-    ...(reference === undefined ? {} : { client_transfer_id: reference }),
-    ...(at === undefined ? {} : { scheduled_for: at }),
+    source_currency_code: from?.toUpperCase(),
+    attr_set_token: details,
+    client_transfer_id: reference,
+    scheduled_for: at,
   };
   return receive === undefined
     ? { ...terms, source_amount: readAmount(amount ?? '', '--amount') }

@@ -224,8 +224,8 @@ export const recipientCommands = [
           user_token,
           destination_token: destination,
           currency,
-          ...(amount === undefined ? {} : { amount: readAmount(amount, '--amount') }),
-          ...(from === undefined ? {} : { source_currency: from }),
+          amount: amount === undefined ? undefined : readAmount(amount, '--amount'),
+          source_currency: from,
         },
         { signal },
       );

@@ -52,8 +52,8 @@ export const webhookCommands = [
       const body = {
         url,
         event_types: type,
-        ...(description === undefined ? {} : { description }),
-        ...(signature === undefined ? {} : { signature }),
+        description,
+        signature,
       } as ArgumentsOf<'createWebhook'>['body'];
       const created = await connect().createWebhook({ body }, { signal });
       output.result(created, () =>

@@ -139,9 +139,8 @@ export const recipientTools: readonly Tool[] = [
     },
     output: { readiness: record },
     kind: 'read',
-    run: async ({ client, signal }, { amount: asked, ...subject }) => {
-      const given = asked === undefined ? {} : { amount: asked };
-      const readiness = await readReadiness(client, { ...subject, ...given }, signal);
+    run: async ({ client, signal }, subject) => {
+      const readiness = await readReadiness(client, subject, signal);
       return { readiness: { ...readiness } };
     },
   }),

@@ -1,7 +1,5 @@
-import { z } from 'zod';
 import { readDestination } from '../attributes/attributes.routes.ts';
 import { ConfigError } from '../config.ts';
-import { findTokenId } from '../core/ids.ts';
 import { getPublicUrl } from '../environment/public-url.ts';
 import { findPayoutPreview } from '../payouts/payout-preview.ts';
 import {
@@ -22,7 +20,7 @@ import {
   duration,
   flag,
   identifier,
-  option,
+  link,
   payout,
   redirectUrl,
   user,
@@ -30,16 +28,6 @@ import {
 import { getUserKey } from './user-key.ts';
 
 const rowsMax = 1000;
-
-const link = option(
-  { value: 'token', about: 'token of the link' },
-  z.string().transform((given, context) => {
-    const id = findTokenId('link', given);
-    if (id !== undefined) return id;
-    context.addIssue({ code: 'custom', message: 'must be the token of a link' });
-    return z.NEVER;
-  }),
-);
 
 const terms = {
   expires: duration('how long it is valid').optional(),

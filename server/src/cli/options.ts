@@ -72,7 +72,7 @@ function httpsUrl(about: string, lengthMax: number) {
 }
 
 /** A token of the API; its value is the identifier in the database. */
-function token(kind: 'user' | 'payout', about: string) {
+function token(kind: 'user' | 'payout' | 'link', about: string) {
   const schema = text.transform((given, context) => {
     const id = findTokenId(kind, given);
     if (id !== undefined) return id;
@@ -115,6 +115,7 @@ export const exception = identifier('exception');
 export const hold = identifier('legal hold');
 export const freeze = identifier('freeze');
 export const user = token('user', 'token of the user');
+export const link = token('link', 'token of the link');
 export const payout = token('payout', 'token of the payout');
 export const payoutVersion = option(
   {

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { specimen, writeZone } from '../../testing/documents/zone.ts';
 import { createKycTest, images } from '../../testing/setups/kyc.ts';
-import { claimCheck } from './checks.sql.ts';
+import { createUser, prepareUser } from '../users/users.ts';
+import { type CheckKind, claimCheck } from './checks.sql.ts';
 import { type CheckWorker, readNextDocument } from './checks.ts';
 import { WorkerError } from './confined-worker.ts';
 import { submitImages } from './kyc.ts';
+import type { IdentityProvider, Opinion } from './provider/provider.ts';
+import { askProvider, requestOpinion } from './provider-checks.ts';
 import { readDocument } from './reading/reader.ts';
 import { parseZone } from './reading/zone.ts';
 
@@ -17,9 +20,9 @@ after(() => kyc[Symbol.asyncDispose]());
 
 const never = new AbortController().signal;
 
-async function submit() {
+async function submit(create = kyc.createUser) {
   const accountId = await kyc.createAccount();
-  const userId = await kyc.createUser(accountId);
+  const userId = await create(accountId);
   await kyc.db.tenantTransaction(accountId, (sql) =>
     submitImages({ sql, keys: kyc.keys }, { accountId, userId, images }),
   );
@@ -28,11 +31,11 @@ async function submit() {
     userId,
     change: (assignments: string) =>
       kyc.rows(`update verification_checks set ${assignments} ${where}`, [accountId]),
-    row: async () => {
+    row: async (kind: CheckKind = 'document') => {
       const columns = 'state, tries, tries_left, sealed';
-      const text = `select ${columns} from verification_checks ${where} and kind = 'document'`;
+      const text = `select ${columns} from verification_checks ${where} and kind = $2`;
       type Row = { state: string; tries: number; tries_left: number; sealed: Buffer | null };
-      return (await kyc.rows<Row>(text, [accountId]))[0];
+      return (await kyc.rows<Row>(text, [accountId, kind]))[0];
     },
     forget: () =>
       kyc.rows(`update users set data_key = '', sealed = '', erased_at = now() ${where}`, [
@@ -40,6 +43,14 @@ async function submit() {
       ]),
   };
 }
+
+const opinion: Opinion = {
+  outcome: 'consider',
+  provider: 'tests',
+  reasons: [],
+  face_similarity: null,
+  liveness: 'not_checked',
+};
 
 const zone = parseZone(writeZone('TD3', specimen));
 assert.ok(zone !== undefined);
@@ -141,4 +152,55 @@ test('the documents of an erased user are not read', async () => {
 test('a process that stops leaves the document to the next one', async () => {
   await assert.rejects(readDocument([Buffer.from('no picture')]), WorkerError);
   await assert.rejects(readDocument([Buffer.alloc(0)], AbortSignal.timeout(1)), WorkerError);
+});
+
+test('a case is opened once, and looked at again until the provider has an opinion', async () => {
+  const submitted = await submit(async (accountId) => {
+    const names = { first_name: 'Anna', last_name: 'Eriksson', email: 'anna@example.org' };
+    const data = { ...names, internal_user_id: 'anna', country: 'MEX', metadata: undefined };
+    const user = prepareUser({ keys: kyc.keys, accountId }, data);
+    await kyc.db.systemTransaction((session) => createUser(session, user));
+    return user.stored.id;
+  });
+  await readNextDocument({ ...worker(async () => reading), afterReading: requestOpinion }, never);
+  const calls: string[] = [];
+  const opinions = [undefined, new Error('no answer'), opinion];
+  const errors: unknown[] = [];
+  const provider: IdentityProvider = {
+    name: 'tests',
+    open: async ({ images: sent }) => {
+      calls.push(`open with ${sent.length} images`);
+      return 'case-1';
+    },
+    findOpinion: async (reference) => {
+      calls.push(reference);
+      const next = opinions.shift();
+      if (next instanceof Error) throw next;
+      return next;
+    },
+  };
+  const ask = (): Promise<boolean> =>
+    askProvider(
+      {
+        db: kyc.db,
+        keys: kyc.keys,
+        provider,
+        approvesClear: true,
+        now: () => new Date(),
+        onError: (error) => errors.push(error),
+      },
+      never,
+    );
+  for (let step = 0; step < 4; step += 1) {
+    assert.equal((await submitted.row('provider'))?.state, 'waiting');
+    assert.equal(await ask(), true);
+    assert.equal(await ask(), false, 'it is not due again at once');
+    await submitted.change("due_at = now() - interval '1 second'");
+  }
+  assert.deepEqual(errors.map(String), ['Error: no answer']);
+  assert.deepEqual(calls, ['open with 3 images', 'case-1', 'case-1', 'case-1']);
+
+  const done = await submitted.row('provider');
+  assert.equal(done?.state, 'done');
+  assert.ok(done.sealed !== null && !done.sealed.includes('consider'), 'the opinion is sealed');
 });

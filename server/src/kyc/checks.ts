@@ -32,12 +32,12 @@ import { parseZone } from './reading/zone.ts';
  * decides; none of them decides.
  */
 
-/** Longer than a reading may take. */
-const leaseMs = 90_000;
+/** Longer than a reading or a comparison may take. */
+const workerLeaseMs = 90_000;
 const retryMsFirst = 1_000;
 const retryMsMax = 15 * 60_000;
 
-export function chooseRetryMs(tries: number): number {
+function chooseRetryMs(tries: number): number {
   return Math.min(retryMsMax, retryMsFirst * 2 ** Math.min(tries, 20));
 }
 
@@ -60,8 +60,8 @@ export type CheckWorker = {
 /** Reads the next document that waits. Returns whether there may be more. */
 export function readNextDocument(worker: CheckWorker, stopping: AbortSignal): Promise<boolean> {
   const { read = readDocument, afterReading } = worker;
-  const find = async (pictures: CheckedPictures): Promise<string> => {
-    const reading = await read(pictures.document, stopping);
+  const find = async ({ document }: CheckedPictures): Promise<string> => {
+    const reading = await read(document, stopping);
     const stored: z.infer<typeof storedReading> = {
       result: reading.result,
       lines: 'zone' in reading ? [...reading.zone.lines] : [],
@@ -69,7 +69,7 @@ export function readNextDocument(worker: CheckWorker, stopping: AbortSignal): Pr
     };
     return JSON.stringify(stored);
   };
-  return runNextCheck(worker, { kind: 'document', find, after: afterReading }, stopping);
+  return checkNextPictures(worker, { kind: 'document', find, after: afterReading }, stopping);
 }
 
 export type CheckedPictures = {
@@ -78,17 +78,47 @@ export type CheckedPictures = {
   readonly document: readonly Buffer[];
 };
 
+type PictureWork = Pick<CheckWork, 'kind' | 'after'> & {
+  readonly find: (pictures: CheckedPictures) => Promise<string>;
+};
+
+/** Stores what is found on the next pictures. Returns whether there may be more. */
+export function checkNextPictures(
+  worker: Pick<CheckWorker, 'db' | 'keys' | 'onError'>,
+  { find, ...work }: PictureWork,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  const step: CheckWork['step'] = async (check, userKey) => {
+    const images = await openImagesOf(worker.db.system, check, userKey);
+    return find({
+      selfie: images.find(({ type }) => type === 'face')?.bytes,
+      document: images.filter(({ type }) => type !== 'face').map(({ bytes }) => bytes),
+    });
+  };
+  return runNextCheck(worker, { ...work, leaseMs: workerLeaseMs, step }, stopping);
+}
+
 type CheckWork = {
   readonly kind: CheckKind;
-  /** Its result is sealed as it is. */
-  readonly find: (pictures: CheckedPictures) => Promise<string>;
+  /** Longer than a step may take. */
+  readonly leaseMs: number;
+  /**
+   * Returns the result, which is sealed as it is; or when the next step is due; or undefined to take this
+   * one again with back-off, as after an error.
+   */
+  readonly step: (
+    check: ClaimedCheck,
+    userKey: Buffer,
+  ) => Promise<string | { readonly ms: number; readonly reference: string } | undefined>;
+  /** Tries before the first step that is repeated. */
+  readonly triesBefore?: number;
   readonly after?: CheckWorker['afterReading'];
 };
 
-/** Claims the next check of a kind and stores what is found. Returns whether there may be more. */
+/** Claims the next check of a kind and takes its next step. Returns whether there may be more. */
 export async function runNextCheck(
   { db, keys, onError }: Pick<CheckWorker, 'db' | 'keys' | 'onError'>,
-  { kind, find, after }: CheckWork,
+  { kind, leaseMs, step, triesBefore = 0, after }: CheckWork,
   stopping: AbortSignal,
 ): Promise<boolean> {
   if (stopping.aborted) return false;
@@ -101,26 +131,30 @@ export async function runNextCheck(
     return true;
   }
   try {
-    const images = await openImagesOf(db.system, check, userKey);
-    const found = await find({
-      selfie: images.find(({ type }) => type === 'face')?.bytes,
-      document: images.filter(({ type }) => type !== 'face').map(({ bytes }) => bytes),
-    });
-    const context = resultContext(check.account_id, check, kind);
-    const sealed = sealBytes(userKey, Buffer.from(found), context);
-    await db.systemTransaction(async (sql) => {
-      await finishCheck(sql, id, { state: 'done', sealed });
-      await after?.(sql, check);
-    });
+    const found = await step(check, userKey);
+    if (typeof found === 'string') {
+      const context = resultContext(check.account_id, check, kind);
+      const sealed = sealBytes(userKey, Buffer.from(found), context);
+      await db.systemTransaction(async (sql) => {
+        await finishCheck(sql, id, { state: 'done', sealed });
+        await after?.(sql, check);
+      });
+      return true;
+    }
+    if (found !== undefined) {
+      await delayCheck(db.system, id, found);
+      return true;
+    }
   } catch (error) {
     if (stopping.aborted) {
       await releaseCheck(db.system, id);
       return false;
     }
     if (!(error instanceof WorkerError)) onError(error);
-    if (check.tries_left > 0) await delayCheck(db.system, id, { ms: chooseRetryMs(check.tries) });
-    else await finishCheck(db.system, id, { state: 'failed' });
   }
+  const ms = chooseRetryMs(check.tries - triesBefore);
+  if (check.tries_left > 0) await delayCheck(db.system, id, { ms });
+  else await finishCheck(db.system, id, { state: 'failed' });
   return true;
 }
 
@@ -144,7 +178,7 @@ export async function openImagesOf(sql: Session, check: ClaimedCheck, userKey: B
 type CheckKey = { readonly session_id: string; readonly submission: number };
 
 /** The context of a sealed result, so that it cannot replace another one. */
-export function resultContext(accountId: string, check: CheckKey, kind: CheckKind): string {
+function resultContext(accountId: string, check: CheckKey, kind: CheckKind): string {
   return rowContext('verification_checks', accountId, check.session_id, check.submission, kind);
 }
 

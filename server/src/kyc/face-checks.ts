@@ -1,4 +1,4 @@
-import { type CheckWorker, runNextCheck } from './checks.ts';
+import { type CheckWorker, checkNextPictures } from './checks.ts';
 import { compareFaces } from './faces/comparer.ts';
 import { writeComparison } from './faces/face-finding.ts';
 
@@ -14,7 +14,7 @@ export type FaceWorker = Pick<CheckWorker, 'db' | 'keys' | 'onError'> & {
 /** Compares the next faces that wait. Returns whether there may be more. */
 export function compareNextFaces(worker: FaceWorker, stopping: AbortSignal): Promise<boolean> {
   const { isShown, compare = compareFaces } = worker;
-  return runNextCheck(
+  return checkNextPictures(
     worker,
     {
       kind: 'face',

@@ -1,23 +1,8 @@
 import { AppError } from '../core/errors.ts';
-import { findUserKey, type KeyRing, sealBytes } from '../core/sealing.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
-import {
-  type ClaimedCheck,
-  claimCheck,
-  delayCheck,
-  findSubject,
-  finishCheck,
-  releaseCheck,
-  requestCheck,
-} from './checks.sql.ts';
-import {
-  chooseRetryMs,
-  listFindings,
-  openImagesOf,
-  openRecipient,
-  ownerOf,
-  resultContext,
-} from './checks.ts';
+import { type ClaimedCheck, findSubject, requestCheck } from './checks.sql.ts';
+import { listFindings, openImagesOf, openRecipient, ownerOf, runNextCheck } from './checks.ts';
 import { needsTwoPersons } from './decisions.sql.ts';
 import { decideIdentity } from './decisions.ts';
 import { findNewestSession } from './kyc.sql.ts';
@@ -48,41 +33,20 @@ export function requestOpinion(sql: Session, check: ClaimedCheck): Promise<void>
 }
 
 /** Takes the next step with the next case. Returns whether there may be more. */
-export async function askProvider(worker: ProviderWorker, stopping: AbortSignal): Promise<boolean> {
-  const { db, keys } = worker;
-  if (stopping.aborted) return false;
-  const check = await claimCheck(db.system, 'provider', leaseMs);
-  if (check === undefined) return false;
-  const id = { ...check, kind: 'provider' } as const;
-  const userKey = findUserKey(keys, check.data_key, ownerOf(check));
-  if (userKey === undefined) {
-    await finishCheck(db.system, id, { state: 'skipped' });
-    return true;
-  }
-  try {
+export function askProvider(worker: ProviderWorker, stopping: AbortSignal): Promise<boolean> {
+  const { provider, approvesClear } = worker;
+  const step = async (check: ClaimedCheck, userKey: Buffer) => {
     if (check.reference === null) {
       const reference = await openCase(worker, { check, userKey }, stopping);
-      await delayCheck(db.system, id, { ms: firstLookMs, reference });
-      return true;
+      return { ms: firstLookMs, reference };
     }
-    const opinion = await worker.provider.findOpinion(check.reference, stopping);
-    if (opinion !== undefined) {
-      if (opinion.outcome === 'clear' && worker.approvesClear) await approve(worker, check);
-      const context = resultContext(check.account_id, check, 'provider');
-      const sealed = sealBytes(userKey, Buffer.from(JSON.stringify(opinion)), context);
-      await finishCheck(db.system, id, { state: 'done', sealed });
-      return true;
-    }
-  } catch (error) {
-    if (stopping.aborted) {
-      await releaseCheck(db.system, id);
-      return false;
-    }
-    worker.onError(error);
-  }
-  if (check.tries_left > 0) await delayCheck(db.system, id, { ms: chooseRetryMs(check.tries - 1) });
-  else await finishCheck(db.system, id, { state: 'failed' });
-  return true;
+    const opinion = await provider.findOpinion(check.reference, stopping);
+    if (opinion === undefined) return undefined;
+    if (opinion.outcome === 'clear' && approvesClear) await approve(worker, check);
+    return JSON.stringify(opinion);
+  };
+  // The first try opens the case.
+  return runNextCheck(worker, { kind: 'provider', leaseMs, step, triesBefore: 1 }, stopping);
 }
 
 async function openCase(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallContext, RailHost } from '../contract/contract.ts';
+import { reportProblem } from '../kit/problem-messages.ts';
 import { openRecords } from '../kit/records.ts';
 import { isFeeTransfer, listMoneyProblems, listReturns } from './money-moves.ts';
 import type { Outcome } from './outcomes.ts';
@@ -114,8 +115,7 @@ async function report(setup: Setup, transfer: Transfer, raw: Uint8Array): Promis
   for (const observation of observations) await receive(host, observation, raw);
   const excess = await returns.findExcess(transfer, listReturns(transfer));
   for (const problem of [...listMoneyProblems(transfer), ...excess]) {
-    const message = { id: problem.id, channel: 'poll', raw, observations: [] } as const;
-    await host.receive({ ...message, problems: [problem] });
+    await reportProblem(host, problem, raw);
   }
   const reports = Math.max(observations.length, record.value.reports);
   await markReported(setup, record, { transferId: transfer.id, outcome, reports });
@@ -168,8 +168,7 @@ async function reportMisfit(
 ): Promise<void> {
   const id = `misfit:${transfer.id}:${transfer.status}`;
   const problem = { id, kind: 'not_understood', detail: `a transfer: ${detail}` } as const;
-  const message = { id, channel: 'poll', raw, observations: [], problems: [problem] } as const;
-  if ((await host.receive(message)) === 'new') {
+  if ((await reportProblem(host, problem, raw)) === 'new') {
     host.log('error', 'a listed transfer cannot be applied', { code: transfer.status });
   }
 }

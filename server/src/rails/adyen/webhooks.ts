@@ -3,12 +3,12 @@ import type {
   CallbackMessage,
   CallbackReading,
   Charge,
-  InboundMessage,
   InboundProblem,
   RailObservation,
 } from '../contract/contract.ts';
 import { decodeReference } from '../contract/references.ts';
 import { parseJson } from '../kit/answers.ts';
+import { createProblemMessage } from '../kit/problem-messages.ts';
 import type { AdyenConfig } from './config.ts';
 import {
   isAmount,
@@ -97,13 +97,7 @@ function accept(
 function describeMisfit(body: Uint8Array, detail: string): CallbackReading {
   const id = nameMessage(body);
   const problem = { id, kind: 'not_understood', detail: `a webhook: ${detail}` } as const;
-  const message: InboundMessage = {
-    id,
-    channel: 'callback',
-    raw: body,
-    observations: [],
-    problems: [problem],
-  };
+  const message = createProblemMessage(problem, { channel: 'callback', raw: body });
   return { kind: 'malformed', detail, message };
 }
 

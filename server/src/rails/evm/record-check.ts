@@ -1,5 +1,6 @@
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import { logRpcFailure } from '../kit/json-rpc.ts';
+import { reportProblem } from '../kit/problem-messages.ts';
 import { findKnownCount, type NonceRecord, type Nonces } from './nonce-records.ts';
 import { connectChain, type EvmParts } from './parts.ts';
 
@@ -42,9 +43,7 @@ async function markBehind(
     `${known}. Nothing is signed until the recovery is released.`;
   // Reported before it is recorded, so that the exception is never missing.
   const id = `memory_behind:${counted}`;
-  const problems = [{ id, kind: 'unmatched' as const, detail }];
-  const raw = Buffer.from(JSON.stringify(fields));
-  await host.receive({ id, channel: 'poll', raw, observations: [], problems });
+  await reportProblem(host, { id, kind: 'unmatched', detail }, JSON.stringify(fields));
   const value = { upTo: counted, scannedFrom: null, atMs: host.nowMs() };
   const change = nonces.changeRecovery(record.recovery, { state: 'behind', value });
   if (await host.store.write([change])) {

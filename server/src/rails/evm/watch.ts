@@ -1,5 +1,6 @@
 import { assert } from '../../core/errors.ts';
 import type { RailObservation } from '../contract/contract.ts';
+import { reportProblem } from '../kit/problem-messages.ts';
 import type { Receipt } from './chain.ts';
 import { findConfirmations, getCoin } from './config.ts';
 import { broadcast } from './mempool.ts';
@@ -186,9 +187,8 @@ async function reportUnknownTransaction(
 ): Promise<void> {
   const id = `foreign:${hash}`;
   const detail = `Transaction ${hash} used nonce ${nonce} of the account and is not in the rail's records.`;
-  const raw = Buffer.from(JSON.stringify({ event: 'foreign', hash, nonce }));
-  const problems = [{ id, kind: 'unmatched' as const, detail }];
-  await host.receive({ id, channel: 'poll', raw, observations: [], problems });
+  const raw = JSON.stringify({ event: 'foreign', hash, nonce });
+  await reportProblem(host, { id, kind: 'unmatched', detail }, raw);
 }
 
 async function trackDisplaced(pass: Pass, stored: StoredPayment, nonce: number): Promise<void> {

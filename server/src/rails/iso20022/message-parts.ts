@@ -1,4 +1,5 @@
 import { getCurrency } from '../../core/currency.ts';
+import { formatFixed } from '../kit/amounts.ts';
 import type { RegulatoryReport } from './purpose.ts';
 import type { Address } from './recipient.ts';
 import type { Transfer } from './transfer.ts';
@@ -49,26 +50,15 @@ export function writeAddress(address: Address): string {
   ]);
 }
 
-export function getScale(currency: string): number {
-  return getCurrency(currency).scale;
-}
-
-/** A decimal with all digits of the scale: 10010n with scale 2 is "100.10". */
-export function formatFixed(minor: bigint, scale: number): string {
-  if (scale === 0) return minor.toString();
-  const digits = minor.toString().padStart(scale + 1, '0');
-  return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
-}
-
 /** The control sum: of the numbers, regardless of their currencies, as the standard defines it. */
 export function sumTransfers(
   transfers: readonly Pick<Transfer, 'amountMinor' | 'currency'>[],
 ): string {
-  const scales = transfers.map(({ currency }) => getScale(currency));
+  const scales = transfers.map(({ currency }) => getCurrency(currency).scale);
   const scale = Math.max(0, ...scales);
   let sum = 0n;
   for (const { amountMinor, currency } of transfers) {
-    sum += amountMinor * 10n ** BigInt(scale - getScale(currency));
+    sum += amountMinor * 10n ** BigInt(scale - getCurrency(currency).scale);
   }
   return formatFixed(sum, scale);
 }

@@ -1,12 +1,7 @@
+import { formatFixedAmount } from '../kit/amounts.ts';
 import type { Config } from './config.ts';
 import { toLatinText } from './latin-text.ts';
-import {
-  formatFixed,
-  getScale,
-  sumTransfers,
-  writeAddress,
-  writeDetails,
-} from './message-parts.ts';
+import { sumTransfers, writeAddress, writeDetails } from './message-parts.ts';
 import type { PaymentFile } from './pain001.ts';
 import type { Transfer } from './transfer.ts';
 import { element, optionalText, textElement, writeDocument } from './xml.ts';
@@ -70,7 +65,7 @@ function writeTransfer(
       textElement('UETR', transfer.uetr),
     ]),
     writePaymentType(transfer, profiles[scheme.profile]),
-    textElement('IntrBkSttlmAmt', formatFixed(amountMinor, getScale(currency)), { Ccy: currency }),
+    textElement('IntrBkSttlmAmt', formatFixedAmount(amountMinor, currency), { Ccy: currency }),
     textElement('IntrBkSttlmDt', file.executionDay),
     textElement('ChrgBr', transfer.chargeBearer),
     element('InstgAgt', [ourBank]),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { makeConfig, makeInstruction, testPayers } from '../../../testing/setups/iso20022.ts';
 import type { Instruction } from '../contract/contract.ts';
-import { formatFixed, sumTransfers } from './message-parts.ts';
+import { sumTransfers } from './message-parts.ts';
 import { groupTransfers, writePaymentFile } from './pain001.ts';
 import { draftTransfer, type Transfer } from './transfer.ts';
 import { checkPaymentFile } from './written-file.ts';
@@ -151,10 +151,6 @@ describe('payment files', () => {
   });
 
   test('amounts have the digits of their currency', () => {
-    assert.equal(formatFixed(10_010n, 2), '100.10');
-    assert.equal(formatFixed(5n, 2), '0.05');
-    assert.equal(formatFixed(5n, 0), '5');
-    assert.equal(formatFixed(1_234n, 3), '1.234');
     assert.equal(
       sumTransfers([
         { amountMinor: 1n, currency: 'KWD' },

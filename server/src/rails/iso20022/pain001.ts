@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto';
+import { formatFixedAmount } from '../kit/amounts.ts';
 import { type Config, type Debtor, isEeaCountry } from './config.ts';
 import { toLatinText } from './latin-text.ts';
-import {
-  formatFixed,
-  getScale,
-  sumTransfers,
-  writeAddress,
-  writeDetails,
-} from './message-parts.ts';
+import { sumTransfers, writeAddress, writeDetails } from './message-parts.ts';
 import { isSepaService, type Transfer } from './transfer.ts';
 import { element, optionalText, textElement, writeDocument } from './xml.ts';
 
@@ -170,7 +165,7 @@ function writeTransfer(transfer: Transfer): string {
       optionalText('UETR', transfer.uetr),
     ]),
     element('Amt', [
-      textElement('InstdAmt', formatFixed(transfer.amountMinor, getScale(transfer.currency)), {
+      textElement('InstdAmt', formatFixedAmount(transfer.amountMinor, transfer.currency), {
         Ccy: transfer.currency,
       }),
     ]),

@@ -8,6 +8,18 @@ export function readMinor(text: string, currency: string): bigint | undefined {
   return readScaled(text, getCurrency(currency).scale);
 }
 
+/** A decimal with all digits of the scale: 10010n with scale 2 is "100.10". */
+export function formatFixed(minor: bigint, scale: number): string {
+  if (scale === 0) return minor.toString();
+  const digits = minor.toString().padStart(scale + 1, '0');
+  return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+/** With all digits of the currency. */
+export function formatFixedAmount(minor: bigint, currency: string): string {
+  return formatFixed(minor, getCurrency(currency).scale);
+}
+
 /** Decimals of a currency, and of its coin or token on a chain. */
 export type Scales = { readonly currency: number; readonly chain: number };
 

@@ -1,4 +1,5 @@
 import type { InboundProblem, RailHost } from '../contract/contract.ts';
+import { reportProblem } from './problem-messages.ts';
 
 export type MissingReport = Omit<InboundProblem, 'kind'>;
 
@@ -11,13 +12,6 @@ export async function reportMissing(
   { id, detail, ...money }: MissingReport,
 ): Promise<void> {
   const problem = { id, kind: 'report_missing', detail, ...money } as const;
-  const received = await host.receive({
-    id,
-    channel: 'poll',
-    raw: Buffer.from(detail),
-    observations: [],
-    problems: [problem],
-  });
-  if (received === 'new')
+  if ((await reportProblem(host, problem, detail)) === 'new')
     host.log('error', 'reports of the counterparty are missing', { problem: id });
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InboundProblem } from '../contract/contract.ts';
 import { type Folder, FolderError, openFolder } from '../kit/folder.ts';
+import { createProblemMessage } from '../kit/problem-messages.ts';
 import { parseAchFile } from './ach-parser.ts';
 import { addBankingDays, fromEastern, nextBankingDay, toEastern } from './banking-days.ts';
 import { assureFolder } from './folder-marker.ts';
@@ -76,13 +77,8 @@ async function wasHandedOver(context: Context, { key }: FileRecord): Promise<boo
     currency: 'USD',
     amountMinor: sumEntries(manifest.entries),
   };
-  await host.receive({
-    id: problem.id,
-    channel: 'file',
-    raw: Buffer.from(JSON.stringify({ handedOver: key })),
-    observations: [],
-    problems: [problem],
-  });
+  const raw = Buffer.from(JSON.stringify({ handedOver: key }));
+  await host.receive(createProblemMessage(problem, { channel: 'file', raw }));
   const value: FileValue = {
     ...file.value,
     outbox: context.folders.outbox.path,

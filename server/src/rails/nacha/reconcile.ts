@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InboundProblem, RecordChange } from '../contract/contract.ts';
 import { FolderError } from '../kit/folder.ts';
+import { createProblemMessage } from '../kit/problem-messages.ts';
 import { assureFolder } from './folder-marker.ts';
 import { listWrittenFiles, type Manifest, readWrittenFile, sumEntries } from './manifest.ts';
 import { type Context, type FileValue, nameTrace } from './records.ts';
@@ -69,13 +70,8 @@ async function adoptAll(context: Context, manifests: readonly Manifest[]): Promi
   const problem = await describeProblem(context, manifests);
   const fileIds = manifests.map(({ fileId }) => fileId);
   // Reported first: after a crash the files that are left are reported again.
-  await host.receive({
-    id: problem.id,
-    channel: 'file',
-    raw: Buffer.from(JSON.stringify({ unknownFiles: fileIds })),
-    observations: [],
-    problems: [problem],
-  });
+  const raw = Buffer.from(JSON.stringify({ unknownFiles: fileIds }));
+  await host.receive(createProblemMessage(problem, { channel: 'file', raw }));
   host.log('error', 'the database does not know files that this rail wrote', {
     files: manifests.length,
     problem: problem.id,

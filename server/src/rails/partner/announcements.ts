@@ -10,7 +10,7 @@ import type {
 import { openRecords } from '../kit/records.ts';
 import type { OrderedMoney } from './answers.ts';
 import { readEvent } from './callbacks.ts';
-import { describeProblem, isLater } from './contradictions.ts';
+import { isLater, reportUnclear } from './contradictions.ts';
 import { type LightLevel, verifyAuthorization } from './light-authentication.ts';
 import { type Payment, type PaymentEvent, paymentStates } from './protocol.ts';
 import { findPaymentRecord } from './records.ts';
@@ -141,7 +141,7 @@ async function reportUnstated(
   const announced = returnId === '' ? state : `the return ${returnId}`;
   const detail = `an event announced ${announced}, which no query has stated`;
   const id = `unstated:${reference}:${returnId === '' ? state : returnId}`;
-  await host.receive(describeProblem(id, reference, { detail, raw: Buffer.from(detail) }));
+  await reportUnclear(host, { id, reference, detail, raw: detail });
   return true;
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { canonicalizeJson, type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
 import type {
   CallbackMessage,
@@ -7,6 +6,7 @@ import type {
   RailHost,
   RailObservation,
 } from '../contract/contract.ts';
+import { describeMisfit, readMisfit } from '../kit/problem-messages.ts';
 import { describeExtras, describeFault, describeReturn, findFault, readMinor } from './answers.ts';
 import { isAmount } from './payment-order.ts';
 import { eventSchema, type PaymentEvent, readReason } from './protocol.ts';
@@ -33,24 +33,13 @@ export async function readCallback(
 ): Promise<CallbackReading> {
   const proof = findProofFault(message, setup);
   if (proof !== undefined) return { kind: 'refused', detail: proof };
-  const source = { channel: 'callback', raw: message.body } as const;
-  const event = readEvent(message.body);
+  const { body } = message;
+  const event = readEvent(body);
   const fault = typeof event === 'string' ? event : await findEchoFault(event, setup.host);
   if (typeof event === 'string' || fault !== undefined) {
-    const detail = fault ?? '';
-    return { kind: 'malformed', detail, message: describeMisfit(detail, source) };
+    return readMisfit(body, { what: 'an event', detail: fault ?? '' });
   }
-  return { kind: 'accepted', message: describeMessage(event, source) };
-}
-
-/** A proven message that cannot be applied: it is stored, and opens an exception. */
-function describeMisfit(
-  detail: string,
-  { channel, raw }: Pick<InboundMessage, 'channel' | 'raw'>,
-): InboundMessage {
-  const id = `misfit:${createHash('sha256').update(raw).digest('hex').slice(0, 32)}`;
-  const problem = { id, kind: 'not_understood', detail: `an event: ${detail}` } as const;
-  return { id, channel, raw, observations: [], problems: [problem] };
+  return { kind: 'accepted', message: describeMessage(event, { channel: 'callback', raw: body }) };
 }
 
 /** An event has the same message id whether it was posted or listed. */
@@ -143,7 +132,7 @@ async function receiveEntry(host: RailHost, entry: ExactJson): Promise<'new' | '
     return await host.receive(describeMessage(event, source));
   }
   host.log('error', 'an event of the partner cannot be applied', { detail: fault ?? '' });
-  return await host.receive(describeMisfit(fault ?? '', source));
+  return await host.receive(describeMisfit(`an event: ${fault ?? ''}`, source));
 }
 
 export type EventPage = { readonly events: readonly ExactJson[]; readonly next: string };

@@ -1,4 +1,5 @@
-import type { InboundMessage, RailHost } from '../contract/contract.ts';
+import type { RailHost } from '../contract/contract.ts';
+import { reportProblem } from '../kit/problem-messages.ts';
 import type { OrderedMoney } from './answers.ts';
 import type { LightLevel } from './light-authentication.ts';
 import { type Payment, paymentStates } from './protocol.ts';
@@ -49,15 +50,15 @@ export async function reportContradiction(
   const sinceMs = await markContradiction(host.store, money, nowMs);
   host.log('warn', 'the partner contradicts itself', { reference, detail: found.detail });
   if (nowMs - sinceMs < light.confirmSeconds * 1000) return;
-  await host.receive(describeProblem(`contradiction:${reference}`, reference, found));
+  await reportUnclear(host, { id: `contradiction:${reference}`, reference, ...found });
 }
 
-export function describeProblem(
-  id: string,
-  reference: string,
-  { detail, raw }: { readonly detail: string; readonly raw: Uint8Array },
-): InboundMessage {
-  const text = `${reference}: ${detail}. Ask the partner, and confirm the outcome by hand.`;
-  const problem = { id, kind: 'not_understood', detail: text } as const;
-  return { id, channel: 'poll', raw, observations: [], problems: [problem] };
+/** Opens an exception, once for each id, about a payment whose outcome a person must find out. */
+export async function reportUnclear(
+  host: RailHost,
+  found: { id: string; reference: string; detail: string; raw: Uint8Array | string },
+): Promise<void> {
+  const { id, reference, raw } = found;
+  const detail = `${reference}: ${found.detail}. Ask the partner, and confirm the outcome by hand.`;
+  await reportProblem(host, { id, kind: 'not_understood', detail }, raw);
 }

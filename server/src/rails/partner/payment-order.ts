@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getCurrency } from '../../core/currency.ts';
 import { parseAmount } from '../../core/money.ts';
 import type { Beneficiary, Instruction, Originator } from '../contract/contract.ts';
+import { formatFixedAmount } from '../kit/amounts.ts';
 import type { Capability } from './capability-protocol.ts';
 import { findPriceLimit } from './price-limit.ts';
 import type { PaymentOrder } from './protocol.ts';
@@ -96,13 +97,6 @@ export function describeBeneficiary(beneficiary: Beneficiary): PaymentOrder['ben
     date_of_birth: beneficiary.dateOfBirth,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
-}
-
-/** With all the digits of the currency's scale: 10010n EUR is "100.10". */
-export function formatFixedAmount(minor: bigint, currency: string): string {
-  const { scale } = getCurrency(currency);
-  const digits = minor.toString().padStart(scale + 1, '0');
-  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 /** Whether the amounts are equal, however many zeros are written. */

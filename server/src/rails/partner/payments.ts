@@ -1,5 +1,6 @@
 import type { CallContext, Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { formatFixedAmount } from '../kit/amounts.ts';
 import type { RailCall } from '../kit/guarded-calls.ts';
 import type { Queried } from './announcements.ts';
 import {
@@ -15,7 +16,7 @@ import type { Exchange } from './exchange.ts';
 import type { LightLevel } from './light-authentication.ts';
 import type { OrderBatches } from './order-batches.ts';
 import { type NewOrder, type SendingParts, type SentOrder, sendAlone } from './order-sending.ts';
-import { createOrder, formatFixedAmount, type OrderSetup } from './payment-order.ts';
+import { createOrder, type OrderSetup } from './payment-order.ts';
 import type { Payment, RefusalCode } from './protocol.ts';
 import {
   findOpenBatch,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { CallContext, InboundProblem, RailHost } from '../contract/contract.ts';
+import type { CallContext, RailHost } from '../contract/contract.ts';
+import { reportProblem } from '../kit/problem-messages.ts';
 import { openRecords } from '../kit/records.ts';
 import { isReference, type ReportedTransaction } from './messages.ts';
 import type { RailParts } from './parts.ts';
@@ -62,9 +63,8 @@ async function compare(parts: RailParts, payout: ReportedTransaction): Promise<v
   const id = `report:${transaction}`;
   const detail = `transaction ${transaction} of ${reference} ${fault}`;
   host.log('error', "PayPal's report contradicts the records", { reference, transaction, fault });
-  const problem: InboundProblem = { id, kind: 'unmatched', detail, ...money };
-  const raw = Buffer.from(JSON.stringify(payout));
-  await host.receive({ id, channel: 'poll', raw, observations: [], problems: [problem] });
+  const problem = { id, kind: 'unmatched', detail, ...money } as const;
+  await reportProblem(host, problem, JSON.stringify(payout));
 }
 
 async function findFault(

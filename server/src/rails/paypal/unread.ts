@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { CallContext, RailHost } from '../contract/contract.ts';
+import { describeMisfit, reportProblem } from '../kit/problem-messages.ts';
 import { openRecords, type Records, type TypedRecord } from '../kit/records.ts';
 import { receiveItems } from './batch-outcomes.ts';
 import { readBatch } from './batches.ts';
@@ -75,12 +75,9 @@ async function readMarked(
   else if (reading.kind === 'missing') {
     host.log('warn', 'an event names a batch that PayPal does not know', { batch: record.key });
   } else {
-    const digest = createHash('sha256').update(reading.raw).digest('hex').slice(0, 32);
-    const id = `misfit:${digest}`;
     const detail = `batch ${record.key}: its form or a status is not known`;
-    const problem = { id, kind: 'not_understood', detail } as const;
-    const raw = Buffer.from(reading.raw);
-    await host.receive({ id, channel: 'poll', raw, observations: [], problems: [problem] });
+    const source = { channel: 'poll', raw: Buffer.from(reading.raw) } as const;
+    await host.receive(describeMisfit(detail, source));
   }
   const isRemoved = await host.store.write([unread.change(record, undefined)]);
   return isRemoved ? 'read' : 'later';
@@ -108,9 +105,7 @@ async function receiveBatch(
     const detail = `batch ${header.payout_batch_id} of ${reference} has ${fault}`;
     host.log('error', 'a batch cannot be applied', { reference, fault });
     const id = `misfit:${header.payout_batch_id}`;
-    const problem = { id, kind: 'not_understood', detail } as const;
-    const message = { id, channel: 'poll', raw: Buffer.from(raw) } as const;
-    await host.receive({ ...message, observations: [], problems: [problem] });
+    await reportProblem(host, { id, kind: 'not_understood', detail }, raw);
     return;
   }
   const observation = describeObservation(batch, { reference, nowMs: host.realNowMs() });

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { CallbackMessage, CallbackReading, InboundMessage } from '../contract/contract.ts';
+import type { CallbackMessage, CallbackReading } from '../contract/contract.ts';
 import { parseJson } from '../kit/answers.ts';
+import { readMisfit } from '../kit/problem-messages.ts';
 import { readEventText, verificationSchema } from './messages.ts';
 import type { RailParts } from './parts.ts';
 import { findBatchId, isPayoutEvent, markUnread, type Unread } from './unread.ts';
@@ -53,7 +53,7 @@ export function createCallbackReader(parts: RailParts, unread: Unread) {
     const batchId = event && findBatchId(event);
     if (event === undefined || (isPayoutEvent(event) && batchId === undefined)) {
       const detail = 'an event must have an id, a type and, of payouts, a payout_batch_id';
-      return { kind: 'malformed', detail, message: describeMisfit(detail, body) };
+      return readMisfit(body, { what: 'a webhook', detail });
     }
     if (isPayoutEvent(event) && batchId !== undefined) {
       await markUnread(unread, batchId);
@@ -94,11 +94,4 @@ async function verify(
   return answer?.verification_status === 'SUCCESS'
     ? undefined
     : 'PayPal does not confirm the signature';
-}
-
-/** A proven message that cannot be read: it is stored, and opens an exception. */
-function describeMisfit(detail: string, raw: Uint8Array): InboundMessage {
-  const id = `misfit:${createHash('sha256').update(raw).digest('hex').slice(0, 32)}`;
-  const problem = { id, kind: 'not_understood', detail: `a webhook: ${detail}` } as const;
-  return { id, channel: 'callback', raw, observations: [], problems: [problem] };
 }

@@ -1,4 +1,5 @@
 import type { Tariff } from '../contract/declarations.ts';
+import { formatFixed } from '../kit/amounts.ts';
 
 /** Prices of the main corridors; the other corridors cost more by a factor. */
 type Prices = {
@@ -94,7 +95,7 @@ export function getTariffs(name: TariffName, corridorClass: CorridorClass): read
     effectiveFrom: null,
     fee: tariff.steps.map(([upTo, cents, basisPoints]) => ({
       upTo: upTo === null ? null : String(upTo),
-      fixed: formatCents(Math.floor((cents * level) / 100)),
+      fixed: formatFixed(BigInt(Math.floor((cents * level) / 100)), 2),
       basisPoints: Math.floor((basisPoints * level) / 100),
     })),
     marginBasisPoints: Math.floor((tariff.marginBasisPoints * level) / 100),
@@ -105,8 +106,4 @@ export function getTariffs(name: TariffName, corridorClass: CorridorClass): read
   const declarations = [declared];
   known.set(key, declarations);
   return declarations;
-}
-
-function formatCents(cents: number): string {
-  return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
 }

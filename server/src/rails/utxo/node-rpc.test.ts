@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { after, test } from 'node:test';
 import { z } from 'zod';
-import { formatCoins } from './node.ts';
 import {
   createNodeRpc,
   jsonCoins,
@@ -76,9 +75,4 @@ test('an invalid answer counts as unavailable', async () => {
     fetch,
   });
   await assert.rejects(closed.call(call, signal), NodeUnavailable);
-});
-
-test('minor units are written as coins', () => {
-  assert.equal(formatCoins(1n), '0.00000001');
-  assert.equal(formatCoins(123_456_789n), '1.23456789');
 });

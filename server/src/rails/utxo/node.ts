@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formatFixed } from '../kit/amounts.ts';
 import { findScriptKind } from './addresses.ts';
 import type { Coin } from './coin-selection.ts';
 import { findInputWeight } from './coin-selection.ts';
@@ -258,7 +259,7 @@ function readCoin(
 
 async function broadcast(call: Call, rawHex: string, rateMax: bigint): Promise<BroadcastResult> {
   // Twice the rail's own limit, since the node estimates the size differently.
-  const limit = formatCoins(rateMax * 2n);
+  const limit = formatFixed(rateMax * 2n, 8);
   try {
     await call('sendrawtransaction', [rawHex, limit], hash);
     return { kind: 'accepted' };
@@ -270,10 +271,4 @@ async function broadcast(call: Call, rawHex: string, rateMax: bigint): Promise<B
     const isConflict = /txn-mempool-conflict/.test(error.message);
     return { kind: 'refused', detail: error.message, isConflict };
   }
-}
-
-/** Minor units as a decimal text of coins with eight decimals. */
-export function formatCoins(minor: bigint): string {
-  const digits = minor.toString().padStart(9, '0');
-  return `${digits.slice(0, -8)}.${digits.slice(-8)}`;
 }

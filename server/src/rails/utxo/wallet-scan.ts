@@ -1,3 +1,4 @@
+import { reportProblem } from '../kit/problem-messages.ts';
 import { readAddress } from './addresses.ts';
 import type { PassContext } from './compose.ts';
 import { listCounted } from './counted-sends.ts';
@@ -93,13 +94,8 @@ async function reportUnknown(
   const detail = `The wallet sent transaction ${txid}, which is not in the rail's records.`;
   const id = `unknown:${txid}`;
   const money = totalMinor > 0n ? { currency: network.currency, amountMinor: totalMinor } : {};
-  await host.receive({
-    id,
-    channel: 'poll',
-    raw: Buffer.from(JSON.stringify({ event: 'unknown', txid })),
-    observations: [],
-    problems: [{ id, kind: 'unmatched', detail, ...money }],
-  });
+  const problem = { id, kind: 'unmatched', detail, ...money } as const;
+  await reportProblem(host, problem, JSON.stringify({ event: 'unknown', txid }));
   context.note('error', 'the wallet sent a transaction that is not in the records', { txid });
 }
 
@@ -108,9 +104,8 @@ async function reportBehind({ host }: PassContext, unknownCount: number): Promis
   const detail =
     `The wallet has sent ${unknownCount} transactions and the rail's records are empty. ` +
     'Nothing is paid until the recovery is released.';
-  const raw = Buffer.from(JSON.stringify({ event: 'memory_behind', unknownCount }));
-  const problems = [{ id, kind: 'unmatched' as const, detail }];
-  await host.receive({ id, channel: 'poll', raw, observations: [], problems });
+  const raw = JSON.stringify({ event: 'memory_behind', unknownCount });
+  await reportProblem(host, { id, kind: 'unmatched', detail }, raw);
   host.log('error', 'the wallet has sent transactions and the records are empty', { unknownCount });
 }
 

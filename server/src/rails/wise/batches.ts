@@ -1,5 +1,6 @@
 import type { CallContext, RecordChange } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { reportProblem } from '../kit/problem-messages.ts';
 import { askFunding, cancelGroup, completeGroup, createGroup, readGroup } from './batch-calls.ts';
 import { isFunded } from './funding.ts';
 import type { Group, GroupValue } from './groups.ts';
@@ -263,8 +264,7 @@ async function reportPart({ host }: Setup, group: Group, found: Fundings): Promi
   const detail = `batch group ${groupId} of ${group.key}: ${what}`;
   const id = `part-funded:${group.key}`;
   const problem = { id, kind: 'not_understood', detail } as const;
-  const message = { id, channel: 'poll', raw: Buffer.from(detail) } as const;
-  if ((await host.receive({ ...message, observations: [], problems: [problem] })) === 'new') {
+  if ((await reportProblem(host, problem, detail)) === 'new') {
     host.log('error', 'Wise has funded a part of a batch group only', {
       reference: group.key,
       ...counts,

@@ -6,6 +6,7 @@ import type {
   RailHost,
 } from '../contract/contract.ts';
 import { nameMember, parseExact } from '../kit/answers.ts';
+import { readMisfit } from '../kit/problem-messages.ts';
 import { openTransfers, type Payments } from './payments.ts';
 import { eventSchema, stateChange, stateChangeSchema } from './protocol.ts';
 import { nameStatus, observe, readStanding } from './states.ts';
@@ -36,7 +37,9 @@ export async function readCallback(
   const digest = createHash('sha256').update(body).digest('hex').slice(0, 32);
   const json = parseExact(body);
   const event = eventSchema.safeParse(json);
-  if (!event.success) return describeMisfit(body, { digest, detail: 'the body must be an event' });
+  if (!event.success) {
+    return readMisfit(body, { what: 'a webhook', detail: 'the body must be an event' });
+  }
   // A test notification, or an event that the rail has no use for.
   const isOther = event.data.event_type !== stateChange;
   if (isOther || headers['x-test-notification'] === 'true') {
@@ -53,7 +56,7 @@ async function readStateChange(
   const event = stateChangeSchema.safeParse(json);
   if (!event.success) {
     const detail = `${nameMember(event.error)} does not have the described form`;
-    return describeMisfit(body, { digest, detail });
+    return readMisfit(body, { what: 'a webhook', detail });
   }
   const { resource, current_state: status, occurred_at: atMs } = event.data.data;
   const ignored = { id: `event:${digest}`, raw: body, observations: [] };
@@ -84,17 +87,6 @@ async function readStateChange(
 
 function accept(message: Omit<InboundMessage, 'channel'>): CallbackReading {
   return { kind: 'accepted', message: { ...message, channel: 'callback' } };
-}
-
-/** A signed message that cannot be read: it is stored, and opens an exception. */
-function describeMisfit(
-  raw: Uint8Array,
-  { digest, detail }: { digest: string; detail: string },
-): CallbackReading {
-  const id = `misfit:${digest}`;
-  const problem = { id, kind: 'not_understood', detail: `a webhook: ${detail}` } as const;
-  const message = { id, channel: 'callback', raw, observations: [], problems: [problem] } as const;
-  return { kind: 'malformed', detail, message };
 }
 
 /** RSA with SHA-256 (PKCS #1 v1.5) over the bytes of the body, Base64. */

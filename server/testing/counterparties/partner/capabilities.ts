@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { findCurrency, getCurrency } from '../../../src/core/currency.ts';
 import { getAmountMinor } from '../../../src/core/money.ts';
+import { formatFixedAmount } from '../../../src/rails/kit/amounts.ts';
 import {
   type AccountCheck,
   accountCheckSchema,
 } from '../../../src/rails/partner/capability-protocol.ts';
-import { formatFixedAmount } from '../../../src/rails/partner/payment-order.ts';
 import type { RefusalCode } from '../../../src/rails/partner/protocol.ts';
 import type { BookedPayment, PaymentBook } from './payment-book.ts';
 import { readJson } from './read-json.ts';

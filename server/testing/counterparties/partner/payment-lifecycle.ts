@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { getCurrency } from '../../../src/core/currency.ts';
 import { getAmountMinor } from '../../../src/core/money.ts';
-import { formatFixedAmount } from '../../../src/rails/partner/payment-order.ts';
+import { formatFixedAmount } from '../../../src/rails/kit/amounts.ts';
 import type {
   CancelOrder,
   Payment,

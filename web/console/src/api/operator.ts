@@ -51,12 +51,12 @@ export function useOperator<Answer>(path: string, { isWanted = true }: Options =
 /** `waiting`: a second operator has to approve it before it is done. */
 export type Acted = { result: 'done' | 'waiting'; approval: string; outcome: unknown };
 
-export type Act = { path: string; body: object; method?: 'PUT' | 'PATCH' };
+export type ActRequest = { path: string; body: object; method?: 'PUT' | 'PATCH' };
 
 export function useAct<Answer = Acted>() {
   const { session } = useSession();
   return useMutation({
-    mutationFn: ({ path, body, method }: Act) =>
+    mutationFn: ({ path, body, method }: ActRequest) =>
       askOperator<Answer>(session, path, { method: method ?? 'POST', body }),
   });
 }

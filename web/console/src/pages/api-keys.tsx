@@ -141,7 +141,7 @@ function Actions({ account, credential }: ActionsProps): ReactNode {
               initial: '1d',
             },
           ]}
-          request={(reason, values) => ({ path: `${path}/rotation`, body: { ...values, reason } })}
+          request={{ path: `${path}/rotation` }}
           outcome={(outcome) => <Secrets outcome={outcome} labels={secrets} />}
         >
           <p>A credential with the same scopes, addresses and budgets takes its place.</p>
@@ -151,7 +151,7 @@ function Actions({ account, credential }: ActionsProps): ReactNode {
         label="Revoke"
         tone="danger"
         title="Revoke the credential"
-        request={(reason) => ({ path: `${path}/revoke`, body: { reason } })}
+        request={{ path: `${path}/revoke` }}
       >
         <p>Requests with it are refused within a second. This cannot be undone.</p>
       </Act>
@@ -182,7 +182,7 @@ function SetBudget({ path }: { path: string }): ReactNode {
       label="Budget"
       title="Set what it may propose"
       fields={budgetFields}
-      request={(reason, values) => ({ path: `${path}/budget`, body: { ...values, reason } })}
+      request={{ path: `${path}/budget` }}
     >
       <p>Of one currency. Software proposes within it, and a person confirms.</p>
     </Act>
@@ -230,10 +230,7 @@ function Create({ account }: { account: string }): ReactNode {
           isOptional: true,
         },
       ]}
-      request={(reason, values) => ({
-        path: `accounts/${account}/credentials`,
-        body: { ...values, reason },
-      })}
+      request={{ path: `accounts/${account}/credentials` }}
       outcome={(outcome) => <Secrets outcome={outcome} labels={secrets} />}
     >
       <p>Its secret is shown once. It can need two operators: then the second one sees it.</p>

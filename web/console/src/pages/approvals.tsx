@@ -88,7 +88,7 @@ function Entry({ approval }: { approval: Approval }): ReactNode {
               label="Approve"
               tone="primary"
               title={`Approve: ${title}`}
-              request={(reason) => ({ path: `${path}/approve`, body: { reason } })}
+              request={{ path: `${path}/approve` }}
               outcome={(outcome) => <Secrets outcome={outcome} labels={secretLabels} />}
             >
               <p>It takes effect at once, with both names in the audit log.</p>
@@ -97,7 +97,7 @@ function Entry({ approval }: { approval: Approval }): ReactNode {
           <Act
             label={isOwn ? 'Withdraw' : 'Reject'}
             title={`${isOwn ? 'Withdraw' : 'Reject'}: ${title}`}
-            request={(reason) => ({ path: `${path}/withdraw`, body: { reason } })}
+            request={{ path: `${path}/withdraw` }}
           >
             <p>The request ends, and nothing changes.</p>
           </Act>

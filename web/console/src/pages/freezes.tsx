@@ -64,7 +64,7 @@ export function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
       label="Resume sending"
       tone="primary"
       title="Resume sending"
-      request={(reason) => ({ path: 'sending/resume', body: { reason } })}
+      request={{ path: 'sending/resume' }}
     >
       <p>Waiting payouts are sent, in the order of their commits.</p>
     </Act>
@@ -73,7 +73,7 @@ export function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
       label="Stop sending"
       tone="danger"
       title="Stop sending on all rails"
-      request={(reason) => ({ path: 'sending/stop', body: { reason } })}
+      request={{ path: 'sending/stop' }}
     >
       <p>
         No new payout is sent to any payer. Payouts that payers already have continue and are
@@ -128,7 +128,7 @@ function Lift({ freeze, mayLift }: { freeze: Freeze; mayLift: boolean }): ReactN
     <Act
       label="Lift"
       title={`Lift the freeze: ${readable(scope)}`}
-      request={(reason) => ({ path: `freezes/${id}/lift`, body: { reason } })}
+      request={{ path: `freezes/${id}/lift` }}
     >
       <p>Payouts that waited because of it are sent. It can need two operators.</p>
     </Act>
@@ -239,10 +239,7 @@ function NewFreezes(): ReactNode {
             label={label}
             title={label}
             fields={fields}
-            request={(reason, values) => ({
-              path: `freezes/${scope}`,
-              body: { ...values, reason },
-            })}
+            request={{ path: `freezes/${scope}` }}
           >
             <p>{effect} Payouts that payers already have continue.</p>
           </Act>

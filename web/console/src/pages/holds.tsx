@@ -95,7 +95,7 @@ const actions = actionsColumn<LegalHold>(({ hold, ended_at: endedAt }) =>
     <Act
       label="End"
       title="End this hold before its date"
-      request={(reason) => ({ path: `holds/${hold}/release`, body: { reason } })}
+      request={{ path: `holds/${hold}/release` }}
     >
       <p>From then on the data of the recipient can be erased. It can need two operators.</p>
     </Act>

@@ -161,16 +161,10 @@ function Decisions({ user, seen }: { user: string; seen: Upload }): ReactNode {
           title={`${label}: identity`}
           tone={tone}
           fields={fields}
-          request={(reason, values) => ({
+          request={{
             path: `identities/${encodeURIComponent(user)}/decision`,
-            body: {
-              ...values,
-              decision,
-              reason,
-              session: seen.session_id,
-              submission: String(seen.submission),
-            },
-          })}
+            body: { decision, session: seen.session_id, submission: String(seen.submission) },
+          }}
         >
           <p>{effect}</p>
           <p>Where the account requires two persons, a second operator has to decide the same.</p>

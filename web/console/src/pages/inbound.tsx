@@ -93,7 +93,7 @@ function Close({ exception: { id } }: { exception: Exception }): ReactNode {
     <Act
       label="Close"
       title="Close this input"
-      request={(reason) => ({ path: 'exceptions/close', body: { exception: id, reason } })}
+      request={{ path: 'exceptions/close', body: { exception: id } }}
     >
       <p>No money moves. When none is open, the rail settles by the calendar again.</p>
     </Act>
@@ -107,7 +107,7 @@ function CloseAll(all: { kind: string; rail: string; newest: string }): ReactNod
     <Act
       label={`Close all of ${rail}`}
       title={`Close all of ${rail}: ${readable(kind).toLowerCase()}`}
-      request={(reason) => ({ path: 'exceptions/close', body: { ...all, reason } })}
+      request={{ path: 'exceptions/close', body: { ...all } }}
     >
       <p>Investigate first: an unread part could hold a return. No money moves.</p>
     </Act>
@@ -130,10 +130,7 @@ function ShowMessage({ rails }: { rails: readonly string[] }): ReactNode {
       label="See a message"
       title="See a message as it arrived"
       fields={fields}
-      request={(reason, { rail = '', id = '' }) => ({
-        path: `rails/${rail}/message`,
-        body: { id, reason },
-      })}
+      request={({ rail = '', id = '' }) => ({ path: `rails/${rail}/message`, body: { id } })}
       outcome={(outcome) => (
         <pre className="json" tabIndex={0} aria-label="Message as it arrived">
           {readText(outcome, 'content')}

@@ -123,10 +123,10 @@ function SetLimit({ label, limit }: { label: string; limit?: AccountLimit }): Re
       title={limit === undefined ? 'Set a limit' : `Change the limit ${limit.name}`}
       tone={limit === undefined ? 'primary' : 'plain'}
       fields={limit === undefined ? [name, ...fields] : fields}
-      request={(reason, { name: given = limit?.name ?? '', ...values }) => ({
+      request={({ name: given = limit?.name ?? '', ...body }) => ({
         path: `accounts/${account}/limits/${encodeURIComponent(given)}`,
         method: 'PUT',
-        body: { ...values, reason },
+        body,
       })}
     >
       <p>It applies from the next check of a payout. Raising a limit can need two operators.</p>
@@ -140,10 +140,7 @@ function RemoveLimit({ name }: { name: string }): ReactNode {
     <Act
       label="Remove"
       title={`Remove the limit ${name}`}
-      request={(reason) => ({
-        path: `accounts/${account}/limits/${encodeURIComponent(name)}/removal`,
-        body: { reason },
-      })}
+      request={{ path: `accounts/${account}/limits/${encodeURIComponent(name)}/removal` }}
     >
       <p>It no longer holds payouts of the account. Removing it can need two operators.</p>
     </Act>
@@ -167,11 +164,7 @@ function OpenQuotes({ account }: { account: string }): ReactNode {
               inputMode: 'numeric',
             },
           ]}
-          request={(reason, values) => ({
-            path: `accounts/${account}`,
-            method: 'PATCH',
-            body: { ...values, reason },
-          })}
+          request={{ path: `accounts/${account}`, method: 'PATCH' }}
         >
           <p>An empty field keeps the present value.</p>
         </Act>

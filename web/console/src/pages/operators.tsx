@@ -83,7 +83,7 @@ function Actions({ operator }: { operator: Operator }): ReactNode {
       <Act
         label="Invite"
         title={`Invite ${name} by a link`}
-        request={(reason) => ({ path: `operators/${name}/invite`, body: { reason } })}
+        request={{ path: `operators/${name}/invite` }}
         outcome={(outcome) => <Secrets outcome={outcome} labels={{ link: `Link for ${name}` }} />}
       >
         <p>
@@ -96,7 +96,7 @@ function Actions({ operator }: { operator: Operator }): ReactNode {
           label="Revoke"
           tone="danger"
           title={`Revoke ${name}`}
-          request={(reason) => ({ path: `operators/${name}/revoke`, body: { reason } })}
+          request={{ path: `operators/${name}/revoke` }}
         >
           <p>The key and all sessions end at once and permanently. The name stays taken.</p>
         </Act>
@@ -124,7 +124,7 @@ function Create(): ReactNode {
           choices: roles.map(({ value, may }) => ({ value, label: `${readable(value)}: ${may}` })),
         },
       ]}
-      request={(reason, values) => ({ path: 'operators', body: { ...values, reason } })}
+      request={{ path: 'operators' }}
       outcome={(outcome) => (
         <Secrets outcome={outcome} labels={{ key: 'The key for the command line' }} />
       )}

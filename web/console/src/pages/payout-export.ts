@@ -35,11 +35,7 @@ export async function exportPayouts(api: Api, filters: PayoutFilters): Promise<n
   const lines = [writeCsvLine(columns)];
   let cursor: string | undefined;
   do {
-    const query = {
-      ...filters,
-      number_of_records: 1000,
-      ...(cursor === undefined ? {} : { cursor }),
-    };
+    const query = { ...filters, number_of_records: 1000, cursor };
     const page = await api.readPage<Payout>('/payout', query);
     for (const payout of page.rows) {
       lines.push(writeCsvLine(columns.map((column) => String(payout[column]))));

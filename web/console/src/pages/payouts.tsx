@@ -30,7 +30,7 @@ export function Payouts(): ReactNode {
       api.readPage<Payout>('/payout', {
         ...filters,
         number_of_records: payoutsPerPage,
-        ...(search.cursor === undefined ? {} : { cursor: search.cursor }),
+        cursor: search.cursor,
       }),
     placeholderData: keepPreviousData,
     refetchInterval: search.cursor === undefined ? 10_000 : false,

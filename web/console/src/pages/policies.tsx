@@ -94,11 +94,7 @@ function Change({ policy }: { policy: OperatorPolicy }): ReactNode {
       label="Change"
       title={`Change: ${meanings[action] ?? readable(action)}`}
       fields={fields}
-      request={(reason, values) => ({
-        path: `policies/${action}`,
-        method: 'PUT',
-        body: { ...values, reason },
-      })}
+      request={{ path: `policies/${action}`, method: 'PUT' }}
     >
       <p>It holds from the next request on. The change itself can need a second operator.</p>
     </Act>

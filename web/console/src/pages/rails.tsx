@@ -102,7 +102,7 @@ function FreezeRail({ name }: { name: string }): ReactNode {
     <Act
       label="Freeze"
       title={`Freeze the rail ${name}`}
-      request={(reason) => ({ path: 'freezes/rail', body: { rail: name, reason } })}
+      request={{ path: 'freezes/rail', body: { rail: name } }}
     >
       <p>No new payout is sent through this rail. Its payouts wait, or go through another payer.</p>
     </Act>

@@ -108,7 +108,7 @@ function Compliance({ token }: { token: string }): ReactNode {
             <Act
               label="Freeze"
               title="Freeze this recipient"
-              request={(reason) => ({ path: 'freezes/recipient', body: { user: token, reason } })}
+              request={{ path: 'freezes/recipient', body: { user: token } }}
             >
               <p>The recipient is locked: quotes and commits are refused and nothing is sent.</p>
             </Act>
@@ -129,10 +129,7 @@ function DataActs({ token }: { token: string }): ReactNode {
         label="Place a hold"
         title="Keep the data of this recipient"
         fields={[{ name: 'until', label: 'Until', type: 'date' }]}
-        request={(reason, values) => ({
-          path: `recipients/${token}/holds`,
-          body: { ...values, reason },
-        })}
+        request={{ path: `recipients/${token}/holds` }}
       >
         <p>Until that day the data cannot be erased, whoever asks for it.</p>
       </Act>
@@ -140,7 +137,7 @@ function DataActs({ token }: { token: string }): ReactNode {
         label="Erase"
         tone="danger"
         title="Erase the data of this recipient for ever"
-        request={(reason) => ({ path: `recipients/${token}/erasure`, body: { reason } })}
+        request={{ path: `recipients/${token}/erasure` }}
       >
         <p>
           The key of the person is destroyed: names, details, images and messages cannot be read any

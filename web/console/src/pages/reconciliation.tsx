@@ -54,10 +54,7 @@ function ClosePeriod({ rail }: { rail: string }): ReactNode {
         { name: 'from', label: 'First day (UTC)', type: 'date' },
         { name: 'to', label: 'Last day (UTC)', type: 'date' },
       ]}
-      request={(reason, values) => ({
-        path: `reconciliation/${rail}/closing`,
-        body: { ...values, reason },
-      })}
+      request={{ path: `reconciliation/${rail}/closing` }}
       outcome={(outcome) => (
         <p>
           Moved at the bank: {readText(outcome, 'bank_movement')}. In the ledger:{' '}
@@ -229,14 +226,13 @@ function Match({ rail, entries, settlements }: MatchProps): ReactNode {
         label={label}
         tone="primary"
         title={`${isLink ? 'Link' : 'Explain'}: ${words}`}
-        request={(reason) => ({
+        request={{
           path: `reconciliation/${rail}/${isLink ? 'link' : 'explanation'}`,
           body: {
             ...(entries.length > 0 && { entries: entries.join(' ') }),
             ...(settlements.length > 0 && { settlements: settlements.join(' ') }),
-            reason,
           },
-        })}
+        }}
       >
         <p>
           {isLink

@@ -198,9 +198,9 @@ function Releases({ report, releases }: ReleasesProps): ReactNode {
                   ],
                 },
               ]}
-              request={(reason, { accept_unlisted: accepts }) => ({
+              request={({ accept_unlisted: accepts }) => ({
                 path: 'recovery/release',
-                body: { reason, ...(accepts === 'true' && { accept_unlisted: true }) },
+                body: accepts === 'true' ? { accept_unlisted: true } : {},
               })}
             >
               <p>Two different operators have to release it. Then payouts are sent again.</p>

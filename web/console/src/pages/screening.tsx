@@ -157,10 +157,7 @@ function DecideHits({ query, about }: { query: Query; about: string }): ReactNod
       <Act
         label={`Clear ${about}`}
         title={`Clear ${about}`}
-        request={(reason) => ({
-          path: 'screenings/decision',
-          body: { ...query, ...seen, decision: 'cleared', reason },
-        })}
+        request={{ path: 'screenings/decision', body: { ...query, ...seen, decision: 'cleared' } }}
       >
         <p>The recipient is not the listed party. This holds until something new is found.</p>
       </Act>
@@ -168,10 +165,10 @@ function DecideHits({ query, about }: { query: Query; about: string }): ReactNod
         label={`Confirm ${about}`}
         title={`Confirm ${about}`}
         tone="danger"
-        request={(reason) => ({
+        request={{
           path: 'screenings/decision',
-          body: { ...query, ...seen, decision: 'confirmed', reason },
-        })}
+          body: { ...query, ...seen, decision: 'confirmed' },
+        }}
       >
         <p>
           The recipient is the listed party. Payouts to a confirmed recipient are held permanently.

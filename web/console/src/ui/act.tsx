@@ -2,7 +2,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { DialogTrigger, Heading } from 'react-aria-components/Dialog';
 import { useSession } from '../api/context.tsx';
-import { type Acted, type Act as Request, useAct, useReadAgain } from '../api/operator.ts';
+import { type Acted, type ActRequest, useAct, useReadAgain } from '../api/operator.ts';
 import { PageDialog } from './dialog.tsx';
 import { findFault } from './faults.ts';
 import { type Choice, SelectField, TextField } from './field.tsx';
@@ -32,7 +32,8 @@ type Props = {
   children: ReactNode;
   tone?: 'primary' | 'danger' | 'plain';
   fields?: readonly ActField[];
-  request: (reason: string, values: Values) => Request;
+  /** Its body gets the fields and the reason; what a function returns gets the reason only. */
+  request: (Omit<ActRequest, 'body'> & { body?: object }) | ((values: Values) => ActRequest);
   /** Of what was done, such as a secret that is shown once. */
   outcome?: (outcome: unknown) => ReactNode;
 };
@@ -63,11 +64,13 @@ function Form({ close, ...props }: Props & { close: () => void }): ReactNode {
   const act = useAct();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const given = Object.entries(values).map(([name, text]): [string, string] => [
-      name,
-      text.trim(),
-    ]);
-    act.mutate(request(reason.trim(), Object.fromEntries(given.filter(([, text]) => text !== ''))));
+    const trimmed = Object.entries(values).map(([name, text]) => [name, text.trim()] as const);
+    const given: Values = Object.fromEntries(trimmed.filter(([, text]) => text !== ''));
+    const asked =
+      typeof request === 'function'
+        ? request(given)
+        : { ...request, body: { ...given, ...request.body } };
+    act.mutate({ ...asked, body: { ...asked.body, reason: reason.trim() } });
   };
   const { data: done } = act;
   if (done !== undefined) {

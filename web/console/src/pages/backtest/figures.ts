@@ -1,3 +1,4 @@
+import { decimal } from '../../../../../sdk/src/decimal.ts';
 import type { BacktestSide, BacktestSides } from '../../api/operator-types.ts';
 import { formatAmount, formatCount } from '../../format/amount.ts';
 import { formatLength } from '../../format/time.ts';
@@ -6,34 +7,14 @@ import { formatLength } from '../../format/time.ts';
 
 export type Compared = { before: string; after: string; difference: string };
 
-/** `minuend - subtrahend` of two decimals, exactly. @throws SyntaxError for other texts. */
-export function subtractDecimals(minuend: string, subtrahend: string): string {
-  const digits = Math.max(countDigits(minuend), countDigits(subtrahend));
-  const difference = toUnits(minuend, digits) - toUnits(subtrahend, digits);
-  const sign = difference < 0n ? '-' : '';
-  const text = (difference < 0n ? -difference : difference).toString().padStart(digits + 1, '0');
-  return digits === 0
-    ? sign + text
-    : `${sign}${text.slice(0, text.length - digits)}.${text.slice(text.length - digits)}`;
-}
-
-const countDigits = (text: string): number => text.split('.')[1]?.length ?? 0;
-
-function toUnits(text: string, digits: number): bigint {
-  const [whole = '', fraction = ''] = text.split('.');
-  return BigInt(whole + fraction.padEnd(digits, '0'));
-}
-
-const sign = (isPositive: boolean): string => (isPositive ? '+' : '');
-
-function compareUsd(before: string, after: string): Compared {
-  const difference = subtractDecimals(after, before);
-  const isZero = /^-?[0.]+$/.test(difference);
+export function compareUsd(before: string, after: string): Compared {
+  const difference = decimal(after).minus(decimal(before));
+  const order = difference.compare(decimal('0'));
   const text = formatAmount(difference, 'USD');
   return {
     before: formatAmount(before, 'USD'),
     after: formatAmount(after, 'USD'),
-    difference: isZero ? '' : sign(!difference.startsWith('-')) + text,
+    difference: order === 0 ? '' : order > 0 ? `+${text}` : text,
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRefusal } from '../../../../../sdk/src/errors.ts';
-import { subtractDecimals } from '../backtest/figures.ts';
+import { compareUsd } from '../backtest/figures.ts';
 import { describeConditions } from '../rules/words.ts';
 import {
   faultAt,
@@ -89,11 +89,10 @@ test('a rule is described in words, including fields that the form does not know
   ]);
 });
 
-test('differences of amounts are exact', () => {
-  assert.equal(subtractDecimals('0.3', '0.1'), '0.2');
-  assert.equal(subtractDecimals('1', '1.25'), '-0.25');
-  assert.equal(subtractDecimals('-1.5', '-1.50'), '0.00');
-  assert.equal(subtractDecimals('-0.25', '0.25'), '-0.50');
-  assert.equal(subtractDecimals('9007199254740993.01', '0.02'), '9007199254740992.99');
-  assert.equal(subtractDecimals('7', '9'), '-2');
+test('figures of both sides are compared exactly', () => {
+  const compare = (before: string, after: string): string => compareUsd(before, after).difference;
+  assert.equal(compare('0.1', '0.3'), '+0.20');
+  assert.equal(compare('1.25', '1'), '-0.25');
+  assert.equal(compare('-1.50', '-1.5'), '');
+  assert.equal(compare('0.02', '9007199254740993.01'), '+9,007,199,254,740,992.99');
 });

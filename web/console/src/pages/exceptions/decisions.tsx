@@ -41,10 +41,7 @@ export function DecidePayout({ exception }: { exception: Exception }): ReactNode
           key={action}
           label={effects[action].label}
           title={`${effects[action].label}${about}`}
-          request={(reason) => ({
-            path: `payouts/${payout}/decision`,
-            body: { action, reason, payout_version },
-          })}
+          request={{ path: `payouts/${payout}/decision`, body: { action, payout_version } }}
         >
           <p>{effects[action].effect}</p>
           <p>{describePersons(exception, action)}</p>

@@ -112,11 +112,7 @@ function Trial({ policy, scope, preview }: TrialProps): ReactNode {
             label="Put in force"
             title="Put the rules in force"
             tone="danger"
-            request={(reason) => ({
-              path: 'approval-rules',
-              method: 'PUT',
-              body: { ...scope, policy, reason },
-            })}
+            request={{ path: 'approval-rules', method: 'PUT', body: { ...scope, policy } }}
           >
             <p>
               They replace the whole policy. Payouts that already wait for approval keep waiting.

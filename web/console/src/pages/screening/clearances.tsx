@@ -33,10 +33,7 @@ export function ClearUntil({ user }: { user: string }): ReactNode {
       label="Clear until a date"
       title="Clear hits until a date"
       fields={fields}
-      request={(reason, values) => ({
-        path: 'clearances',
-        body: { ...values, user, result, reason },
-      })}
+      request={{ path: 'clearances', body: { user, result } }}
     >
       <p>
         The recipient is not who these entries name. This ends at the date, and before it if an
@@ -112,11 +109,7 @@ function Rows({ rows }: { rows: readonly Clearance[] }): ReactNode {
 
 function End({ clearance }: { clearance: string }): ReactNode {
   return (
-    <Act
-      label="End"
-      title="End a clearance"
-      request={(reason) => ({ path: `clearances/${clearance}/end`, body: { reason } })}
-    >
+    <Act label="End" title="End a clearance" request={{ path: `clearances/${clearance}/end` }}>
       <p>The entry holds the next payout to this recipient again.</p>
     </Act>
   );

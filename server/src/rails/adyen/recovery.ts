@@ -129,7 +129,7 @@ export async function findUnknownPayments(
   for (const transfer of transfers) {
     if (!isOurs(transfer, config.balanceAccountId)) continue;
     if (decodeReference(transfer.reference) === undefined) continue;
-    if ((await payments.find(transfer.reference)) === undefined) unknown += 1;
+    if (!(await payments.isKnown(transfer.reference))) unknown += 1;
   }
   return unknown === 0
     ? undefined

@@ -118,3 +118,16 @@ test('a funded transfer of a payment that is open here shows a restore', async (
     await restored.close();
   }
 });
+
+test('recovery lists a payment whose recipient was erased', async () => {
+  const { rail, host, wise } = subject;
+  const instruction = newInstruction();
+  await rail.send(instruction, context);
+  await host.eraseRecipient(instruction.reference);
+  const found = await rail.recover?.(Date.now() - 60_000, context);
+  const ours = found?.filter(({ reference }) => reference === instruction.reference);
+  assert.deepEqual(
+    ours?.map(({ providerReference }) => providerReference),
+    [wise.find(instruction.reference)?.id],
+  );
+});

@@ -103,7 +103,7 @@ async function listAll(
       signal,
     );
     if (!page.ok) throw new Error("Adyen's list of transfers cannot be read");
-    if (page.unreadableCount > 0)
+    if (page.unreadable.length > 0)
       throw new Error("Adyen's list has a transfer that cannot be read");
     found.push(...page.transfers.map(({ transfer }) => transfer));
     const isLast = page.nextCursor === undefined || page.nextCursor === cursor;

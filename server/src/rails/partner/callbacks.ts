@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { canonicalizeJson, type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
+import { z } from 'zod';
+import { canonicalizeJson, type ExactJson } from '../../core/exact-json.ts';
 import type {
   CallbackMessage,
   CallbackReading,
@@ -7,6 +8,7 @@ import type {
   RailHost,
   RailObservation,
 } from '../contract/contract.ts';
+import { parseExact } from '../kit/answers.ts';
 import { describeExtras, describeFault, describeReturn, findFault, readMinor } from './answers.ts';
 import { isAmount } from './payment-order.ts';
 import { eventSchema, type PaymentEvent, readReason } from './protocol.ts';
@@ -34,21 +36,27 @@ export async function readCallback(
   const proof = findProofFault(message, setup);
   if (proof !== undefined) return { kind: 'refused', detail: proof };
   const source = { channel: 'callback', raw: message.body } as const;
-  const event = readEvent(message.body);
+  const json = parseExact(message.body);
+  const event = json === undefined ? 'the body must be JSON' : readEventJson(json);
   const fault = typeof event === 'string' ? event : await findEchoFault(event, setup.host);
   if (typeof event === 'string' || fault !== undefined) {
     const detail = fault ?? '';
-    return { kind: 'malformed', detail, message: describeMisfit(detail, source) };
+    return { kind: 'malformed', detail, message: describeMisfit({ json, detail }, source) };
   }
   return { kind: 'accepted', message: describeMessage(event, source) };
 }
 
-/** A proven message that cannot be applied: it is stored, and opens an exception. */
+/**
+ * A proven message that cannot be applied: it is stored, and opens an exception, one for an event that is
+ * posted and listed.
+ */
 function describeMisfit(
-  detail: string,
+  { json, detail }: { readonly json: unknown; readonly detail: string },
   { channel, raw }: Pick<InboundMessage, 'channel' | 'raw'>,
 ): InboundMessage {
-  const id = `misfit:${createHash('sha256').update(raw).digest('hex').slice(0, 32)}`;
+  const named = z.object({ id: eventSchema.shape.id }).safeParse(json).data?.id;
+  const digest = createHash('sha256').update(raw).digest('hex').slice(0, 32);
+  const id = `misfit:${named === undefined ? digest : `event:${named}`}`;
   const problem = { id, kind: 'not_understood', detail: `an event: ${detail}` } as const;
   return { id, channel, raw, observations: [], problems: [problem] };
 }
@@ -84,29 +92,30 @@ const pagesMax = 50;
 /**
  * Reads the events since the last pass, page by page, which makes up for lost callbacks. An event
  * that cannot be applied is stored as a problem and skipped, because it would come back in each pass
- * and hide those behind it. Returns true when there is more to read at once.
+ * and hide those behind it. `more`: there is more to read at once; `unread`: the list was not read to its end.
  */
 export async function readEvents(
   host: RailHost,
   fetchPage: (after: string) => Promise<EventPage | undefined>,
   receive: (host: RailHost, entry: ExactJson) => Promise<'new' | 'known'> = receiveEntry,
-): Promise<boolean> {
+): Promise<'read' | 'more' | 'unread'> {
   let count = 0;
   for (let read = 0; read < pagesMax; read += 1) {
     const cursor = await findCursor(host.store);
     const page = await fetchPage(cursor.after);
-    if (page === undefined || page.events.length === 0) return false;
+    if (page === undefined) return 'unread';
+    if (page.events.length === 0) return 'read';
     for (const entry of page.events) {
       if ((await receive(host, entry)) === 'new') count += 1;
     }
     // Another process has read further, and continues from there.
     if (page.next === cursor.after || !(await moveCursor(host.store, cursor, page.next))) {
-      return false;
+      return 'read';
     }
   }
-  if (count > 0) return true;
+  if (count > 0) return 'more';
   host.log('warn', "the partner's list of events repeats itself", { pages: pagesMax });
-  return false;
+  return 'unread';
 }
 
 /** As `receiveEntry`, of an event that only asks for a query. */
@@ -143,7 +152,7 @@ async function receiveEntry(host: RailHost, entry: ExactJson): Promise<'new' | '
     return await host.receive(describeMessage(event, source));
   }
   host.log('error', 'an event of the partner cannot be applied', { detail: fault ?? '' });
-  return await host.receive(describeMisfit(fault ?? '', source));
+  return await host.receive(describeMisfit({ json: entry, detail: fault ?? '' }, source));
 }
 
 export type EventPage = { readonly events: readonly ExactJson[]; readonly next: string };
@@ -163,13 +172,8 @@ function findProofFault(message: CallbackMessage, setup: CallbackSetup): string 
 }
 
 export function readEvent(body: Uint8Array): PaymentEvent | string {
-  let json: unknown;
-  try {
-    json = parseExactBytes(Buffer.from(body));
-  } catch {
-    return 'the body must be JSON';
-  }
-  return readEventJson(json);
+  const json = parseExact(body);
+  return json === undefined ? 'the body must be JSON' : readEventJson(json);
 }
 
 export function readEventJson(json: unknown): PaymentEvent | string {

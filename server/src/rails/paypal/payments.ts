@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
 import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
-import { minorUnits, openRecords, reasonSchema, type TypedRecord } from '../kit/records.ts';
+import { minorUnits, reasonSchema, type TypedRecord } from '../kit/records.ts';
 import { listReceivers, type Receiver } from './order.ts';
 
 /**

@@ -147,8 +147,8 @@ test('a transfer that Wise refuses leaves the others in the group', () =>
     );
   }));
 
-test('a group with a foreign transfer is not funded', () =>
-  withGroups(async ({ rail, wise, again }) => {
+test('a group with a foreign transfer is not funded, and a person is told', () =>
+  withGroups(async ({ rail, wise, again, host }) => {
     const all = [newInstruction(), newInstruction()];
     await sendAll({ rail }, all);
     wise.setFaults([{ on: /^PATCH .*batch-groups/, kind: 'reset_before', count: 1 }]);
@@ -162,8 +162,12 @@ test('a group with a foreign transfer is not funded', () =>
     assert.ok(foreign !== undefined && group !== undefined);
     group.transfers.push(foreign);
     group.version += 1;
-    await rail.work?.(context);
+    for (let pass = 0; pass < 2; pass += 1) await rail.work?.(context);
     assert.equal(group.status, 'NEW');
+    assert.deepEqual(
+      host.problems.map(({ id }) => id),
+      [`misfit:group:${group.id}:${foreign.id}`],
+    );
     assert.ok(wise.transfers.every(({ fundings }) => fundings === 0));
     // Without it the group continues.
     group.transfers.pop();

@@ -1,4 +1,5 @@
 import type { CallContext } from '../contract/contract.ts';
+import { reportUnreadable } from '../kit/unreadable-entries.ts';
 import { cancelAtWise, isFunded } from './funding.ts';
 import type { Group } from './groups.ts';
 import type { Payment } from './payments.ts';
@@ -63,10 +64,10 @@ export async function listMembers(
     if (!isOwn) {
       // Others do not keep the group's own payments from their end.
       if (isCancelled) continue;
-      host.log('error', 'a batch group at Wise has a transfer that is not its own', {
-        group: group.id,
-        transfer: id,
-      });
+      const whose = `batch group ${group.id} of ${known.group.key}`;
+      const detail = `${whose}: transfer ${id} is none of its payments, so that it is not funded`;
+      const raw = Buffer.from(detail);
+      await reportUnreadable(host, { name: `group:${group.id}:${id}`, raw, detail });
       return undefined;
     }
     transfers.set(reference, transfer);

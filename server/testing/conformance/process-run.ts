@@ -183,6 +183,8 @@ export function runOn(host: RailHost, processRun: ProcessRun, isProxied: boolean
     ...host,
     store: {
       get: (collection, key) => processRun.runUncounted(() => host.store.get(collection, key)),
+      isErased: (collection, key) =>
+        processRun.runUncounted(() => host.store.isErased(collection, key)),
       list: (collection, query) =>
         processRun.runUncounted(() => host.store.list(collection, query)),
       write: (changes) => processRun.step(() => host.store.write(changes)),

@@ -31,6 +31,8 @@ export type TestHost = RailHost & {
   readonly keys: KeyRing;
   /** What an operator does about inbound problems: closes all exceptions. */
   closeExceptions(): Promise<void>;
+  /** What the erasure of a recipient leaves of the records about a payment (`empty_rail_copies`). */
+  eraseRecipient(reference: string): Promise<void>;
   /** A second host of the same rail on the same memory, as another process would have. */
   again(): TestHost;
   close(): Promise<void>;
@@ -46,6 +48,13 @@ const closeText = {
   text: `
     update exceptions set closed_at = now(), resolution = 'dismissed by ada'
     where rail = $1 and closed_at is null`,
+};
+
+const eraseText = {
+  name: '',
+  text: `
+    update rail_records set sealed = '', revision = revision + 1
+    where rail = $1 and reference = $2 and length(sealed) > 0`,
 };
 
 export type TestHostOptions = {
@@ -213,6 +222,9 @@ function assemble(options: TestHostOptions, base: HostGround): TestHost {
     keys: base.keys,
     closeExceptions: async () => {
       await readRows(base.db.system, closeText, [name]);
+    },
+    eraseRecipient: async (reference) => {
+      await readRows(base.db.system, eraseText, [name, reference]);
     },
     again: () => assemble(options, base),
     close: base.close,

@@ -130,6 +130,7 @@ function overlay(store: RailStore | undefined): RailStore {
       const name = nameOf(collection, key);
       return written.has(name) ? written.get(name) : store?.get(collection, key);
     },
+    isErased: async (collection, key) => (await store?.isErased(collection, key)) ?? false,
     list: async (collection, query) => (await store?.list(collection, query)) ?? [],
     write: async (changes) => {
       for (const { collection, key, revision, next } of changes) {

@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import type { RailHost } from '../contract/contract.ts';
 import { type AdyenConfig, getApiUrl } from './config.ts';
 import { type ApiClient, type ApiResult, createApiClient } from './http-client.ts';
-import { type Transfer, transferPageSchema, transferSchema } from './wire.ts';
+import { describeFault, type Transfer, transferPageSchema, transferSchema } from './wire.ts';
 
 /** The calls of the Transfers API, version 4, and of the Configuration API, version 2. */
 
@@ -29,12 +30,20 @@ export type TransferQuery = {
   readonly limit?: number;
 };
 
+/** Without the described form; `id` and `reference` where they can be read. */
+export type UnreadableTransfer = {
+  readonly id: string | undefined;
+  readonly reference: string | undefined;
+  readonly fault: string;
+  readonly raw: Uint8Array;
+};
+
 export type TransferPage =
   | {
       readonly ok: true;
       /** Outgoing ones that can be read. */
       readonly transfers: readonly { readonly transfer: Transfer; readonly raw: Uint8Array }[];
-      readonly unreadableCount: number;
+      readonly unreadable: readonly UnreadableTransfer[];
       /** Undefined on the last page. */
       readonly nextCursor: string | undefined;
     }
@@ -98,16 +107,23 @@ function readPage(result: ApiResult): TransferPage {
   const page = transferPageSchema.safeParse(result.json);
   if (!page.success) return { ok: false, result };
   const transfers: { transfer: Transfer; raw: Uint8Array }[] = [];
-  let unreadableCount = 0;
+  const unreadable: UnreadableTransfer[] = [];
   for (const entry of page.data.data) {
-    const transfer = transferSchema.safeParse(entry);
-    if (!transfer.success) unreadableCount += 1;
-    else if (transfer.data.direction !== 'incoming') {
-      transfers.push({ transfer: transfer.data, raw: Buffer.from(JSON.stringify(entry)) });
-    }
+    const { success, data: transfer, error } = transferSchema.safeParse(entry);
+    const raw = Buffer.from(JSON.stringify(entry));
+    if (!success) unreadable.push({ ...readNames(entry), fault: describeFault(error), raw });
+    else if (transfer.direction !== 'incoming') transfers.push({ transfer, raw });
   }
   const nextCursor = readCursor(page.data['_links']?.next?.href);
-  return { ok: true, transfers, unreadableCount, nextCursor };
+  return { ok: true, transfers, unreadable, nextCursor };
+}
+
+function readNames(entry: unknown): Pick<UnreadableTransfer, 'id' | 'reference'> {
+  const { id, reference } = transferSchema.shape;
+  return {
+    id: z.object({ id }).safeParse(entry).data?.id,
+    reference: z.object({ reference }).safeParse(entry).data?.reference,
+  };
 }
 
 /** Only the cursor is taken from a link, so that no request goes to an address of the answer. */

@@ -4,6 +4,7 @@ import { findCurrency, getCurrency } from '../../core/currency.ts';
 import { formatAmount, parseAmount } from '../../core/money.ts';
 import type { CallContext, RailFunds, RailHost } from '../contract/contract.ts';
 import { minorUnits, openRecords } from '../kit/records.ts';
+import { reportUnreadable } from '../kit/unreadable-entries.ts';
 import { getReportsUrl } from './config.ts';
 import { hasOtherScale } from './currencies.ts';
 import { describeStatus } from './sweep.ts';
@@ -62,6 +63,11 @@ export async function readReports(setup: Setup, { signal }: CallContext): Promis
     if (typeof rows === 'object') await keepNewest(setup, rows);
     else host.log('warn', 'a balance report cannot be read', { detail: rows });
     const isOver = rows === 'other_host' || tries + 1 >= triesMax;
+    if (typeof rows !== 'object' && isOver) {
+      const detail = `balance report ${notice.key}: ${rows}; it is not downloaded again`;
+      const name = `balance-report:${notice.key}`;
+      await reportUnreadable(host, { name, raw: Buffer.from(detail), detail });
+    }
     const state = typeof rows === 'object' ? 'read' : isOver ? 'given_up' : 'announced';
     await notices.write(notice, { state, value: { downloadUrl, tries: tries + 1 } });
   }

@@ -124,6 +124,20 @@ describe('one reference is one payment', () => {
   });
 });
 
+test('a payment whose recipient was erased is no sign of a restore, and recovery lists it', async () => {
+  const { host, rail, clock } = bench;
+  const instruction = newAdyenInstruction();
+  await rail.send(instruction, context);
+  await host.eraseRecipient(instruction.reference);
+  assert.equal(await rail.findUnknownPayments?.(context), undefined);
+  const found = await rail.recover?.(clock.nowMs - dayMs, context);
+  const ours = found?.filter(({ reference }) => reference === instruction.reference);
+  assert.deepEqual(
+    ours?.map(({ outcome }) => outcome),
+    ['accepted'],
+  );
+});
+
 describe('a refusal', () => {
   test('is definite for the only order, and stays', async () => {
     bench.simulator.setOptions({ routes: [] });

@@ -103,7 +103,7 @@ async function listAll(
       signal,
     );
     if (!page.ok) throw new Error("Adyen's list of transfers cannot be read");
-    if (page.unreadableCount > 0)
+    if (page.unreadable.length > 0)
       throw new Error("Adyen's list has a transfer that cannot be read");
     found.push(...page.transfers.map(({ transfer }) => transfer));
     const isLast = page.nextCursor === undefined || page.nextCursor === cursor;
@@ -129,7 +129,7 @@ export async function findUnknownPayments(
   for (const transfer of transfers) {
     if (!isOurs(transfer, config.balanceAccountId)) continue;
     if (decodeReference(transfer.reference) === undefined) continue;
-    if ((await payments.find(transfer.reference)) === undefined) unknown += 1;
+    if (!(await payments.isKnown(transfer.reference))) unknown += 1;
   }
   return unknown === 0
     ? undefined

@@ -4,6 +4,7 @@ import {
   adyenAccount,
   context,
   newAdyenInstruction,
+  openAdyenBench,
   prepareAdyenBench,
 } from '../../../testing/setups/adyen.ts';
 import type { Instruction } from '../contract/contract.ts';
@@ -129,5 +130,71 @@ describe('a return in part', () => {
     const instruction = await pay();
     await receive(instruction, [first, rest, { id: 'EV3', balance: 100 }]);
     assert.equal(sumReturned(instruction), 12_445n);
+  });
+});
+
+describe('the list of transfers', () => {
+  const listOnly =
+    (change: (text: string) => Response | string): typeof fetch =>
+    async (...request) => {
+      const response = await fetch(...request);
+      if (!response.url.includes('/transfers?')) return response;
+      const changed = change(await response.text());
+      return typeof changed === 'string' ? new Response(changed, response) : changed;
+    };
+
+  test('opens one exception for a transfer that cannot be read, and the others count', async () => {
+    let reference = '';
+    const fetchBroken = listOnly((text) => {
+      const page = JSON.parse(text);
+      for (const entry of page.data) if (entry.reference === reference) entry.amount = 'much';
+      return JSON.stringify(page);
+    });
+    const odd = await openAdyenBench({ fetch: fetchBroken });
+    try {
+      const [broken, fine] = [newAdyenInstruction(), newAdyenInstruction()];
+      for (const one of [broken, fine]) await odd.rail.send(one, context);
+      await odd.advance(3);
+      ({ reference } = broken);
+      await odd.rail.work?.(context);
+      await odd.rail.work?.(context);
+      assert.deepEqual(
+        odd.host.problems.map(({ kind, detail }) => [kind, detail.includes(broken.reference)]),
+        [['not_understood', true]],
+      );
+      assert.deepEqual(
+        [...new Set(odd.host.observations.map((one) => one.reference))],
+        [fine.reference],
+      );
+    } finally {
+      await odd.close();
+    }
+  });
+
+  test('opens an exception once it has not been read for three days', async () => {
+    let isBroken = false;
+    const fetchUnread = listOnly((text) => (isBroken ? new Response('', { status: 500 }) : text));
+    const odd = await openAdyenBench({ fetch: fetchUnread });
+    try {
+      await odd.rail.work?.(context);
+      isBroken = true;
+      odd.clock.nowMs += 71 * 3_600_000;
+      await odd.rail.work?.(context);
+      assert.deepEqual(odd.host.problems, []);
+      odd.clock.nowMs += 3_600_000;
+      for (let pass = 0; pass < 2; pass += 1) await odd.rail.work?.(context);
+      assert.deepEqual(
+        odd.host.problems.map(({ kind }) => kind),
+        ['report_missing'],
+      );
+      isBroken = false;
+      await odd.rail.work?.(context);
+      isBroken = true;
+      odd.clock.nowMs += 73 * 3_600_000;
+      await odd.rail.work?.(context);
+      assert.equal(odd.host.problems.length, 2);
+    } finally {
+      await odd.close();
+    }
   });
 });

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import type { CallContext, RailHost } from '../contract/contract.ts';
+import { decodeReference } from '../contract/references.ts';
+import { noteListReading } from '../kit/list-readings.ts';
 import { reportProblem } from '../kit/problem-messages.ts';
 import { openRecords } from '../kit/records.ts';
+import { reportUnreadable } from '../kit/unreadable-entries.ts';
+import type { UnreadableTransfer } from './adyen-api.ts';
 import { isFeeTransfer, listMoneyProblems, listReturns } from './money-moves.ts';
 import type { Outcome } from './outcomes.ts';
 import { isNews, type PaymentRecord, type PaymentValue } from './payments.ts';
@@ -42,6 +46,8 @@ function openPositions({ store }: RailHost) {
 }
 const positionKey = 'position';
 
+const list = { name: 'transfers', what: "Adyen's list of transfers" } as const;
+
 /** Returns when the next pass makes sense; undefined: when the list is due again. */
 export async function sweep(setup: Setup, { signal }: CallContext): Promise<number | undefined> {
   const { host, api, config } = setup;
@@ -62,10 +68,13 @@ export async function sweep(setup: Setup, { signal }: CallContext): Promise<numb
     );
     if (!page.ok) {
       host.log('warn', 'the list of transfers cannot be read', describeStatus(page.result));
+      await noteListReading(host, { ...list, isRead: false });
       return undefined;
     }
+    for (const entry of page.unreadable) await reportUnreadableTransfer(host, entry);
     for (const entry of page.transfers) await report(setup, entry.transfer, entry.raw);
     const isLast = page.nextCursor === undefined || page.nextCursor === position.cursor;
+    if (isLast) await noteListReading(host, { ...list, isRead: true });
     // A short list of a day leaves no trace.
     if (isLast && record?.value.wholeAtMs === position.wholeAtMs && record.state === 'done') {
       return undefined;
@@ -119,6 +128,17 @@ async function report(setup: Setup, transfer: Transfer, raw: Uint8Array): Promis
   }
   const reports = Math.max(observations.length, record.value.reports);
   await markReported(setup, record, { transferId: transfer.id, outcome, reports });
+}
+
+/** The reference is of anyone's making where it is not one of ours. */
+async function reportUnreadableTransfer(
+  host: RailHost,
+  { id, reference = '', fault, raw }: UnreadableTransfer,
+): Promise<void> {
+  const whose = decodeReference(reference) === undefined ? '' : ` of ${reference}`;
+  const named = id === undefined ? 'a transfer' : `transfer ${id}`;
+  const detail = `${named}${whose} in Adyen's list: ${fault}; look up at Adyen what became of it`;
+  await reportUnreadable(host, { name: id && `transfer:${id}`, raw, detail });
 }
 
 async function receive(host: RailHost, observation: TransferObservation, raw: Uint8Array) {

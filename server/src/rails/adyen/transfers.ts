@@ -174,7 +174,7 @@ async function findTransfer(
     ({ transfer }) => transfer.reference === key && !isFeeTransfer(transfer),
   );
   const [first] = matches;
-  if (matches.length > 1 || page.unreadableCount > 0) {
+  if (matches.length > 1 || page.unreadable.length > 0) {
     host.log('error', 'several transfers match the reference', {
       reference: key,
       count: matches.length,

@@ -40,6 +40,8 @@ export type LogFields = Readonly<Record<string, string | number>>;
  */
 export type RailStore = {
   get(collection: string, key: string): Promise<StoredRecord | undefined>;
+  /** Whether an erasure has emptied the record (`RecordChange.reference`), which then stays as it is. */
+  isErased(collection: string, key: string): Promise<boolean>;
   /** In the order of their keys (code points), those after `after`. */
   list(collection: string, query: StoreQuery): Promise<readonly StoredRecord[]>;
   /** False, and nothing written, where a record no longer has its revision. */

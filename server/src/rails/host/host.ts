@@ -210,6 +210,10 @@ export function createStore(rail: string, db: Database, keys: KeyRing): RailStor
       const row = await getRecord(db.system, { rail, collection, key });
       return row === undefined || isEmptied(row) ? undefined : open(collection, row);
     },
+    isErased: async (collection, key) => {
+      const row = await getRecord(db.system, { rail, collection, key });
+      return row !== undefined && isEmptied(row);
+    },
     list: async (collection, { state, after = '', count }) => {
       const rows = await listRecords(db.system, { rail, collection, state, after, count });
       return rows.map((row) => open(collection, row));

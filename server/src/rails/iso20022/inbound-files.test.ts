@@ -79,6 +79,22 @@ describe('files of the bank', () => {
     assert.ok(faults.some((fault) => /quarantine.* 4 files/.test(fault)));
   });
 
+  test('of kinds that are not read open an exception that says what to do', async () => {
+    const kinds = [
+      ['pacs.004.001.09', /pacs\.004\.001\.09, a return of payments.*camt\.053 or camt\.054/],
+      ['camt.056.001.08', /camt\.056\.001\.08, a request to return.*answer it at the bank/],
+      ['camt.029.001.09', /camt\.029\.001\.09, the answer to a request.*moves no money/],
+      ['camt.060.001.05', /messages camt\.060\.001\.05 are not supported/],
+    ] as const;
+    for (const [name, expected] of kinds) {
+      await receive(it, Buffer.from(wrap(name, '<X/>')));
+      await it.work();
+      const problem = it.host.problems.at(-1);
+      assert.equal(problem?.kind, 'not_understood');
+      assert.match(problem?.detail ?? '', expected);
+    }
+  });
+
   test('of intraday reports are stored without effect', async () => {
     const interim = writeReport(entry({ direction: 'CRDT', details: rtrInf }), {
       name: 'camt.052.001.08',

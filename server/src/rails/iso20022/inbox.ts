@@ -192,7 +192,33 @@ async function readMessage(bytes: Uint8Array, context: MessageContext): Promise<
   if (messageName.startsWith(intradayReport)) {
     return { messageName, observations: [], problems: [] };
   }
-  return { kind: 'not_understood', fault: `messages ${messageName} are not supported` };
+  return { kind: 'not_understood', fault: describeUnsupported(messageName) };
+}
+
+/** What a person does about messages that banks send about payments, and that are not read. */
+const unsupported: readonly (readonly [prefix: string, what: string])[] = [
+  [
+    'pacs.004.',
+    'a return of payments. It is not read: where no camt.053 or camt.054 reports the same return, record what ' +
+      'came back by hand',
+  ],
+  [
+    'camt.056.',
+    "a request to return or cancel payments. It is not read: answer it at the bank, and wait for the bank's return " +
+      'before money is refunded',
+  ],
+  [
+    'camt.029.',
+    'the answer to a request to cancel payments. It is not read: it moves no money, and a return follows in a ' +
+      'camt.053 or camt.054',
+  ],
+];
+
+function describeUnsupported(messageName: string): string {
+  const [, what] = unsupported.find(([prefix]) => messageName.startsWith(prefix)) ?? [];
+  return what === undefined
+    ? `messages ${messageName} are not supported`
+    : `${messageName}, ${what}, then close this exception`;
 }
 
 function describeState(observation: RailObservation): ReportedState {

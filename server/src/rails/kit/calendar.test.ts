@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import {
   addBankingDays,
   addDays,
@@ -122,5 +123,115 @@ describe('local times', () => {
   test('know offsets of parts of an hour', () => {
     const atMs = toInstant('Asia/Kathmandu', { day: '2026-01-05', time: '12:00' });
     assert.equal(format(atMs), '2026-01-05T06:15:00.000Z');
+  });
+});
+
+describe('local times, against the clocks of Intl', () => {
+  const zones = [
+    'Pacific/Kiritimati',
+    'America/St_Johns',
+    'Europe/Berlin',
+    'America/New_York',
+    'America/Nuuk',
+    'Australia/Lord_Howe',
+    'Pacific/Apia',
+    'Africa/Casablanca',
+  ];
+  const readers = new Map(
+    zones.map((timeZone) => [
+      timeZone,
+      new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' }),
+    ]),
+  );
+  const show = (timeZone: string, atMs: number): string =>
+    readers.get(timeZone)?.format(atMs) ?? assert.fail();
+  const halfHourMs = 1_800_000;
+  const fromMs = Date.parse('2011-12-20T00:00:00Z');
+  const instants = fc.record({
+    timeZone: fc.constantFrom(...zones),
+    atMs: fc
+      .integer({ min: 0, max: 30 * 365 * 48 })
+      .map((halfHours) => fromMs + halfHours * halfHourMs),
+  });
+  /** Around changes of the clocks, the leap day and the end of a year. */
+  const edges = fc.record({
+    timeZone: fc.constantFrom(...zones),
+    atMs: fc
+      .tuple(
+        fc.constantFrom(
+          '2011-12-30T00:00Z',
+          '2023-03-25T12:00Z',
+          '2024-02-29T00:00Z',
+          '2024-03-10T06:00Z',
+          '2024-03-31T00:00Z',
+          '2024-10-27T00:00Z',
+          '2024-11-03T06:00Z',
+          '2024-12-31T12:00Z',
+          '2025-04-05T15:00Z',
+        ),
+        fc.integer({ min: -96, max: 96 }),
+      )
+      .map(([day, halfHours]) => Date.parse(day) + halfHours * halfHourMs),
+  });
+
+  test('an instant is shown as Intl shows it, and found again or is its first occurrence', () => {
+    fc.assert(
+      fc.property(fc.oneof(instants, edges), ({ timeZone, atMs }) => {
+        const local = toLocalTime(timeZone, atMs);
+        assert.equal(`${local.day} ${local.time}`, show(timeZone, atMs));
+        const found = toInstant(timeZone, local);
+        assert.equal(show(timeZone, found), show(timeZone, atMs));
+        assert.ok(found <= atMs);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('the next of several times is the earliest that the clocks reach, on a banking day', () => {
+    const times = fc.uniqueArray(
+      fc.integer({ min: 0, max: 47 }).map((half) => {
+        const hour = String(Math.floor(half / 2)).padStart(2, '0');
+        return `${hour}:${half % 2 === 0 ? '00' : '30'}`;
+      }),
+      { minLength: 1, maxLength: 4 },
+    );
+    const calendars = fc.constantFrom('TARGET', 'FEDERAL_RESERVE', null);
+    fc.assert(
+      fc.property(fc.oneof(instants, edges), times, calendars, ({ timeZone, atMs }, all, name) => {
+        const calendar = { timeZone, weekend: [0, 6], calendar: name };
+        const next = findNextTime(calendar, all, atMs);
+        assert.ok(next !== undefined && next.atMs >= atMs);
+        assert.ok(isBankingDay(calendar, next.day));
+        // No half hour in between is one of the times on a banking day, for the first time.
+        for (let at = Math.ceil(atMs / halfHourMs) * halfHourMs; at < next.atMs; at += halfHourMs) {
+          const shown = show(timeZone, at);
+          const [day = '', time = ''] = shown.split(' ');
+          const isDue = all.includes(time) && isBankingDay(calendar, day);
+          const isFirst = [1, 2].every((back) => show(timeZone, at - back * halfHourMs) !== shown);
+          assert.ok(!(isDue && isFirst), `${shown} comes before ${next.day} ${next.time}`);
+        }
+        // A time that is skipped is later by as much as the clocks are put forward.
+        const [shownDay = '', shownTime = ''] = show(timeZone, next.atMs).split(' ');
+        const isShown = shownDay === next.day && shownTime === next.time;
+        const lateMs =
+          Date.parse(`${shownDay}T${shownTime}Z`) - Date.parse(`${next.day}T${next.time}Z`);
+        assert.ok(isShown || lateMs > 0, `${next.day} ${next.time}`);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('times around a skipped hour come in the order in which the clocks reach them', () => {
+    const calendar = { timeZone: 'Europe/Berlin', weekend: [], calendar: null };
+    const find = (text: string) =>
+      format(findNextTime(calendar, ['02:30', '03:00'], Date.parse(text))?.atMs);
+    assert.equal(find('2026-03-29T00:00:00Z'), '2026-03-29T01:00:00.000Z');
+    assert.equal(find('2026-03-29T01:00:00.001Z'), '2026-03-29T01:30:00.000Z');
+  });
+
+  test('a time that is skipped at midnight falls on the day after, and is found there', () => {
+    const calendar = { timeZone: 'America/Nuuk', weekend: [0], calendar: null };
+    const next = findNextTime(calendar, ['23:30'], Date.parse('2025-03-30T01:10:00Z'));
+    assert.deepEqual([next?.day, format(next?.atMs)], ['2025-03-29', '2025-03-30T01:30:00.000Z']);
   });
 });

@@ -62,14 +62,17 @@ export function findNextTime(
   fromMs: number,
 ): (LocalTime & { readonly atMs: number }) | undefined {
   if (times.length === 0) return undefined;
-  const ascending = times.toSorted();
   const { timeZone } = calendar;
-  for (let { day } = toLocalTime(timeZone, fromMs); ; day = addDays(day, 1)) {
+  // A time that a change of the clocks skips may fall on the day after its own, and behind later times.
+  for (let day = addDays(toLocalTime(timeZone, fromMs).day, -1); ; day = addDays(day, 1)) {
     day = findBankingDay(calendar, day);
-    for (const time of ascending) {
-      const atMs = toInstant(timeZone, { day, time });
-      if (atMs >= fromMs) return { day, time, atMs };
-    }
+    const [next] = [day, addDays(day, 1)]
+      .filter((one) => isBankingDay(calendar, one))
+      .flatMap((one) => times.map((time) => ({ day: one, time })))
+      .map((local) => ({ ...local, atMs: toInstant(timeZone, local) }))
+      .filter(({ atMs }) => atMs >= fromMs)
+      .toSorted((a, b) => a.atMs - b.atMs);
+    if (next !== undefined) return next;
   }
 }
 

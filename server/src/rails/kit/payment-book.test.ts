@@ -175,3 +175,22 @@ describe('counters', () => {
     assert.equal((await counters.read('2026-11-21')).next, 1);
   });
 });
+
+describe('the record of an erased recipient', () => {
+  it('is not found, keeps its reference taken, and is not decided again', async () => {
+    const book = openBook();
+    const instruction = instruct('erased');
+    await book.enter(instruction, waiting);
+    assert.equal(await book.isKnown('erased'), true);
+    await host.eraseRecipient('erased');
+    assert.equal(await book.find('erased'), undefined);
+    assert.equal(await book.isKnown('erased'), true);
+    assert.equal(await book.isKnown('never sent'), false);
+    const updated = await book.update('erased', () => waiting);
+    assert.deepEqual(updated, { record: undefined, isChanged: false });
+    assert.deepEqual(await book.cancel(instruction, { tombstone, withdraw }), {
+      outcome: 'unknown',
+      reason: 'no_answer',
+    });
+  });
+});

@@ -26,6 +26,8 @@ export type PaymentBook<State extends string, Value> = Pick<
   'list' | 'page' | 'hasAny'
 > & {
   find(reference: string): Promise<TypedRecord<State, Value> | undefined>;
+  /** Whether the payment has a record, or had one before its recipient was erased. */
+  isKnown(reference: string): Promise<boolean>;
   update(reference: string, decide: DecideNext<State, Value>): Promise<UpdatedRecord<State, Value>>;
   /** By the key that `formatKey` makes of a reference. */
   findByKey(key: string): Promise<TypedRecord<State, Value> | undefined>;
@@ -94,7 +96,7 @@ export function openPaymentBook<const State extends string, Schema extends z.Zod
     }) ?? []),
   ];
   const write: Book['write'] = (seen, next) => host.store.write(change(seen, next));
-  const updateKey = createUpdate({ find: records.find, write });
+  const updateKey = createUpdate({ find: records.find, isErased: records.isErased, write });
   const update: Book['update'] = (reference, decide) => updateKey(formatKey(reference), decide);
   const answerFrom = async (
     record: TypedRecord<State, z.output<Schema>>,
@@ -107,7 +109,7 @@ export function openPaymentBook<const State extends string, Schema extends z.Zod
   };
   const answerNow = async (instruction: Instruction): Promise<RailAnswer> => {
     const record = await find(instruction.reference);
-    // Records of payments are never removed.
+    // Records of payments are never removed, and are emptied only after the payout has ended.
     if (record === undefined) return { outcome: 'unknown', reason: 'no_answer' };
     return answerFrom(record, instruction);
   };
@@ -116,6 +118,8 @@ export function openPaymentBook<const State extends string, Schema extends z.Zod
     page: records.page,
     hasAny: records.hasAny,
     find,
+    isKnown: async (reference) =>
+      (await find(reference)) !== undefined || records.isErased(formatKey(reference)),
     findByKey: records.find,
     updateByKey: updateKey,
     answer: async (instruction) => {

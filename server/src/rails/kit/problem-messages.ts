@@ -27,10 +27,18 @@ export function reportProblem(
   return host.receive(createProblemMessage(problem, { channel: 'poll', raw: Buffer.from(raw) }));
 }
 
-/** A proven message that is not understood, named by its bytes. */
-export function describeMisfit(detail: string, source: Source): InboundMessage {
-  const id = `misfit:${createHash('sha256').update(source.raw).digest('hex').slice(0, 32)}`;
-  return createProblemMessage({ id, kind: 'not_understood', detail }, source);
+/**
+ * A proven message, or an entry of a list, that is not understood.
+ *
+ * @param name the counterparty's own of it; without one it is named by its bytes
+ */
+export function describeMisfit(
+  problem: Omit<InboundProblem, 'id' | 'kind'> & { readonly name?: string | undefined },
+  source: Source,
+): InboundMessage {
+  const { name = createHash('sha256').update(source.raw).digest('hex').slice(0, 32), ...rest } =
+    problem;
+  return createProblemMessage({ id: `misfit:${name}`, kind: 'not_understood', ...rest }, source);
 }
 
 /** The reading of a proven callback that is not understood. */
@@ -38,6 +46,6 @@ export function readMisfit(
   raw: Uint8Array,
   { what, detail }: { readonly what: 'a webhook' | 'an event'; readonly detail: string },
 ): CallbackReading {
-  const message = describeMisfit(`${what}: ${detail}`, { channel: 'callback', raw });
+  const message = describeMisfit({ detail: `${what}: ${detail}` }, { channel: 'callback', raw });
   return { kind: 'malformed', detail, message };
 }

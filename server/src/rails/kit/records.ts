@@ -10,6 +10,8 @@ import { type Reason, reasonTexts } from '../contract/reasons.ts';
  */
 export type Records<State extends string, Value> = {
   find(key: string): Promise<TypedRecord<State, Value> | undefined>;
+  /** Whether the record was about a recipient whose data was erased since. */
+  isErased(key: string): Promise<boolean>;
   /** All records in the order of their keys, read page by page. */
   list(query?: {
     readonly state?: State;
@@ -29,7 +31,8 @@ export type Records<State extends string, Value> = {
   /** False, and nothing written, where the record is no longer as it was seen. */
   write(seen: SeenRecord, next: NextRecord<State, Value>): Promise<boolean>;
   /**
-   * Applies `decide` to the record as it is, again where another writer was faster.
+   * Applies `decide` to the record as it is, again where another writer was faster. The record of an erased
+   * recipient stays as it is.
    *
    * @throws Error where other writers are faster over and over.
    */
@@ -99,6 +102,7 @@ export function openRecords<const State extends string, Schema extends z.ZodType
     const record = await store.get(collection, key);
     return record && read(record);
   };
+  const isErased: Records<State, Value>['isErased'] = (key) => store.isErased(collection, key);
   const change: Records<State, Value>['change'] = (
     { key, revision, reference = isOfRecipient && key }: SeenRecord,
     next,
@@ -112,6 +116,7 @@ export function openRecords<const State extends string, Schema extends z.ZodType
   const write: Records<State, Value>['write'] = (seen, next) => store.write([change(seen, next)]);
   return {
     find,
+    isErased,
     list: async function* list({ state, prefix = '' } = {}) {
       const ofState = state === undefined ? {} : { state };
       for (let after = prefix; ; ) {
@@ -134,7 +139,7 @@ export function openRecords<const State extends string, Schema extends z.ZodType
     },
     change,
     write,
-    update: createUpdate({ find, write }),
+    update: createUpdate({ find, isErased, write }),
   };
 }
 
@@ -144,9 +149,11 @@ const triesMax = 30;
 /** `write` may write more than the record. */
 export function createUpdate<State extends string, Value>({
   find,
+  isErased,
   write,
 }: {
   find(key: string): Promise<TypedRecord<State, Value> | undefined>;
+  isErased(key: string): Promise<boolean>;
   write(
     seen: SeenRecord | TypedRecord<State, Value>,
     next: NextRecord<State, Value>,
@@ -155,7 +162,8 @@ export function createUpdate<State extends string, Value>({
   return async (key, decide) => {
     for (let tries = 0; tries < triesMax; tries += 1) {
       const record = await find(key);
-      const next = decide(record);
+      const isGone = record === undefined && tries > 0 && (await isErased(key));
+      const next = isGone ? undefined : decide(record);
       if (next === undefined) {
         return record === undefined ? { record, isChanged: false } : { record, isChanged: false };
       }

@@ -4,16 +4,17 @@ import type {
   CallbackReading,
   CallContext,
   InboundMessage,
+  InboundProblem,
   RailAnswer,
   RailHost,
 } from '../contract/contract.ts';
 import { openRecords } from '../kit/records.ts';
-import type { OrderedMoney } from './answers.ts';
+import { type OrderedMoney, readMinor } from './answers.ts';
 import { readEvent } from './callbacks.ts';
 import { isLater, reportUnclear } from './contradictions.ts';
 import { type LightLevel, verifyAuthorization } from './light-authentication.ts';
 import { type Payment, type PaymentEvent, paymentStates } from './protocol.ts';
-import { findPaymentRecord } from './records.ts';
+import { findPaymentRecord, isKnownPayment } from './records.ts';
 
 /**
  * Events of the light level, posted or listed. They prove nothing, so that each only asks for a query
@@ -71,12 +72,12 @@ export async function readAnnouncement(
   return { kind: 'accepted', message: { id, channel: 'callback', raw: body, observations: [] } };
 }
 
-/** An event of a payment that this rail never ordered is nothing to query. */
+/** An event of a payment without a record is nothing to query: a person compares it with the partner. */
 export async function announce(host: RailHost, event: PaymentEvent): Promise<void> {
   const { payment, return: entry } = event;
   const key = payment.reference;
   if ((await findPaymentRecord(host.store, key)) === undefined) {
-    host.log('warn', 'an event is of a payment that was not ordered here', { reference: key });
+    await reportUnordered(host, event);
     return;
   }
   const sinceMs = Math.floor(host.realNowMs());
@@ -88,6 +89,21 @@ export async function announce(host: RailHost, event: PaymentEvent): Promise<voi
       (next.returnId !== '' && next.returnId !== earlier.value.returnId);
     return isNews ? { state: 'open', value: next } : undefined;
   });
+}
+
+async function reportUnordered(host: RailHost, event: PaymentEvent): Promise<void> {
+  const { payment, return: entry } = event;
+  const { reference, state, currency } = payment;
+  const isNews = entry !== undefined || state === 'rejected' || state === 'returned';
+  // Its recipient was erased after it had been paid.
+  if (!isNews && (await isKnownPayment(host.store, reference))) return;
+  const announced = entry === undefined ? state : `the return ${entry.id}`;
+  const detail = `event ${event.id} announces ${announced} of ${reference}, which has no record here`;
+  const id = `unordered:${reference}:${entry?.id ?? state}`;
+  const amountMinor = readMinor((entry ?? payment).amount, currency);
+  const problem: InboundProblem = { id, kind: 'unmatched', detail, currency, amountMinor };
+  const message = { id, channel: 'poll', raw: Buffer.from(JSON.stringify(event)) } as const;
+  await host.receive({ ...message, observations: [], problems: [problem] });
 }
 
 export type Queried = {

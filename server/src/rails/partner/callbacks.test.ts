@@ -167,13 +167,13 @@ test('a list of events without an end is left after a bounded number of pages', 
       return { events: [newEvent({ id: 'again' })], next: `p${pages}` };
     });
     assert.ok(pages <= 50, `${pages} pages`);
-    assert.equal(repeat, true, 'one event was new');
+    assert.equal(repeat, 'more', 'one event was new');
     assert.equal(
       await readEvents(endless, async () => {
         pages += 1;
         return { events: [newEvent({ id: 'again' })], next: `p${pages}` };
       }),
-      false,
+      'unread',
       'a list that only repeats itself is not read again at once',
     );
   } finally {
@@ -202,7 +202,7 @@ test('the list of events is read to its end, past what makes no sense, and only 
   assert.deepEqual(
     host.messages
       .map(({ id, channel }) => `${channel} ${id}`)
-      .filter((name) => name.includes('event:')),
+      .filter((name) => name.includes(' event:')),
     ['poll event:f1', 'poll event:f3'],
   );
   assert.deepEqual(
@@ -210,4 +210,26 @@ test('the list of events is read to its end, past what makes no sense, and only 
     ['not_understood', 'not_understood'],
   );
   assert.equal(host.lines.filter(({ level }) => level === 'error').length >= 2, true);
+});
+
+test('an event that is posted and listed without the form of the protocol is one exception', async () => {
+  const event = newEvent({ id: 'odd' }, { amount: 'much' });
+  const reading = await deliver(JSON.stringify(event, null, 1));
+  assert.equal(reading.kind, 'malformed');
+  const posted = reading.kind === 'malformed' ? reading.message : undefined;
+  const listed = await openTestHost({ name: 'listed', callbackUrl });
+  try {
+    const pages: Record<string, { events: ExactJson[]; next: string }> = {
+      0: { events: [event, newEvent({ id: 'fine' })], next: 'p1' },
+      p1: { events: [], next: 'p1' },
+    };
+    assert.equal(await readEvents(listed, async (after) => pages[after]), 'read');
+    assert.deepEqual(
+      listed.problems.map(({ id }) => id),
+      posted?.problems?.map(({ id }) => id),
+    );
+    assert.equal(listed.observations.length, 1);
+  } finally {
+    await listed.close();
+  }
 });

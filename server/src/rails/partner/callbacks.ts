@@ -1,4 +1,5 @@
-import { canonicalizeJson, type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
+import { z } from 'zod';
+import { canonicalizeJson, type ExactJson } from '../../core/exact-json.ts';
 import type {
   CallbackMessage,
   CallbackReading,
@@ -6,7 +7,8 @@ import type {
   RailHost,
   RailObservation,
 } from '../contract/contract.ts';
-import { describeMisfit, readMisfit } from '../kit/problem-messages.ts';
+import { parseExact } from '../kit/answers.ts';
+import { describeMisfit } from '../kit/problem-messages.ts';
 import { describeExtras, describeFault, describeReturn, findFault, readMinor } from './answers.ts';
 import { isAmount } from './payment-order.ts';
 import { eventSchema, type PaymentEvent, readReason } from './protocol.ts';
@@ -33,13 +35,25 @@ export async function readCallback(
 ): Promise<CallbackReading> {
   const proof = findProofFault(message, setup);
   if (proof !== undefined) return { kind: 'refused', detail: proof };
-  const { body } = message;
-  const event = readEvent(body);
+  const source = { channel: 'callback', raw: message.body } as const;
+  const json = parseExact(message.body);
+  const event = json === undefined ? 'the body must be JSON' : readEventJson(json);
   const fault = typeof event === 'string' ? event : await findEchoFault(event, setup.host);
   if (typeof event === 'string' || fault !== undefined) {
-    return readMisfit(body, { what: 'an event', detail: fault ?? '' });
+    const detail = fault ?? '';
+    return { kind: 'malformed', detail, message: describeEventMisfit({ json, detail }, source) };
   }
-  return { kind: 'accepted', message: describeMessage(event, { channel: 'callback', raw: body }) };
+  return { kind: 'accepted', message: describeMessage(event, source) };
+}
+
+/** A proven event that cannot be applied: it opens one exception, also if it is posted and listed. */
+function describeEventMisfit(
+  { json, detail }: { readonly json: unknown; readonly detail: string },
+  source: Pick<InboundMessage, 'channel' | 'raw'>,
+): InboundMessage {
+  const id = z.object({ id: eventSchema.shape.id }).safeParse(json).data?.id;
+  const name = id === undefined ? undefined : `event:${id}`;
+  return describeMisfit({ name, detail: `an event: ${detail}` }, source);
 }
 
 /** An event has the same message id whether it was posted or listed. */
@@ -73,29 +87,30 @@ const pagesMax = 50;
 /**
  * Reads the events since the last pass, page by page, which makes up for lost callbacks. An event
  * that cannot be applied is stored as a problem and skipped, because it would come back in each pass
- * and hide those behind it. Returns true when there is more to read at once.
+ * and hide those behind it. `more`: there is more to read at once; `unread`: the list was not read to its end.
  */
 export async function readEvents(
   host: RailHost,
   fetchPage: (after: string) => Promise<EventPage | undefined>,
   receive: (host: RailHost, entry: ExactJson) => Promise<'new' | 'known'> = receiveEntry,
-): Promise<boolean> {
+): Promise<'read' | 'more' | 'unread'> {
   let count = 0;
   for (let read = 0; read < pagesMax; read += 1) {
     const cursor = await findCursor(host.store);
     const page = await fetchPage(cursor.after);
-    if (page === undefined || page.events.length === 0) return false;
+    if (page === undefined) return 'unread';
+    if (page.events.length === 0) return 'read';
     for (const entry of page.events) {
       if ((await receive(host, entry)) === 'new') count += 1;
     }
     // Another process has read further, and continues from there.
     if (page.next === cursor.after || !(await moveCursor(host.store, cursor, page.next))) {
-      return false;
+      return 'read';
     }
   }
-  if (count > 0) return true;
+  if (count > 0) return 'more';
   host.log('warn', "the partner's list of events repeats itself", { pages: pagesMax });
-  return false;
+  return 'unread';
 }
 
 /** As `receiveEntry`, of an event that only asks for a query. */
@@ -132,7 +147,7 @@ async function receiveEntry(host: RailHost, entry: ExactJson): Promise<'new' | '
     return await host.receive(describeMessage(event, source));
   }
   host.log('error', 'an event of the partner cannot be applied', { detail: fault ?? '' });
-  return await host.receive(describeMisfit(`an event: ${fault ?? ''}`, source));
+  return await host.receive(describeEventMisfit({ json: entry, detail: fault ?? '' }, source));
 }
 
 export type EventPage = { readonly events: readonly ExactJson[]; readonly next: string };
@@ -152,13 +167,8 @@ function findProofFault(message: CallbackMessage, setup: CallbackSetup): string 
 }
 
 export function readEvent(body: Uint8Array): PaymentEvent | string {
-  let json: unknown;
-  try {
-    json = parseExactBytes(Buffer.from(body));
-  } catch {
-    return 'the body must be JSON';
-  }
-  return readEventJson(json);
+  const json = parseExact(body);
+  return json === undefined ? 'the body must be JSON' : readEventJson(json);
 }
 
 export function readEventJson(json: unknown): PaymentEvent | string {

@@ -11,8 +11,10 @@ import {
   type PartnerRail,
   waitUntil,
 } from '../../../testing/setups/partner.ts';
+import { announce } from './announcements.ts';
 import { configSchema } from './config.ts';
 import { authorize } from './light-authentication.ts';
+import { eventSchema } from './protocol.ts';
 
 const newKey = (id: string) => ({ id, key: randomBytes(32).toString('base64') });
 const key = newKey('outlay-1');
@@ -227,6 +229,25 @@ test('an announced state that no query ever states becomes an exception', async 
   await subject.rail.work?.(context);
   assert.equal(problems().length, 1);
   assert.equal(await subject.host.store.get('announcements', reference), undefined);
+});
+
+test('an event of a payment without a record becomes an exception, once', async () => {
+  const { host } = subject;
+  const { reference } = newInstruction();
+  const payment = { reference, amount: '5.00', currency: 'EUR', state: 'paid' } as const;
+  const event = eventSchema.parse({
+    id: `unordered-${reference}`,
+    occurred_at: '2030-01-15T17:59:00Z',
+    payment: { ...payment, charges: [], returns: [] },
+  });
+  await announce(host, event);
+  await announce(host, event);
+  assert.deepEqual(
+    host.problems
+      .filter(({ id }) => id.includes(reference))
+      .map(({ kind, amountMinor }) => [kind, amountMinor]),
+    [['unmatched', 500n]],
+  );
 });
 
 test('callbacks without a signature, with another key or out of time are refused', async () => {

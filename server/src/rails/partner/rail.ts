@@ -2,6 +2,7 @@ import { listCurrencies } from '../../core/currency.ts';
 import type { CallContext, RailCalls, RailHost, RailModule } from '../contract/contract.ts';
 import { deliveryTypes } from '../contract/declarations.ts';
 import { guardCall } from '../kit/guarded-calls.ts';
+import { noteListReading } from '../kit/list-readings.ts';
 import { checkPayee } from './account-check.ts';
 import { announce, queryAnnounced, readAnnouncement } from './announcements.ts';
 import type { OrderedMoney } from './answers.ts';
@@ -171,13 +172,16 @@ function openExchange(
 async function work(setup: Setup, context: CallContext): Promise<number | undefined> {
   const { host, light } = setup;
   const fetchPage = (after: string) => fetchEvents(setup, after, context);
-  if (light === undefined) {
-    const hasMore = await readEvents(host, fetchPage);
-    return hasMore ? host.nowMs() + morePagesMs : undefined;
+  const reading =
+    light === undefined
+      ? await readEvents(host, fetchPage)
+      : await readEvents(host, fetchPage, (to, entry) => announceEntry(to, entry, announce));
+  const hasMore = reading === 'more';
+  if (!hasMore) {
+    const list = { name: 'events', what: "the partner's list of events" } as const;
+    await noteListReading(host, { ...list, isRead: reading === 'read' });
   }
-  const hasMore = await readEvents(host, fetchPage, (to, entry) =>
-    announceEntry(to, entry, announce),
-  );
+  if (light === undefined) return hasMore ? host.nowMs() + morePagesMs : undefined;
   const queryOne = (money: OrderedMoney) => queryPayment(setup, { money }, context);
   const isLeft = await queryAnnounced({ host, light }, queryOne, context);
   if (hasMore) return host.nowMs() + morePagesMs;

@@ -42,6 +42,12 @@ export async function findPaymentRecord(
   return openPayments(store).find(reference);
 }
 
+/** Whether there is a record of the payment, or was one before its recipient was erased. */
+export async function isKnownPayment(store: RailStore, reference: string): Promise<boolean> {
+  const payments = openPayments(store);
+  return (await payments.find(reference)) !== undefined || payments.isErased(reference);
+}
+
 /** A sending that has been recorded and may begin. */
 export type Sending = {
   readonly body: string;

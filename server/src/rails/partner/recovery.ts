@@ -2,7 +2,7 @@ import type { RailHost, RecoveredPayment } from '../contract/contract.ts';
 import { readMinor } from './answers.ts';
 import { type EventPage, readEventJson } from './callbacks.ts';
 import type { PaymentEvent } from './protocol.ts';
-import { findCursor, findPaymentRecord } from './records.ts';
+import { findCursor, isKnownPayment } from './records.ts';
 
 /**
  * What the partner's list of events shows after the last event that this database has read. After a
@@ -41,8 +41,7 @@ export async function findUnknownPayments(
   const references = new Set(events.map(({ payment }) => payment.reference));
   let unknown = 0;
   for (const reference of references) {
-    const record = await findPaymentRecord(host.store, reference);
-    if (record === undefined) unknown += 1;
+    if (!(await isKnownPayment(host.store, reference))) unknown += 1;
   }
   return unknown === 0
     ? undefined

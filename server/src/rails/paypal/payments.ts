@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
 import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
-import { minorUnits, openRecords, reasonSchema, type TypedRecord } from '../kit/records.ts';
+import { minorUnits, reasonSchema, type TypedRecord } from '../kit/records.ts';
 import { listReceivers, type Receiver } from './order.ts';
 
 /**
@@ -46,18 +46,10 @@ const paymentSchema = z.object({
 });
 export type Payment = z.output<typeof paymentSchema>;
 export type PaymentRecord = TypedRecord<State, Payment>;
-export type Payments = PaymentBook<State, Payment> & {
-  /** Whether the payment has or had a record: those of a person are erased with the person. */
-  isKnown(reference: string): Promise<boolean>;
-};
+export type Payments = PaymentBook<State, Payment>;
 
 export function openPayments(host: RailHost): Payments {
-  const known = openRecords(host.store, {
-    collection: 'known',
-    states: ['known'],
-    value: z.object({}),
-  });
-  const book = openPaymentBook(host, {
+  return openPaymentBook(host, {
     collection: 'payments',
     states: [...states],
     value: paymentSchema,
@@ -66,12 +58,7 @@ export function openPayments(host: RailHost): Payments {
       value.currency === instruction.currency &&
       isSameReceiver(value, instruction),
     answer: describeRecord,
-    changeCompanions: (before, { key }) =>
-      before === undefined
-        ? [known.change({ key, revision: 0 }, { state: 'known', value: {} })]
-        : [],
   });
-  return { ...book, isKnown: async (reference) => (await known.find(reference)) !== undefined };
 }
 
 /**

@@ -82,11 +82,7 @@ describe('after a restore to before a payment', () => {
     await rail.send(instruction, context);
     await subject.turn(2);
     assert.equal(await rail.findUnknownPayments?.(context), undefined);
-    // As the erasure of its recipient does.
-    const record = await host.store.get('payments', instruction.reference);
-    assert.ok(record !== undefined);
-    const { key, revision } = record;
-    await host.store.write([{ collection: 'payments', key, revision, next: undefined }]);
+    await host.eraseRecipient(instruction.reference);
     assert.equal(await rail.findUnknownPayments?.(context), undefined);
   });
 });

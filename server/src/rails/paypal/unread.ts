@@ -77,7 +77,7 @@ async function readMarked(
   } else {
     const detail = `batch ${record.key}: its form or a status is not known`;
     const source = { channel: 'poll', raw: Buffer.from(reading.raw) } as const;
-    await host.receive(describeMisfit(detail, source));
+    await host.receive(describeMisfit({ detail }, source));
   }
   const isRemoved = await host.store.write([unread.change(record, undefined)]);
   return isRemoved ? 'read' : 'later';

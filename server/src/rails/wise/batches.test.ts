@@ -147,8 +147,8 @@ test('a transfer that Wise refuses leaves the others in the group', () =>
     );
   }));
 
-test('a group with a foreign transfer is not funded', () =>
-  withGroups(async ({ rail, wise, again }) => {
+test('a group with a foreign transfer is not funded, and a person is told', () =>
+  withGroups(async ({ rail, wise, again, host }) => {
     const all = [newInstruction(), newInstruction()];
     await sendAll({ rail }, all);
     wise.setFaults([{ on: /^PATCH .*batch-groups/, kind: 'reset_before', count: 1 }]);
@@ -162,8 +162,12 @@ test('a group with a foreign transfer is not funded', () =>
     assert.ok(foreign !== undefined && group !== undefined);
     group.transfers.push(foreign);
     group.version += 1;
-    await rail.work?.(context);
+    for (let pass = 0; pass < 2; pass += 1) await rail.work?.(context);
     assert.equal(group.status, 'NEW');
+    assert.deepEqual(
+      host.problems.map(({ id }) => id),
+      [`misfit:group:${group.id}:${foreign.id}`],
+    );
     assert.ok(wise.transfers.every(({ fundings }) => fundings === 0));
     // Without it the group continues.
     group.transfers.pop();
@@ -291,3 +295,82 @@ test('a group that is canceled at Wise ends its payments, through a lost answer'
       assert.equal(wise.find(one.reference)?.fundings, 0);
     }
   }, unfunded));
+
+test('a payment whose recipient was erased does not keep its group from being funded', () =>
+  withGroups(async ({ rail, wise, host }) => {
+    const [ended, kept] = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, [ended, kept]);
+    await rail.work?.(context);
+    const transfer = wise.find(ended.reference);
+    await fetch(`${wise.url}/v1/transfers/${transfer?.id}/cancel`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${wise.token}` },
+    });
+    assert.equal((await rail.query(ended, context)).outcome, 'rejected');
+    await host.eraseRecipient(ended.reference);
+    await topUp({ wise }, 500);
+    for (let pass = 0; pass < 2; pass += 1) await rail.work?.(context);
+    assertPaidOnce({ wise }, [kept]);
+    assert.equal(transfer?.fundings, 0);
+    assert.deepEqual(await listGroupStates(host), ['funded']);
+  }, unfunded));
+
+test('a group whose funding was not answered ends after a recipient was erased', () =>
+  withGroups(async ({ rail, wise, host }) => {
+    const [erased, kept] = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, [erased, kept]);
+    wise.setFaults([{ on: /batch-payments/, kind: 'reset_after', count: 1 }]);
+    await rail.work?.(context);
+    await host.eraseRecipient(erased.reference);
+    await rail.work?.(context);
+    assertPaidOnce({ wise }, [erased, kept]);
+    assert.deepEqual(await listGroupStates(host), ['funded']);
+  }));
+
+test('the transfer of an erased recipient is canceled before the rest of its group is funded', () =>
+  withGroups(async ({ rail, wise, host }) => {
+    const [erased, kept] = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, [erased, kept]);
+    wise.setFaults([{ on: /^PATCH .*batch-groups/, kind: 'reset_before', count: 1 }]);
+    await rail.work?.(context);
+    // A person has ended its payout.
+    await host.eraseRecipient(erased.reference);
+    wise.setFaults([{ on: /^PUT .*cancel$/, kind: 'reset_before', count: 1 }]);
+    await rail.work?.(context);
+    assert.deepEqual(
+      wise.transfers.map(({ fundings }) => fundings),
+      [0, 0],
+    );
+    for (let pass = 0; pass < 2; pass += 1) await rail.work?.(context);
+    assertPaidOnce({ wise }, [kept]);
+    assert.equal(wise.find(erased.reference)?.status, 'cancelled');
+    assert.equal(wise.find(erased.reference)?.fundings, 0);
+    assert.deepEqual(await listGroupStates(host), ['funded']);
+  }));
+
+test('a group of which Wise has funded only an erased recipient ends', async () => {
+  const realMs = Date.now();
+  const times = { nowMs: () => realMs, realNowMs: () => realMs };
+  const options = { wise: { balances: { EUR: '10' }, ...times }, host: times };
+  await withGroups(async ({ rail, wise, host }) => {
+    const [erased, other] = [newInstruction(), newInstruction()];
+    await sendAll({ rail }, [erased, other]);
+    await rail.work?.(context);
+    const transfer = wise.find(erased.reference);
+    assert.ok(transfer !== undefined);
+    transfer.fundings = 1;
+    transfer.status = 'processing';
+    await fetch(`${wise.url}/v1/transfers/${wise.find(other.reference)?.id}/cancel`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${wise.token}` },
+    });
+    await host.eraseRecipient(erased.reference);
+    await rail.work?.(context);
+    assert.equal((await rail.query(other, context)).outcome, 'rejected');
+    assert.deepEqual(await listGroupStates(host), ['funded']);
+  }, options);
+});
+
+async function listGroupStates({ store }: WiseRail['host']): Promise<string[]> {
+  return (await store.list('groups', { count: 10 })).map(({ state }) => state);
+}

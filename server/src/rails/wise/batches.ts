@@ -4,7 +4,13 @@ import { reportProblem } from '../kit/problem-messages.ts';
 import { askFunding, cancelGroup, completeGroup, createGroup, readGroup } from './batch-calls.ts';
 import { isFunded } from './funding.ts';
 import type { Group, GroupValue } from './groups.ts';
-import { type Members, readMembers } from './members.ts';
+import {
+  findPayments,
+  type KnownGroup as Known,
+  listMembers,
+  type Members,
+  readMembers,
+} from './members.ts';
 import { writeTransfer } from './order.ts';
 import type { Payment, PaymentValue } from './payments.ts';
 import { type BatchGroup, transferSchema } from './protocol.ts';
@@ -71,18 +77,11 @@ async function formGroup(setup: Setup): Promise<boolean> {
 }
 
 async function continueGroup(setup: Setup, group: Group, context: CallContext): Promise<void> {
-  const payments: Payment[] = [];
-  for (const reference of group.value.references) {
-    const payment = await setup.payments.find(reference);
-    // One whose person was erased is not found, and was ended before.
-    if (payment !== undefined) payments.push(payment);
-  }
+  const payments = await findPayments(setup, group);
   if (group.state === 'open') return fillGroup(setup, { group, payments }, context);
   if (group.state === 'funding') return followGroup(setup, { group, payments }, context);
   return endCancelled(setup, { group, payments }, context);
 }
-
-type Known = { readonly group: Group; readonly payments: readonly Payment[] };
 
 /** From the group's creation to its first funding. */
 async function fillGroup(setup: Setup, known: Known, context: CallContext): Promise<void> {
@@ -112,7 +111,7 @@ async function fillGroup(setup: Setup, known: Known, context: CallContext): Prom
   if (refused === undefined) return;
   const full = await readGroup(setup, groupId, context);
   if (full?.status !== 'NEW') return;
-  const members = await readMembers(setup, { group: full, payments }, context);
+  const members = await readMembers(setup, known, { group: full, context });
   if (members === undefined) return;
   const isWhole = payments.every(
     ({ key, state }) => state !== 'grouped' || members.transfers.has(key) || refused.has(key),
@@ -135,7 +134,7 @@ async function addTransfers(
   context: CallContext,
 ): Promise<Refusals | undefined> {
   const { api, config } = setup;
-  const members = await readMembers(setup, { group: now, payments: known.payments }, context);
+  const members = await readMembers(setup, known, { group: now, context });
   if (members === undefined) return undefined;
   const refused = new Map<string, Refusal>();
   for (const { key: reference, state, value } of known.payments) {
@@ -239,7 +238,7 @@ async function followGroup(setup: Setup, known: Known, context: CallContext): Pr
   const now = await readGroup(setup, groupId, context);
   if (now === undefined) return;
   if (now.status !== 'COMPLETED') return startCancelling(setup, known, context);
-  const members = await readMembers(setup, { group: now, payments }, context);
+  const members = await readMembers(setup, known, { group: now, context });
   if (members === undefined) return;
   const found = await readFundings(setup, members, context);
   if (found === undefined) return;
@@ -347,7 +346,7 @@ async function endCancelled(setup: Setup, known: Known, context: CallContext): P
     now = (await cancelGroup(setup, now, context)) ?? now;
   }
   if (now === undefined) return;
-  const members = await readMembers(setup, { group: now, payments, isCancelled: true }, context);
+  const members = await listMembers(setup, { known, group: now, isCancelled: true }, context);
   if (members === undefined) return;
   const funded = new Map<string, string>();
   for (const [reference, { id, status }] of members.transfers) {

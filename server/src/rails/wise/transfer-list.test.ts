@@ -118,3 +118,60 @@ test('a funded transfer of a payment that is open here shows a restore', async (
     await restored.close();
   }
 });
+
+test('recovery lists a payment whose recipient was erased', async () => {
+  const { rail, host, wise } = subject;
+  const instruction = newInstruction();
+  await rail.send(instruction, context);
+  await host.eraseRecipient(instruction.reference);
+  const found = await rail.recover?.(Date.now() - 60_000, context);
+  const ours = found?.filter(({ reference }) => reference === instruction.reference);
+  assert.deepEqual(
+    ours?.map(({ providerReference }) => providerReference),
+    [wise.find(instruction.reference)?.id],
+  );
+});
+
+test('a listed refund that cannot be read or is of other money opens one exception each', async () => {
+  const { rail, wise, host, again } = subject;
+  const attributes = { BankRoutingNumber: '231470', BankAccountNumber: `2882${bouncingEnd}` };
+  const [broken, other, fine] = [0, 1, 2].map(() => newInstruction({ attributes }));
+  assert.ok(broken !== undefined && other !== undefined && fine !== undefined);
+  for (const one of [broken, other, fine]) await rail.send(one, context);
+  for (let step = 0; step < 5; step += 1) await wise.advance();
+  const changed: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    if (!response.url.includes('/v1/transfers?')) return response;
+    const text = await response.text();
+    const entries = text.split(/(?<=\}),(?=\{"id")/);
+    const edited = entries.map((entry) => {
+      if (entry.includes(broken.reference)) return entry.replace('"targetCurrency"', '"currency"');
+      return entry.includes(other.reference)
+        ? entry.replace(/"targetValue":[\d.]+/, '"targetValue":99')
+        : entry;
+    });
+    return new Response(edited.join(','), response);
+  };
+  const odd = await again({}, {}, { fetch: changed });
+  await odd.work?.(context);
+  await odd.work?.(context);
+  const nameProblem = ({ reference }: { reference: string }) =>
+    `misfit:transfer:${wise.find(reference)?.id}`;
+  assert.deepEqual(
+    host.problems
+      .map(({ id, kind, currency, amountMinor }) => [id, kind, currency, amountMinor])
+      .toSorted(([, , a], [, , b]) => Number(a !== undefined) - Number(b !== undefined)),
+    [
+      [nameProblem(broken), 'not_understood', undefined, undefined],
+      [nameProblem(other), 'not_understood', 'GBP', 9_900n],
+    ],
+  );
+  assert.ok(host.problems.some(({ detail }) => detail.includes(broken.reference)));
+  const outcomes = host.observations.filter(({ reference }) =>
+    [broken, other, fine].some((one) => one.reference === reference),
+  );
+  assert.deepEqual(
+    outcomes.map(({ reference, outcome }) => [reference, outcome]),
+    [[fine.reference, 'returned']],
+  );
+});

@@ -1,10 +1,15 @@
+import { z } from 'zod';
+import { canonicalizeJson, type ExactJson } from '../../core/exact-json.ts';
 import type { CallContext, RailHost, RecoveredPayment } from '../contract/contract.ts';
 import { readMinor } from '../kit/amounts.ts';
+import { nameMember } from '../kit/answers.ts';
+import { noteListReading } from '../kit/list-readings.ts';
+import { reportUnreadable } from '../kit/unreadable-entries.ts';
 import type { Api } from './api.ts';
 import type { WiseConfig } from './config.ts';
 import { openTransfers, type PaymentState, type Payments } from './payments.ts';
-import { type Transfer, transferListSchema, transferSchema } from './protocol.ts';
-import { nameStatus, observe, readStanding } from './states.ts';
+import { identifier, type Transfer, transferListSchema, transferSchema } from './protocol.ts';
+import { isTransferOf, nameStatus, observe, readStanding } from './states.ts';
 
 /** The list of transfers, for lost webhooks and after a restore. */
 
@@ -39,10 +44,10 @@ class ListUnavailable extends Error {
  * @throws ListUnavailable where a page cannot be read now.
  */
 async function* listTransfers(
-  { api, config, host }: ListSetup,
+  { api, config }: ListSetup,
   { sinceMs, status, pagesMax = allPagesMax }: Query,
   context: CallContext,
-): AsyncGenerator<Transfer, void> {
+): AsyncGenerator<ListedTransfer, void> {
   for (let page = 0; page < pagesMax; page += 1) {
     const query = new URLSearchParams({
       profile: config.profileId,
@@ -54,14 +59,28 @@ async function* listTransfers(
     const path = `/v1/transfers?${query.toString()}`;
     const answer = await api({ method: 'GET', path }, transferListSchema, context);
     if (answer.kind !== 'answered') throw new ListUnavailable();
-    for (const entry of answer.value) {
-      const transfer = transferSchema.safeParse(entry);
-      if (transfer.success) yield transfer.data;
-      else host.log('error', 'a listed transfer does not have the described form');
-    }
+    yield* answer.value.map(readEntry);
     if (answer.value.length < pageSize) return;
   }
   if (pagesMax === allPagesMax) throw new Error('the list of transfers at Wise has no end');
+}
+
+type ListedTransfer =
+  | { readonly kind: 'transfer'; readonly transfer: Transfer; readonly raw: Buffer }
+  /** Without the described form; `id` where it has one. */
+  | {
+      readonly kind: 'unreadable';
+      readonly id: string | undefined;
+      readonly fault: string;
+      readonly raw: Buffer;
+    };
+
+function readEntry(entry: unknown): ListedTransfer {
+  const raw = Buffer.from(canonicalizeJson(entry as ExactJson));
+  const { success, data, error } = transferSchema.safeParse(entry);
+  if (success) return { kind: 'transfer', transfer: data, raw };
+  const id = z.object({ id: identifier }).safeParse(entry).data?.id;
+  return { kind: 'unreadable', id, fault: nameMember(error) || 'the whole', raw };
 }
 
 /** Bounces come "up to several weeks" after the payment (guide "Tracking transfers"). */
@@ -73,17 +92,39 @@ const refundsSinceMs = 60 * 86_400_000;
  */
 export async function pollRefunds(setup: ListSetup, context: CallContext): Promise<void> {
   const query = { status: 'funds_refunded', sinceMs: setup.host.realNowMs() - refundsSinceMs };
+  let isRead = true;
   try {
-    for await (const transfer of listTransfers(setup, query, context)) {
-      await reportRefund(setup, transfer);
+    for await (const listed of listTransfers(setup, query, context)) {
+      if (listed.kind === 'transfer') await reportRefund(setup, listed);
+      else await reportUnreadableTransfer(setup, listed);
     }
   } catch (error) {
     // The next pass lists the same; the failed request is in the log.
     if (!(error instanceof ListUnavailable)) throw error;
+    isRead = false;
   }
+  await noteListReading(setup.host, { name: 'refunds', what: "Wise's list of refunds", isRead });
 }
 
-async function reportRefund({ host, payments }: ListSetup, transfer: Transfer): Promise<void> {
+/** It may be the only report of a refund, or a payment that a restored database lacks. */
+async function reportUnreadableTransfer(
+  { host }: ListSetup,
+  { id, fault, raw }: ListedTransfer & { readonly kind: 'unreadable' },
+): Promise<void> {
+  const known = id === undefined ? undefined : await openTransfers(host.store).find(id);
+  const whose = known === undefined ? '' : ` of ${known.value.reference}`;
+  const named = id === undefined ? 'a transfer' : `transfer ${id}${whose}`;
+  const detail =
+    `${named} in Wise's list: ${fault} does not have the described form; look up at Wise what was paid or ` +
+    'refunded';
+  const name = id === undefined ? undefined : `transfer:${id}`;
+  await reportUnreadable(host, { name, raw, detail });
+}
+
+async function reportRefund(
+  { host, payments }: ListSetup,
+  { transfer, raw: entry }: ListedTransfer & { readonly kind: 'transfer' },
+): Promise<void> {
   const { id: transferId, status } = transfer;
   const records = openTransfers(host.store);
   const record = await records.find(transferId);
@@ -91,6 +132,18 @@ async function reportRefund({ host, payments }: ListSetup, transfer: Transfer): 
   const { reference } = record.value;
   const payment = await payments.find(reference);
   if (payment?.state === 'refused' || payment?.state === 'cancelled') return;
+  const isSame =
+    transfer.customerTransactionId === reference &&
+    (payment === undefined || isTransferOf(transfer, payment.value));
+  if (!isSame) {
+    const detail =
+      `transfer ${transferId} of ${reference} in Wise's list of refunds has another reference, amount or ` +
+      'currency than was ordered';
+    const amountMinor = readMinor(transfer.targetValue, transfer.targetCurrency) ?? 0n;
+    const money = amountMinor > 0n ? { currency: transfer.targetCurrency, amountMinor } : undefined;
+    await reportUnreadable(host, { name: `transfer:${transferId}`, raw: entry, detail, money });
+    return;
+  }
   // The list does not say when the status changed.
   const observation = observe(status, { transferId, reference, atMs: host.nowMs() });
   if (observation === undefined) return;
@@ -124,7 +177,12 @@ export async function recoverTransfers(
   const found: RecoveredPayment[] = [];
   // Wise's clock is real time, and the environment's may be ahead.
   const realSinceMs = sinceMs - (host.nowMs() - host.realNowMs());
-  for await (const transfer of listTransfers(setup, { sinceMs: realSinceMs }, context)) {
+  for await (const listed of listTransfers(setup, { sinceMs: realSinceMs }, context)) {
+    if (listed.kind === 'unreadable') {
+      await reportUnreadableTransfer(setup, listed);
+      continue;
+    }
+    const { transfer } = listed;
     const { id, status, targetCurrency: currency, created } = transfer;
     const reference = transfer.customerTransactionId ?? '';
     const amountMinor = readMinor(transfer.targetValue, currency);
@@ -179,7 +237,9 @@ export async function findUnknownTransfers(
   const { host, payments } = setup;
   let count = 0;
   const query = { sinceMs: host.realNowMs() - startSinceMs, pagesMax: startPagesMax };
-  for await (const transfer of listTransfers(setup, query, context)) {
+  for await (const listed of listTransfers(setup, query, context)) {
+    if (listed.kind === 'unreadable') continue;
+    const { transfer } = listed;
     const reference = transfer.customerTransactionId ?? '';
     if (!ownReference.test(reference) || readStanding(transfer.status) === 'unfunded') continue;
     if ((await openTransfers(host.store).find(transfer.id)) !== undefined) continue;

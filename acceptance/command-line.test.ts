@@ -108,7 +108,7 @@ test('a payout that lacks details says which, and pays nothing', async () => {
   assert.match(ran.error, /CLABE[\s\S]*Next: repeat outlay pay with --detail BankAccountNumber=…/);
   const wrong = [...words, '--detail', 'BankAccountNumber=032180000118359710'];
   const { error } = await refused(wrong, 1, 'check_digit');
-  assert.match(error, /check digit/);
+  assert.match(error, /^CLABE: .*check digit/m);
   await refused([...words, '--detail', 'Nonsense=1'], 2, 'usage');
 });
 

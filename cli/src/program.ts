@@ -58,10 +58,10 @@ export function createProgram(
 
 const help = `
 Begin with:
-  outlay balances                what the account can pay with
-  outlay pay                     a payout from nothing to its receipt; asks for what it needs
+  outlay balances                the balances of the account
+  outlay pay                     make a payout; asks for each missing detail
   outlay payout list             payouts and their outcomes
-  outlay <command> --help        examples, and the next step
+  outlay <command> --help        options, examples and the next step
 
 Exit codes: 0 done, 1 refused, 2 usage, 3 not reachable or outcome unknown, 4 credential.
 `;
@@ -81,9 +81,10 @@ function addCommand({ parent, command, verb, choose }: Addition): void {
   for (const word of words) added.argument(`<${word}>`);
   for (const [name, { value, about: optionHelp, isList }] of Object.entries(options)) {
     const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const option = new Option(value === undefined ? flag : `${flag} <${value}>`, optionHelp);
+    const repeated = isList === true ? `${optionHelp}; can be repeated` : optionHelp;
+    const option = new Option(value === undefined ? flag : `${flag} <${value}>`, repeated);
     if (isList === true) {
-      option.default([], 'none').argParser((given, before: string[]) => [...before, given]);
+      option.argParser((given, before: string[] | undefined) => [...(before ?? []), given]);
     }
     added.addOption(option);
   }
@@ -94,9 +95,11 @@ function addCommand({ parent, command, verb, choose }: Addition): void {
     const given = added.processedArgs as unknown[];
     const named = words.map((word, index): [string, unknown] => [word, given[index]]);
     const { json = false, profile, ...values } = added.optsWithGlobals<Record<string, unknown>>();
+    const lists = Object.entries(options).filter(([, { isList }]) => isList === true);
+    const empty = Object.fromEntries(lists.map(([name]) => [name, []]));
     choose({
       command,
-      values: { ...values, ...Object.fromEntries(named) },
+      values: { ...empty, ...values, ...Object.fromEntries(named) },
       isJson: json === true,
       profileName: profile as string | undefined,
     });

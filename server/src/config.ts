@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { identitySettings } from './config-identity.ts';
 import { findScreeningFault, screeningSettings } from './config-screening.ts';
@@ -92,7 +93,7 @@ export const settings = {
   OUTLAY_LIVE_MASTER_KEY_COMMAND: setting(
     text,
     'The same for live',
-    'aws kms decrypt --ciphertext-blob fileb:///etc/outlay/live.key.enc --query Plaintext --output text',
+    'aws kms decrypt --ciphertext-blob fileb:///etc/outlay/live.key.enc --query Plaintext --output text | base64 -d',
   ),
   OUTLAY_DATABASE_CONNECTIONS: setting(
     wholeNumber({ min: 2, max: 200, otherwise: 16 }),
@@ -231,8 +232,8 @@ export const settings = {
   OUTLAY_LIVE_RAILS: setting(text, 'Live: the rails file; without one, no country is served', ''),
   OUTLAY_OPERATOR_KEY: setting(
     text,
-    'The key of the operator who runs a command (docs/guides/operators.md)',
-    'the file <environment>.operator in OUTLAY_DATA',
+    'The key of the operator who runs a command; the file <environment>.operator in OUTLAY_DATA when empty (docs/guides/operators.md)',
+    '',
   ),
   OUTLAY_VELOCITY_LIMITS: setting(
     text,
@@ -365,11 +366,25 @@ function findNoticeFault(config: Settings): string | undefined {
   return undefined;
 }
 
-/** The text of `.env.example`. */
+/** The text of `.env.example`, whose lines a shell can read (`. ./.env`). */
 export function describeConfig(): string {
-  const lines = ['# Every setting of Outlay. Generated: npm run generate', ''];
-  for (const [name, { about, example }] of Object.entries(settings)) {
-    lines.push(`# ${about}`, `# ${name}=${example}`, '');
+  const lines = [
+    '# Every setting of Outlay, with its default, or with an example where it says so. Generated: npm run generate',
+    '',
+  ];
+  for (const [name, { schema, about, example }] of Object.entries(settings)) {
+    const standard = schema.safeParse(undefined).data;
+    const isDefault = example === '' || isDeepStrictEqual(schema.safeParse(example).data, standard);
+    const value = /^[\w./:@,?=%~+-]*$/.test(example) ? example : `'${example}'`;
+    lines.push(`# ${about}${isDefault ? '' : describeDefault(standard)}`, `# ${name}=${value}`, '');
   }
   return lines.join('\n');
+}
+
+function describeDefault(standard: unknown): string {
+  const shown = [standard]
+    .flat()
+    .filter((value) => typeof value === 'string' || typeof value === 'number')
+    .join(',');
+  return shown === '' ? ' (example)' : ` (example; default: ${shown})`;
 }

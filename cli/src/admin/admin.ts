@@ -9,11 +9,11 @@ const operatorPackage = '@outlay/server/operator';
 
 /** Commands with a name without `admin`: clients and auditors run them too, or operators every day. */
 export const shared = [
-  { name: 'status', about: 'show on one screen what is stopped, stuck, open and waiting' },
+  { name: 'status', about: 'show freezes, rails, stuck payouts and open exceptions on one screen' },
   {
     name: 'rails',
     runs: 'rail list',
-    about: 'show on one screen what the rails do, what they were given, and how they did',
+    about: 'show payouts in flight, prefunding and results of each rail on one screen',
   },
   { name: 'doctor', about: 'find problems of this installation and say how to fix them' },
   {
@@ -23,7 +23,7 @@ export const shared = [
   { name: 'proof verify', about: 'verify the proof of a payout, without network' },
   {
     name: 'ledger verify',
-    about: 'prove that every balance and the chains of the books are sound',
+    about: 'recompute every balance and check the hash chains of the ledger',
   },
 ] as const;
 

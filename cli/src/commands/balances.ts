@@ -4,7 +4,7 @@ import { formatTable } from '../table.ts';
 export const balanceCommands = [
   defineCommand({
     name: 'balances',
-    about: 'show what the account can pay with',
+    about: 'show the balances of the account',
     examples: ['balances', 'balances --json'],
     next: 'destinations MEX --amount 200',
     run: async ({ connect, output, signal }) => {

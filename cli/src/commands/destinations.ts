@@ -28,6 +28,8 @@ export type Offer = {
   readonly min_limit: Decimal;
   readonly max_limit: Decimal;
   readonly estimated_availability: string;
+  readonly available: boolean;
+  readonly unavailable_reason: string;
   readonly additional_description: string;
 };
 
@@ -134,6 +136,12 @@ export function formatRating({ rating }: Offer): string {
   return rating.text === '0' ? 'none yet' : rating.text;
 }
 
+/** When the money arrives, or what the operator has stopped. */
+function formatAvailability(offer: Offer): string {
+  if (offer.available) return formatTime(offer.estimated_availability);
+  return `stopped: ${formatCode(offer.unavailable_reason)}`;
+}
+
 function formatOffers(output: Output, offers: readonly Offer[], source: string): string {
   return formatTable(output, offers, {
     columns: [
@@ -151,7 +159,7 @@ function formatOffers(output: Output, offers: readonly Offer[], source: string):
         read: ({ destination_amount, currency_code, network }) =>
           formatArrival(destination_amount, { currency: currency_code, network }),
       },
-      { title: 'by', read: ({ estimated_availability }) => formatTime(estimated_availability) },
+      { title: 'by', read: formatAvailability },
       { title: 'rating', read: formatRating },
       { title: 'token', read: ({ destination_token }) => destination_token },
     ],

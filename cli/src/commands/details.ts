@@ -48,7 +48,11 @@ export async function collectDetails(
       checkComplete(answer);
       return answer.attr_set_token;
     } catch (error) {
-      if (!output.isInteractive || !(error instanceof InvalidRequestError)) throw error;
+      if (!(error instanceof InvalidRequestError)) throw error;
+      if (!output.isInteractive) {
+        noteFaults(output, writable, error.faults);
+        throw error;
+      }
       await askAgain(context, { attributes: writable, faults: error.faults, values });
     }
   }
@@ -154,6 +158,18 @@ function couldMatch(answer: string, validation: string): boolean {
   return spellings
     .flatMap((text) => [text, text.toUpperCase(), text.toLowerCase()])
     .some((text) => pattern.test(text));
+}
+
+/** Names the attribute of each fault: the service's detail may fit any of them. */
+function noteFaults(
+  output: Context['output'],
+  attributes: readonly Attribute[],
+  faults: readonly Fault[],
+): void {
+  for (const { token, detail } of faults) {
+    const attribute = attributes.find((one) => one.token === token);
+    if (attribute !== undefined) output.note(printable(`${attribute.label}: ${detail}`));
+  }
 }
 
 /** @throws Failure for a fault of none of the answers, which would come again. */

@@ -35,15 +35,15 @@ export const commands: readonly Command[] = [
 ];
 
 export const nouns: Readonly<Record<string, string>> = {
-  profile: 'addresses and credentials on this computer',
-  recipient: 'whom you pay',
-  payout: 'payouts and quotes',
-  proposal: 'payouts that software proposes, for you to confirm',
-  batch: 'files of payouts',
-  events: 'what happened in the account',
-  webhooks: 'events sent to your own program',
-  sandbox: 'time and outcomes in staging',
-  receipt: 'receipts of payouts',
-  proof: 'proofs of payouts',
-  ledger: 'the books of the service',
+  profile: 'manage the addresses and credentials on this computer',
+  recipient: 'create, list and check recipients',
+  payout: 'list, follow, commit and cancel payouts',
+  proposal: 'confirm or decline payouts that software proposes',
+  batch: 'pay files of payouts',
+  events: 'follow the events of the account',
+  webhooks: 'send events to your own program',
+  sandbox: 'move the clock and choose outcomes in staging',
+  receipt: 'verify receipts of payouts',
+  proof: 'verify proofs of payouts',
+  ledger: 'verify the ledger',
 };

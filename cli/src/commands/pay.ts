@@ -47,7 +47,7 @@ const options = {
   },
   reference: {
     value: 'id',
-    about: 'your client_transfer_id: each is paid once, and asked again shows its payout',
+    about: 'your client_transfer_id, paid only once; repeated, it shows that payout',
   },
   at: { value: 'time', about: 'run it then (2026-12-01 or 2026-12-01T09:00:00-06:00), not now' },
   yes: { about: 'commit without asking' },

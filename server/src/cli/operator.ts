@@ -120,7 +120,9 @@ const inviteCommand = defineCommand({
   approval: () => ({ policy: 'operator' }),
   run: async ({ config, ...context }, { name }) => {
     const found = await findGenuineOperator(services({ config, ...context }), name);
-    if (found === undefined) throw new AppError('not_found', `there is no operator ${name}`);
+    if (found === undefined) {
+      throw new AppError('not_found', `there is no operator ${name}: use operator create first`);
+    }
     const { token, expiresAt } = await createLink(services({ config, ...context }), found);
     const link = formatConsoleLink(getBaseUrl(config, context.name), token);
     return { operator: name, link, expires_at: expiresAt };
@@ -131,14 +133,14 @@ const policyCommands = [
   defineCommand({
     name: 'policy list',
     permission: 'read',
-    about: 'show what needs two people',
+    about: 'list which actions need two operators',
     options: {},
     run: async (context) => (await listPolicies(services(context))).map(describePolicy),
   }),
   defineCommand({
     name: 'policy set',
     permission: 'administer',
-    about: 'change what needs two people',
+    about: 'change which actions need two operators',
     options: {
       action: oneOf('action', policyActions),
       persons: oneOf('persons', ['1', '2']),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,12 +8,25 @@ import sharp from 'sharp';
 import { createCommander, runCommand } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup, partnerRail } from '../../testing/setups/live.ts';
 import { getBrand } from '../accounts/accounts.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError, describeConfig } from '../config.ts';
 import { newId } from '../core/ids.ts';
 import { commands } from './commands.ts';
 import { type CommandContext, openContext } from './context.ts';
 import { getHelp } from './options.ts';
 import { readCommand } from './program.ts';
+
+test('a shell reads .env.example without running a part of a value', () => {
+  const lines = describeConfig().replaceAll(/^# (?=[A-Z_]+=)/gm, '');
+  const script = `${lines}\nprintf %s "$OUTLAY_SCREENING_COUNTRIES $OUTLAY_OPERATOR_KEY"`;
+  const ran = spawnSync('sh', ['-euc', script], { encoding: 'utf8', env: {} });
+  assert.deepEqual([ran.stderr, ran.stdout], ['', 'CUB IRN PRK SYR ']);
+});
+
+test('.env.example says what is an example instead of the default', () => {
+  const text = describeConfig();
+  assert.match(text, /answers 503 \(example; default: 0\)\n# OUTLAY_SHUTDOWN_DELAY_SECONDS=10\n/);
+  assert.match(text, /^# Address to listen on\n# HOST=127\.0\.0\.1$/m);
+});
 
 const uuid = '00000000-0000-7000-8000-000000000001';
 const payout = `payout_${uuid}`;

@@ -57,7 +57,7 @@ export const serviceCommands = [
   }),
   defineHostCommand({
     name: 'env-example',
-    about: 'print all settings with their defaults (.env.example)',
+    about: 'print all settings, with defaults or examples (.env.example)',
     options: {},
     run: () => new Screen({ settings: describeConfig() }, () => describeConfig().trimEnd()),
   }),

@@ -70,7 +70,7 @@ STOPPED
   none
 RAILS      being sent / at the rail / waiting / oldest
   none
-PAYOUTS: none
+PAYOUTS NOT ENDED: none
 STUCK: 0
   none
 EXCEPTIONS

@@ -29,7 +29,9 @@ export function writeStatus(
       'RAILS      being sent / at the rail / waiting / oldest',
       shorten(rails, writeRail, shown.rails),
     ],
-    [`PAYOUTS: ${byStatus.map((row) => `${row.status} ${row.count}`).join(', ') || 'none'}`],
+    [
+      `PAYOUTS NOT ENDED: ${byStatus.map((row) => `${row.status} ${row.count}`).join(', ') || 'none'}`,
+    ],
     [
       `STUCK: ${stuck.matching}`,
       shorten(stuck.oldest, writeStuck, { ...shown.stuck, matching: stuck.matching }),

@@ -48,7 +48,7 @@ test('an account has no more open quotes than its limit; committed ones make roo
   const owner = await createLimited(2, 1000);
   const first = await money.quote(owner);
   await money.quote(owner);
-  await assert.rejects(money.quote(owner), isRefused(/may have 2 open quotes and has 2$/));
+  await assert.rejects(money.quote(owner), isRefused(/may have at most 2 open quotes and has 2$/));
   assert.equal((await money.commit(owner, first.id)).result, 'success');
   assert.deepEqual(await readCounts(owner), { count: '1', usd: '10000' });
   // Again: the commit of a committed payout makes no further room.
@@ -68,7 +68,7 @@ test('open quotes are limited by their value', async () => {
   await money.quote(owner);
   await assert.rejects(
     money.quote(owner, { usdMinor: 15_001n }),
-    isRefused(/worth 250 USD, and has 100(?:\.00)? USD; this one is worth 150\.01 USD/),
+    isRefused(/worth at most 250 USD and has 100(?:\.00)? USD; this one is worth 150\.01 USD/),
   );
   await money.quote(owner, { usdMinor: 15_000n });
   await assert.rejects(
@@ -126,7 +126,7 @@ test('a quoted batch counts as one quote with the value of its rows', async () =
   // Quoting it again does not count it twice.
   await quoteBatch(batches.services, { accountId: owner.accountId, batchId: id });
   await money.quote(owner);
-  await assert.rejects(money.quote(owner), isRefused(/may have 2 open quotes and has 2$/));
+  await assert.rejects(money.quote(owner), isRefused(/may have at most 2 open quotes and has 2$/));
   const second = batches.describe(owner, names(1, 'beyond'));
   await assert.rejects(batches.createQuoted(owner, second), isRefused(/and has 2$/));
   await setOpenQuoteLimits(money.db.system, {

@@ -35,12 +35,12 @@ export async function refuseQuote(
   const usdMaxMinor = open.usd_max * 10n ** BigInt(usd.scale);
   const [limit, value] = [`${open.usd_max} USD`, `${formatAmount(usdMinor, usd)} USD`];
   if (usdMinor > usdMaxMinor) {
-    const detail = `The account may have open quotes worth ${limit}; this one is worth ${value}`;
+    const detail = `The account may have open quotes worth at most ${limit}; this one is worth ${value}`;
     return new AppError('open_quotes_exceeded', detail);
   }
   const detail =
     open.count >= open.count_max
-      ? `The account may have ${open.count_max} open quotes and has ${open.count}`
-      : `The account may have open quotes worth ${limit}, and has ${formatAmount(open.usd, usd)} USD; this one is worth ${value}`;
+      ? `The account may have at most ${open.count_max} open quotes and has ${open.count}`
+      : `The account may have open quotes worth at most ${limit} and has ${formatAmount(open.usd, usd)} USD; this one is worth ${value}`;
   return new AppError('open_quotes_exceeded', detail, { retryAfterSeconds: open.wait_seconds });
 }

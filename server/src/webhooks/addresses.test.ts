@@ -33,6 +33,8 @@ test('public addresses and names are allowed', () => {
 test('a URL must be HTTPS, without a user, a password or a fragment', () => {
   const faults = {
     'http://example.com/': 'must begin with https://',
+    'http://localhost:3000/':
+      'must begin with https://; for a program on your machine, use outlay webhooks forward',
     'ftp://example.com/': 'must begin with https://',
     'file:///etc/passwd': 'must begin with https://',
     'https://ada@example.com/': 'must not contain a user or password',

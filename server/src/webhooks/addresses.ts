@@ -89,7 +89,10 @@ export function findUrlFault(text: string, rules: AddressRules): string | undefi
   }
   const isLocal = host === 'localhost' || isLoopback(host);
   if (url.protocol === 'http:' && rules.isLoopbackAllowed && isLocal) return undefined;
-  return url.protocol === 'https:' ? undefined : 'must begin with https://';
+  if (url.protocol === 'https:') return undefined;
+  return isLocal
+    ? 'must begin with https://; for a program on your machine, use outlay webhooks forward'
+    : 'must begin with https://';
 }
 
 /** The host without the brackets of an IPv6 address. */

@@ -242,7 +242,7 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
       'The account has reached its limit of open quotes, or of their total value. A quote is open until it is committed or has expired; a quoted batch counts as one quote with the value of its valid rows. Nothing was stored.',
     remedy:
       'Commit quotes or let them expire: `Retry-After` is the time until the next ones do. Quote when the payout is about to be made. The operator can raise the limits of the account.',
-    example: 'The account may have 10000 open quotes and has 10000',
+    example: 'The account may have at most 10000 open quotes and has 10000',
   },
   rate_limited: {
     cause:

@@ -18,8 +18,8 @@ export function findUnknownSettings(
     .filter((name) => !otherNames.includes(name) && !others.has(name))
     .toSorted()
     .map((name) => {
-      // Or the name has a prefix that the setting has not: OUTLAY_DATABASE_URL.
-      const nearest = findNearest(name, known) ?? known.find((one) => name === `OUTLAY_${one}`);
+      // Settings that other programs have too have no prefix: PORT, DATABASE_URL.
+      const nearest = known.find((one) => name === `OUTLAY_${one}`) ?? findNearest(name, known);
       const meant =
         nearest === undefined ? '.env.example lists all settings' : `did you mean ${nearest}?`;
       return `${name} is not a setting: ${meant}`;

@@ -210,6 +210,11 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
     () => ({ OUTLAY_DATABASE_URL: 'x' }),
     /OUTLAY_DATABASE_URL is not a setting: did you mean DATABASE_URL\?/,
   ],
+  [
+    'the name of a setting with a prefix too many, which is nearer to another one',
+    () => ({ OUTLAY_PORT: '1' }),
+    /OUTLAY_PORT is not a setting: did you mean PORT\?/,
+  ],
   ['the value of a setting', () => ({ PORT: 'http' }), /PORT must be a whole number/],
   [
     'the velocity limits',

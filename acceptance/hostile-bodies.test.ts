@@ -277,13 +277,15 @@ test('SQL and markup in texts have no effect', async () => {
     '%s%n',
     '\\',
     '🙂👩‍👩‍👧',
-    'ا‮ب',
   ]) {
     const userToken = await createUser(api, { first_name: name, metadata: { [name]: name } });
     const user = ok(await api.get<Record<string, unknown>>(`/user/${userToken}`));
     assert.equal(user['first_name'], name);
     assert.deepEqual({ ...(user['metadata'] as object) }, { [name]: name });
   }
+  // A mark that reverses what follows it, so that the name reads differently from what was screened.
+  const reply = await api.post('/user', describeUser({ first_name: 'ا\u202eب' }));
+  assert.deepEqual(locate(assertProblem(reply, 400)), ['/first_name']);
 });
 
 test('the same process still answers afterwards', async () => {

@@ -33,7 +33,8 @@ describe('slow checks', () => {
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
     let checks = 0;
     const dispatcher = createDispatcher({
-      times: { leaseMs: 200, callMsMax: 150 },
+      // Longer than a busy machine needs from one statement to the next, and shorter than the check.
+      times: { leaseMs: 1_000, callMsMax: 800 },
       db: money.db,
       keys: money.keys,
       clock: money.clock,
@@ -42,7 +43,7 @@ describe('slow checks', () => {
       rules: {
         check: async (rows) => {
           checks += 1;
-          await sleep(400);
+          await sleep(1_200);
           return rows.map(() => undefined);
         },
       },

@@ -15,12 +15,12 @@ test('a date of birth is a date on which somebody alive may have been born', () 
   for (const date of ['', '1900-01-01', '1988-02-29']) {
     assert.deepEqual(findFaults({ date_of_birth: date }), [], date);
   }
-  for (const date of ['0000-01-01', '0001-01-01', '0999-12-31', '1899-12-31']) {
+  for (const date of ['0001-01-01', '0999-12-31', '1899-12-31']) {
     assert.deepEqual(findFaults({ date_of_birth: date }), [
       'date_of_birth must be 1900-01-01 or later',
     ]);
   }
-  for (const date of ['1989-02-29', '1988-2-29', '11988-02-28', 'unknown']) {
+  for (const date of ['0000-01-01', '1989-02-29', '1988-2-29', '11988-02-28', 'unknown']) {
     assert.deepEqual(findFaults({ date_of_birth: date }), [
       'date_of_birth must be a calendar date, YYYY-MM-DD',
     ]);

@@ -13,7 +13,7 @@ const stage = prepareStage();
 
 const script = '<script>alert(1)</script>';
 const image = '"><img src=x onerror=alert(1)>';
-const override = `\u202Egnirts ${'long'.repeat(20)}`;
+const long = `${'long'.repeat(20)} string`;
 
 test('a newcomer pays a new recipient, and gets a receipt', async () => {
   const { page } = stage.owner;
@@ -22,7 +22,7 @@ test('a newcomer pays a new recipient, and gets a receipt', async () => {
   await page.getByLabel('First name').fill(script);
   await page.getByLabel('Last name').fill(image);
   await page.getByLabel('Email').fill('first@example.com');
-  await page.getByLabel('Address').fill(override);
+  await page.getByLabel('Address').fill(long);
   await page.getByLabel('Country').selectOption('MEX');
   await page.getByRole('button', { name: 'Create and continue' }).click();
   await page.getByLabel('Amount to send').fill('250.25');

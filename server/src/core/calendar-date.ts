@@ -8,7 +8,7 @@ export function isRealDate(text: string): boolean {
 }
 
 /**
- * The earliest date of birth of users and of attributes. Nobody alive was born before 1900; a placeholder such
+ * The earliest date of birth of users and of attributes. No living person was born before 1900; a placeholder such
  * as 0001-01-01 would otherwise count as known when names are screened.
  */
 export const birthDateMin = '1900-01-01';

@@ -21,7 +21,7 @@ const needed =
 const hidden =
   /[\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800\ufff9-\ufffb]|(?<![^\s\p{C}])\p{M}/u;
 
-/** What is wrong with the characters of a text, as the end of a sentence about it; undefined for nothing. */
+/** Describes the fault of the characters of a text, as the end of a sentence about it; undefined without one. */
 export function findCharacterFault(text: string): string | undefined {
   if (!text.isWellFormed()) return 'must not contain malformed Unicode';
   if (hasControlCharacters(text)) return 'must not contain control characters';

@@ -82,7 +82,7 @@ type PictureWork = Pick<CheckWork, 'kind' | 'after'> & {
   readonly find: (pictures: CheckedPictures) => Promise<string>;
 };
 
-/** Stores what is found on the next pictures. Returns whether there may be more. */
+/** Checks the next pictures and stores the result. Returns whether there may be more. */
 export function checkNextPictures(
   worker: Pick<CheckWorker, 'db' | 'keys' | 'onError'>,
   { find, ...work }: PictureWork,

@@ -47,6 +47,15 @@ export const places = {
 } as const;
 export type Place = (typeof places)[keyof typeof places];
 
+/** What the simulated Wise asks at first: fifty cents and 0.6 %. */
+export const usual = { fixedMinor: 50, basisPoints: 60 };
+export const person = {
+  address1: '1 Main Street',
+  city: 'Albany',
+  state_province: 'NY',
+  postal_code: '12207',
+};
+
 /** The name of the payers that compete for accounts. */
 export const payerName = 'Bank account';
 export const walletName = 'Wallet';

@@ -7,10 +7,12 @@ import {
   type Decision,
   type Place,
   payerName,
+  person,
   places,
   type Readiness,
   type Row,
   startCompetition,
+  usual,
   walletName,
 } from './competing-rails-kit.ts';
 import {
@@ -29,15 +31,6 @@ import { type Api, advance, daySeconds, ok } from './service.ts';
  * A provider, a bank and a chain that compete for the same payouts, as a client and an operator see them.
  * The tests are steps of one story: each leaves its prices and its payments to the next.
  */
-
-/** What the simulated Wise asks at first: fifty cents and 0.6 %. */
-const usual = { fixedMinor: 50, basisPoints: 60 };
-const person = {
-  address1: '1 Main Street',
-  city: 'Albany',
-  state_province: 'NY',
-  postal_code: '12207',
-};
 
 let competition: Competition;
 let api: Api;

@@ -283,7 +283,7 @@ test('SQL and markup in texts have no effect', async () => {
     assert.equal(user['first_name'], name);
     assert.deepEqual({ ...(user['metadata'] as object) }, { [name]: name });
   }
-  // A mark that reverses what follows it, so that the name reads differently from what was screened.
+  // The mark reverses the following characters, so that the name on a screen differs from the screened one.
   const reply = await api.post('/user', describeUser({ first_name: 'ا\u202eب' }));
   assert.deepEqual(locate(assertProblem(reply, 400)), ['/first_name']);
 });

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -103,15 +111,9 @@ test('a release replaces the one before it under load, and no request fails', as
   const rows = await books.rows<{ count: number }>(
     'select count(*)::integer as count from migrations',
   );
-  const logged = await books.rows<{ state_after: string }>(
-    `select state_after from audit_entries where action = 'migrate'`,
-  );
   await books.close();
   assert.equal(rows[0]?.count, 2);
-  assert.deepEqual(
-    logged.map(({ state_after: after }) => JSON.parse(after).versions),
-    [[2]],
-  );
+  assert.deepEqual(await readLoggedVersions(database.url), [[2]]);
   say('migrated; the older processes continue');
   await load.waitForMore(acknowledgedAtOnce);
   // A process of the older release that is restarted meanwhile works as well.
@@ -143,3 +145,36 @@ test('a release replaces the one before it under load, and no request fails', as
   );
   say(`${acknowledged} acknowledged, 0 requests failed`);
 });
+
+test('a command that only reads may be the first one of a release', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'outlay-upgrade-'));
+  const database = await createTestDatabase();
+  const run = async (program: string): Promise<void> => {
+    const { ended, child } = startProcess({
+      args: [program, 'status'],
+      logFile: join(folder, 'status.log'),
+      isReady: () => false,
+      env: { ...testSettings(join(folder, 'data')), DATABASE_URL: database.url },
+    });
+    await ended;
+    assert.equal(child.exitCode, 0, readFileSync(join(folder, 'status.log'), 'utf8'));
+  };
+  try {
+    await run(join(root, 'server/src/main.ts'));
+    await run(await makeNextRelease(folder));
+    assert.deepEqual(await readLoggedVersions(database.url), [[2]]);
+  } finally {
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+/** The versions of each entry about a migration in the audit log. */
+async function readLoggedVersions(url: string): Promise<unknown[]> {
+  const books = openBooks(url);
+  const rows = await books.rows<{ state_after: string }>(
+    `select state_after from audit_entries where action = 'migrate'`,
+  );
+  await books.close();
+  return rows.map(({ state_after: after }) => JSON.parse(after).versions);
+}

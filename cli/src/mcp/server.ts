@@ -39,7 +39,7 @@ function addTool(mcp: McpServer, tool: Tool, parts: Omit<Session, 'signal'>): vo
   const { name, title, input, output: outputSchema, kind } = tool;
   // Instructions of a server do not reach the model in every client; descriptions do.
   const description = `${tool.description} ${aboutText}`;
-  // A misspelled argument that was ignored would change what is paid.
+  // Ignoring a misspelled argument would change the payout.
   const inputSchema = z.strictObject(input);
   const annotations = {
     title,

@@ -23,10 +23,9 @@ const bounds = {
   per: oneOf('what it limits', ['payout', 'account', 'corridor']),
   hours: option(
     { value: 'count', about: 'the window, up to 8784; default: 24' },
-    z
-      .string()
-      .regex(/^[1-9]\d{0,3}$/, 'must be a whole number of hours, up to 8784')
-      .refine((text) => Number(text) <= 8784, 'must be a whole number of hours, up to 8784'),
+    z.string().refine((text) => /^[1-9]\d{0,3}$/.test(text) && Number(text) <= 8784, {
+      error: 'must be a whole number of hours, up to 8784',
+    }),
   ).optional(),
   count: option(
     { value: 'count', about: 'maximum number of payouts' },

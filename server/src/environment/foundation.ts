@@ -56,13 +56,21 @@ export type Foundation = FoundationOptions &
   };
 
 /** @throws ConfigError where the database belongs to another environment or key. */
-export async function openFoundation(options: FoundationOptions): Promise<Foundation> {
+export function openFoundation(options: FoundationOptions): Promise<Foundation> {
+  return openMigrated(options, []);
+}
+
+/** `earlier`: the migrations that have run for it already. */
+async function openMigrated(
+  options: FoundationOptions,
+  earlier: readonly number[],
+): Promise<Foundation> {
   const { config, name, url, steadyMs, task } = options;
   const log = options.log.child({ environment: name });
   await using parts = new AsyncDisposableStack();
   const repeated = parts.adopt(createRepeatedLines(), (lines) => lines.close());
   const pooling = await checkServer(options, log);
-  const migrated = await migrate({ url });
+  const migrated = [...earlier, ...(await migrate({ url }))];
   const serviceRole = await prepareRoles(options);
   const connected = connectDatabase({
     url,
@@ -76,10 +84,11 @@ export async function openFoundation(options: FoundationOptions): Promise<Founda
   });
   const db = parts.adopt(connected, (database) => database.close());
   await checkIndexKey(db.system, name);
-  // The first command of an environment stores its key and its first operator, whatever it is.
-  if (task === 'read' && !(await isInUse(db.system))) {
+  // The first command of an environment stores its key and its first operator, and the first one of a
+  // release the entry about the migration, whatever it is.
+  if (task === 'read' && (migrated.length > 0 || !(await isInUse(db.system)))) {
     await parts.disposeAsync();
-    return await openFoundation({ ...options, task: 'all' });
+    return await openMigrated({ ...options, task: 'all' }, migrated);
   }
   const onUnread = createErrorLog({ log, repeated, level: 'error' }, 'keys not read');
   const { keys, follower } = await openKeyRing(db, { config, name, onUnread });

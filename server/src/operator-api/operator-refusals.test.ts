@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openStagingApp, type StagingApp } from '../../testing/setups/staging-app.ts';
+import {
+  type OperatorCall,
+  type OperatorCalls,
+  openOperatorCalls,
+} from '../../testing/setups/operator-calls.ts';
 import { commands } from '../cli/commands.ts';
+import { requestApproval } from '../operators/approvals.ts';
+import { findGenuineOperator } from '../operators/operators.ts';
 import { changePolicy } from '../operators/policies.ts';
 import { listRoutes } from '../routes.ts';
 
@@ -16,53 +22,18 @@ type Body = Row & {
   approval: string;
   outcome: Row;
 };
-type Reply = { status: number; body: Body; requestId: string };
-
-let staging: StagingApp;
+let operators: OperatorCalls<Body>;
 let account: string;
-const keys: Record<string, string> = {};
 
 before(async () => {
-  staging = await openStagingApp();
-  account = staging.account;
-  for (const [name, role] of [
-    ['ada', 'owner'],
-    ['bob', 'approver'],
-    ['vic', 'viewer'],
-    ['cora', 'compliance'],
-  ] as const) {
-    keys[name] = await staging.createOperator(name, role);
-  }
+  operators = await openOperatorCalls<Body>();
+  ({ account } = operators.staging);
 });
-after(() => staging[Symbol.asyncDispose]());
+after(() => operators[Symbol.asyncDispose]());
 
-function services() {
-  const env = staging.app.environments.staging ?? assert.fail('staging is open');
-  return { session: env.db.system, keys: env.keys };
-}
+const send = (request: string, given: OperatorCall) => operators.send(request, given);
 
-type Call = { by: string; body?: unknown; headers?: Record<string, string> };
-
-async function send(request: string, { by, body, headers = {} }: Call): Promise<Reply> {
-  const [method = '', path = ''] = request.split(' ');
-  const response = await fetch(`${staging.baseUrl}/v0.1.4/operator/${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${keys[by] ?? ''}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  return {
-    status: response.status,
-    body: (await response.json()) as Body,
-    requestId: response.headers.get('x-request-id') ?? '',
-  };
-}
-
-const call = (by: string, request: string, body?: unknown): Promise<Reply> =>
-  send(request, { by, body });
+const call = (by: string, request: string, body?: unknown) => send(request, { by, body });
 
 const read = async (path: string): Promise<Body> => (await call('vic', `GET ${path}`)).body;
 
@@ -131,8 +102,8 @@ describe('a change', () => {
     }
   });
 
-  it('of any kind is approved by its id, and withdrawn by whoever asked for it', async () => {
-    await changePolicy(services(), { action: 'credential', persons: 2, aboveUsd: 0n });
+  it('of any kind is approved by its id, and withdrawn by its requester', async () => {
+    await changePolicy(operators.services, { action: 'credential', persons: 2, aboveUsd: 0n });
     const shop = { name: 'Two persons', reason: 'Client' };
     const asked = await call('ada', 'POST accounts', shop);
     const approve = `POST approvals/${asked.body.approval}/approve`;
@@ -145,16 +116,16 @@ describe('a change', () => {
       const refused = await call('ada', `${unknown}/${act}`, { reason: 'None' });
       assert.equal(refused.status, 404, act);
     }
-    await changePolicy(services(), { action: 'credential', persons: 1, aboveUsd: 0n });
+    await changePolicy(operators.services, { action: 'credential', persons: 1, aboveUsd: 0n });
 
-    await changePolicy(services(), { action: 'erasure', persons: 2, aboveUsd: 0n });
+    await changePolicy(operators.services, { action: 'erasure', persons: 2, aboveUsd: 0n });
     const user = 'usr_00000000-0000-7000-8000-000000000000';
     const erasure = await call('cora', `POST recipients/${user}/erasure`, { reason: 'Letter' });
     const withdraw = `POST approvals/${erasure.body.approval}/withdraw`;
     const other = await call('vic', withdraw, { reason: 'Not mine' });
     assert.deepEqual([other.status, other.body.code], [403, 'role_not_permitted']);
     assert.equal((await call('cora', withdraw, { reason: 'A mistake' })).status, 200);
-    await changePolicy(services(), { action: 'erasure', persons: 1, aboveUsd: 0n });
+    await changePolicy(operators.services, { action: 'erasure', persons: 1, aboveUsd: 0n });
   });
 
   it('describes the conflict with a request that was approved just now', () => {
@@ -169,12 +140,25 @@ describe('a change', () => {
   });
 });
 
+describe('a request with a file of another machine', () => {
+  it('is approved by the same command only', async () => {
+    const { services } = operators;
+    const ada = (await findGenuineOperator(services, 'ada')) ?? assert.fail('ada is an operator');
+    const parameters = { account, logo: '/etc/hostname' };
+    const asked = { action: 'account set', parameters, reason: 'New' };
+    const { id } = await requestApproval(services, ada, asked);
+    const refused = await call('bob', `POST approvals/${id}/approve`, { reason: 'Seen' });
+    assert.deepEqual([refused.status, refused.body.code], [409, 'illegal_move']);
+    assert.match(String(refused.body['detail']), /outlay admin account set/);
+  });
+});
+
 describe('a recipient whose data was erased', () => {
   it('is answered as the description of the operation says', async () => {
-    const response = await fetch(`${staging.baseUrl}/v0.1.4/user`, {
+    const response = await fetch(`${operators.staging.baseUrl}/v0.1.4/user`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${staging.apiKey ?? ''}`,
+        authorization: `Bearer ${operators.staging.apiKey ?? ''}`,
         'content-type': 'application/json',
       },
       body: JSON.stringify({
@@ -187,7 +171,7 @@ describe('a recipient whose data was erased', () => {
     });
     const { user_token: user } = (await response.json()) as { user_token: string };
     const reason = 'Letter';
-    await changePolicy(services(), { action: 'screening', persons: 1, aboveUsd: 0n });
+    await changePolicy(operators.services, { action: 'screening', persons: 1, aboveUsd: 0n });
     assert.equal((await call('cora', `POST recipients/${user}/erasure`, { reason })).status, 200);
     const routes = listRoutes();
     for (const [method, path, body] of [

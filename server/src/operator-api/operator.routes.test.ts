@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openStagingApp, type StagingApp } from '../../testing/setups/staging-app.ts';
+import { type OperatorCalls, openOperatorCalls } from '../../testing/setups/operator-calls.ts';
 import { findAccount } from '../accounts/accounts.ts';
-import type { App } from '../app.ts';
 import { commands } from '../cli/commands.ts';
 import { changePolicy } from '../operators/policies.ts';
 import { listRoutes } from '../routes.ts';
@@ -20,49 +19,16 @@ type Body = {
   outcome: Row;
   [name: string]: unknown;
 };
-type Reply = { status: number; body: Body; requestId: string };
-
-let staging: StagingApp;
-let app: App;
-let baseUrl: string;
+let operators: OperatorCalls<Body>;
 let account: string;
-const keys: Record<string, string> = {};
 
 before(async () => {
-  staging = await openStagingApp();
-  ({ app, baseUrl, account } = staging);
-  for (const [name, role] of [
-    ['ada', 'owner'],
-    ['bob', 'approver'],
-    ['vic', 'viewer'],
-    ['cora', 'compliance'],
-  ] as const) {
-    keys[name] = await staging.createOperator(name, role);
-  }
+  operators = await openOperatorCalls<Body>();
+  ({ account } = operators.staging);
 });
-after(() => staging[Symbol.asyncDispose]());
+after(() => operators[Symbol.asyncDispose]());
 
-function services() {
-  const env = app.environments.staging ?? assert.fail('staging is open');
-  return { session: env.db.system, keys: env.keys };
-}
-
-async function call(name: string, request: string, body?: unknown): Promise<Reply> {
-  const [method = '', path = ''] = request.split(' ');
-  const response = await fetch(`${baseUrl}/v0.1.4/operator/${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${keys[name] ?? ''}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  return {
-    status: response.status,
-    body: (await response.json()) as Body,
-    requestId: response.headers.get('x-request-id') ?? '',
-  };
-}
+const call = (by: string, request: string, body?: unknown) => operators.send(request, { by, body });
 
 const read = async (path: string, name = 'vic'): Promise<Body> => {
   const { status, body } = await call(name, `GET ${path}`);
@@ -231,7 +197,7 @@ describe('a change', () => {
 
   it('waits for a second operator, who approves it by its id', async () => {
     const policy = { action: 'funding', persons: 2, aboveUsd: 100n } as const;
-    await changePolicy(services(), policy);
+    await changePolicy(operators.services, policy);
     const path = `POST accounts/${account}/fundings`;
     const wire = { currency: 'USD', amount: '100.01', reference: 'wire 1', reason: 'Wire' };
     const asked = await call('ada', path, wire);
@@ -258,7 +224,7 @@ describe('a change', () => {
         accept_both_tokens: isAccepted,
       });
       assert.deepEqual([changed.status, changed.body.result], [200, 'done']);
-      const settings = await findAccount(services().session, account);
+      const settings = await findAccount(operators.services.session, account);
       assert.equal(settings?.accept_both_tokens, isAccepted);
     }
     const text = await call('ada', `PATCH accounts/${account}`, { accept_both_tokens: 'yes' });
@@ -266,8 +232,8 @@ describe('a change', () => {
   });
 
   it('takes no credential of a client, and no account', async () => {
-    const { apiKey: key } = staging;
-    keys['client'] = key ?? '';
+    const { apiKey: key } = operators.staging;
+    operators.keys['client'] = key ?? '';
     const refused = await call('client', 'GET operators');
     assert.deepEqual([refused.status, refused.body.code], [403, 'insufficient_scope']);
   });

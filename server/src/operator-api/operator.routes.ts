@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Command } from '../cli/command.ts';
+import { getHelp } from '../cli/options.ts';
 import { AppError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -35,6 +37,13 @@ const approveParams = z.object({
     .describe('The request, from `GET /operator/approvals`'),
 });
 
+function namesFile({ options }: Command, parameters: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(options).some(
+    ([name, schema]) =>
+      parameters[name] !== undefined && ['path', 'files'].includes(getHelp(schema).value ?? ''),
+  );
+}
+
 const approveRoute = (): Route<OperatorServices> =>
   defineRoute<
     OperatorServices,
@@ -60,13 +69,14 @@ const approveRoute = (): Route<OperatorServices> =>
         { session: context.env.db.system, keys: context.env.commandContext.keys },
         params.approval,
       );
-      // The path of a file on the machine of the command line.
-      if ('logo' in asked.parameters) {
+      const command = getCommand(asked.action);
+      // On the machine of the command line.
+      if (namesFile(command, asked.parameters)) {
         const detail = `${asked.action} is approved by the same command: outlay admin ${asked.action}`;
         throw new AppError('illegal_move', detail);
       }
       const given = { ...asked.parameters, reason: body.reason };
-      const answer = await perform(context, getCommand(asked.action), {
+      const answer = await perform(context, command, {
         given,
         isBody: true,
         approves: asked.id,

@@ -11,7 +11,7 @@ function findFaults(fields: object): string[] {
   });
 }
 
-test('a date of birth is a date on which somebody alive may have been born', () => {
+test('a date of birth is a calendar date from 1900 on', () => {
   for (const date of ['', '1900-01-01', '1988-02-29']) {
     assert.deepEqual(findFaults({ date_of_birth: date }), [], date);
   }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { AppError } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
 import { createKeyRing } from '../../src/core/sealing.ts';
 import { createEnvironmentClock } from '../../src/db/environment-clock.ts';
@@ -40,6 +39,7 @@ import { createUser, prepareUser } from '../../src/users/users.ts';
 import { createTestDatabase } from './database.ts';
 import { openOwner } from './owner-session.ts';
 import { readRows } from './read-rows.ts';
+import { untilAdmitted } from './until-admitted.ts';
 
 /** An empty environment, with helpers that create accounts, users and payouts. */
 
@@ -74,19 +74,6 @@ export type CommittedPayout = Owner & { payoutId: string; reference: string };
 export type MoneyTest = Awaited<ReturnType<typeof createMoneyTest>>;
 
 const hourMs = 3_600_000;
-const triesMax = 20;
-
-/** Tries again, as a client does, while too many requests of the account wait: each waits two seconds. */
-async function untilAdmitted<Result>(request: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await request();
-    } catch (error) {
-      const isBusy = error instanceof AppError && error.code === 'unavailable';
-      if (!isBusy || tries === triesMax) throw error;
-    }
-  }
-}
 
 export async function createMoneyTest(options: { environmentName?: 'staging' | 'live' } = {}) {
   const { environmentName = 'staging' } = options;

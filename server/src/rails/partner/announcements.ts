@@ -8,6 +8,7 @@ import type {
   RailAnswer,
   RailHost,
 } from '../contract/contract.ts';
+import { reportProblem } from '../kit/problem-messages.ts';
 import { openRecords } from '../kit/records.ts';
 import { type OrderedMoney, readMinor } from './answers.ts';
 import { readEvent } from './callbacks.ts';
@@ -102,8 +103,7 @@ async function reportUnordered(host: RailHost, event: PaymentEvent): Promise<voi
   const id = `unordered:${reference}:${entry?.id ?? state}`;
   const amountMinor = readMinor((entry ?? payment).amount, currency);
   const problem: InboundProblem = { id, kind: 'unmatched', detail, currency, amountMinor };
-  const message = { id, channel: 'poll', raw: Buffer.from(JSON.stringify(event)) } as const;
-  await host.receive({ ...message, observations: [], problems: [problem] });
+  await reportProblem(host, problem, JSON.stringify(event));
 }
 
 export type Queried = {

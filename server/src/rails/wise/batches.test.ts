@@ -147,7 +147,7 @@ test('a transfer that Wise refuses leaves the others in the group', () =>
     );
   }));
 
-test('a group with a foreign transfer is not funded, and a person is told', () =>
+test('a group with a foreign transfer is not funded and opens an exception', () =>
   withGroups(async ({ rail, wise, again, host }) => {
     const all = [newInstruction(), newInstruction()];
     await sendAll({ rail }, all);

@@ -115,7 +115,7 @@ async function reportUnreadableTransfer(
   const whose = known === undefined ? '' : ` of ${known.value.reference}`;
   const named = id === undefined ? 'a transfer' : `transfer ${id}${whose}`;
   const detail =
-    `${named} in Wise's list: ${fault} does not have the described form; look up at Wise what was paid or ` +
+    `${named} in Wise's list: ${fault} does not have the described form; check at Wise what was paid or ` +
     'refunded';
   const name = id === undefined ? undefined : `transfer:${id}`;
   await reportUnreadable(host, { name, raw, detail });

@@ -22,7 +22,7 @@ test('a shell reads .env.example without running a part of a value', () => {
   assert.deepEqual([ran.stderr, ran.stdout], ['', 'CUB IRN PRK SYR ']);
 });
 
-test('.env.example says what is an example instead of the default', () => {
+test('.env.example marks each value that is an example and not the default', () => {
   const text = describeConfig();
   assert.match(text, /answers 503 \(example; default: 0\)\n# OUTLAY_SHUTDOWN_DELAY_SECONDS=10\n/);
   assert.match(text, /^# Address to listen on\n# HOST=127\.0\.0\.1$/m);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import lighthouse from 'lighthouse';
 import { type Browser, chromium } from 'playwright-core';
+import { z } from 'zod';
 
 /** Lighthouse against a page, in a browser that it controls through its port. */
 
@@ -16,6 +17,7 @@ export type Visit = {
   blockingMs: number;
   shift: number;
   bytes: number;
+  requests: number;
   /** Audits of accessibility and best practices that failed. */
   failed: string[];
 };
@@ -83,12 +85,18 @@ export async function visitPage({ url, port, cookie, isPhone }: Wanted): Promise
     blockingMs: read('total-blocking-time'),
     shift: read('cumulative-layout-shift'),
     bytes: read('total-byte-weight'),
+    requests: countRequests(report.audits['network-requests']?.details),
     failed: categories
       .filter((category) => category !== 'performance')
       .flatMap((category) => report.categories[category]?.auditRefs ?? [])
       .filter(({ id, weight }) => weight > 0 && (report.audits[id]?.score ?? 1) < 1)
       .map(({ id }) => id),
   };
+}
+
+function countRequests(details: unknown): number {
+  const { items } = z.object({ items: z.array(z.unknown()) }).parse(details);
+  return items.length;
 }
 
 /** Lighthouse's preset for desks: less slow-down than that of a phone. */

@@ -13,23 +13,21 @@ import {
 
 /**
  * npm run bench -- --lighthouse: how Lighthouse judges the console's main pages. Each page is visited
- * until one visit reaches the aim, at most LIGHTHOUSE_VISITS times, because other work on the machine
- * only ever makes a visit slower. Anything below 100 for accessibility or best practices fails, and
- * performance below the aim, but in trials: those run on machines that other work shares. There the
- * paints and the layout shift are judged, which depend on what is sent and hardly on the machine.
+ * until one visit has no fault, at most LIGHTHOUSE_VISITS times, because other work on the machine only
+ * ever makes a visit slower. Trials judge what does not depend on the machine: accessibility, best
+ * practices, layout shift, and what is sent. Their times are printed only: a largest paint of 2.4 s on a
+ * quiet machine was 3.0 s on one whose page faults are slow, and 3.2 s beside other work there.
  */
 
 const visitsMax = Number(process.env['LIGHTHOUSE_VISITS'] ?? 8);
 /** Fewer visits than usual are a test that nothing broke, and no figures for the page of benchmarks. */
 const isTrial = process.env['LIGHTHOUSE_VISITS'] !== undefined;
-const performanceAim = 90;
-/** With two busy cores the best of three visits was 1.2 and 2.4 s on a phone, 0.4 and 0.8 s on a desk. */
-const paintsMaxMs = {
-  desk: { first: 800, largest: 1_500 },
-  phone: { first: 1_800, largest: 3_000 },
-};
+const scoresMin = { performance: isTrial ? 0 : 90, accessibility: 100, 'best-practices': 100 };
 /** What Lighthouse calls good. */
 const shiftMax = 0.1;
+/** The most that a page has: 259 kB (the overview), and 27 requests (a payout). */
+const bytesMax = 285_000;
+const requestsMax = 34;
 
 type Page = { name: string; path: string; isSignedIn: boolean; isPhone: boolean };
 
@@ -48,7 +46,7 @@ export async function runLighthouse(): Promise<void> {
       const visits = await visitRepeatedly(page, { service, browser, cookie });
       const best = findBest(visits);
       rows.push(formatRow(page, visits, best));
-      faults.push(...findFaults(page, best), ...findSlowPaints(page, visits));
+      faults.push(...findFaults(best).map((fault) => `${page.name}: ${fault}`));
     }
     const text = [
       '## The console in Lighthouse',
@@ -56,8 +54,8 @@ export async function runLighthouse(): Promise<void> {
       `The best of up to ${visitsMax} cold visits of each page, on a desk and a phone as Lighthouse simulates them.`,
       `${browser.name}. ${describeMachine()}.`,
       '',
-      '| page | performance | accessibility | best practices | first paint | largest paint | blocked | layout shift | bytes | performance of each visit |',
-      '|---|---|---|---|---|---|---|---|---|---|',
+      '| page | performance | accessibility | best practices | first paint | largest paint | blocked | layout shift | bytes | requests | performance of each visit |',
+      '|---|---|---|---|---|---|---|---|---|---|---|',
       ...rows,
       '',
     ].join('\n');
@@ -123,7 +121,7 @@ async function visitRepeatedly(page: Page, around: Around): Promise<Visit[]> {
     });
     visits.push(visit);
     process.stderr.write(`${page.name} ${visit.scores.performance}\n`);
-    if (visit.scores.performance >= performanceAim) break;
+    if (findFaults(visit).length === 0) break;
   }
   return visits;
 }
@@ -142,8 +140,13 @@ async function visitPatiently(wanted: Parameters<typeof visitPage>[0]): Promise<
   }
 }
 
+/** The one with the fewest faults, and of those the fastest. */
 function findBest(visits: readonly Visit[]): Visit {
-  const [best] = visits.toSorted((one, other) => other.scores.performance - one.scores.performance);
+  const [best] = visits.toSorted(
+    (one, other) =>
+      findFaults(one).length - findFaults(other).length ||
+      other.scores.performance - one.scores.performance,
+  );
   if (best === undefined) throw new Error('LIGHTHOUSE_VISITS must be at least 1');
   return best;
 }
@@ -158,26 +161,21 @@ function formatRow({ name }: Page, visits: readonly Visit[], best: Visit): strin
     ms(best.blockingMs),
     best.shift.toFixed(3),
     `${(best.bytes / 1000).toFixed(0)} kB`,
+    best.requests,
     visits.map(({ scores }) => scores.performance).join(', '),
   ].join(' | ')} |`;
 }
 
-function findFaults({ name }: Page, { scores, failed }: Visit): string[] {
-  const minimum = isTrial ? 0 : performanceAim;
-  return categories
-    .filter((category) => scores[category] < (category === 'performance' ? minimum : 100))
-    .map((category) => `${name}: ${category} ${scores[category]} ${failed.join(', ')}`);
-}
-
-function findSlowPaints({ name, isPhone }: Page, visits: readonly Visit[]): string[] {
-  const { first, largest } = isPhone ? paintsMaxMs.phone : paintsMaxMs.desk;
-  const least = (read: (visit: Visit) => number): number => Math.min(...visits.map(read));
-  const judged = [
-    { what: 'first paint', value: least((visit) => visit.firstPaintMs), max: first },
-    { what: 'largest paint', value: least((visit) => visit.largestPaintMs), max: largest },
-    { what: 'layout shift', value: least((visit) => visit.shift), max: shiftMax },
-  ];
-  return judged
+function findFaults({ scores, failed, shift, bytes, requests }: Visit): string[] {
+  const low = categories
+    .filter((category) => scores[category] < scoresMin[category])
+    .map((category) => `${category} ${scores[category]} ${failed.join(', ')}`);
+  const high = [
+    { what: 'layout shift', value: shift, max: shiftMax },
+    { what: 'bytes', value: bytes, max: bytesMax },
+    { what: 'requests', value: requests, max: requestsMax },
+  ]
     .filter(({ value, max }) => !(value <= max))
-    .map(({ what, value, max }) => `${name}: ${what} ${value}, at most ${max}`);
+    .map(({ what, value, max }) => `${what} ${value}, at most ${max}`);
+  return [...low, ...high];
 }

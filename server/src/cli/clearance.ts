@@ -5,6 +5,7 @@ import {
   clearEntries,
   endClearance,
   listClearances,
+  readClearable,
 } from '../screening/clearances.ts';
 import { defineCommand } from './command.ts';
 import { flag, identifier, limit, option, reason, until, user } from './options.ts';
@@ -40,7 +41,12 @@ export const clearanceCommands = [
     permission: 'comply',
     about: 'clear hits of a user until a date; may need two people',
     options: { user, result, entries: entries.optional(), until, reason },
-    approval: () => ({ policy: 'screening' }),
+    approval: async (context, { user: userId, result: sequence, entries: chosen, until: end }) => {
+      const key = await getUserKey(context, userId);
+      const services = { session: context.db.system, keys: context.keys };
+      await readClearable(services, { ...key, sequence, entries: chosen, until: end });
+      return { policy: 'screening' };
+    },
     run: async (context, { user: userId, result: sequence, entries: chosen, ...values }) => {
       const key = await getUserKey(context, userId);
       const clearedBy = context.operator.name;

@@ -83,11 +83,14 @@ function checkChangedBudget({ remove, ...given }: BudgetValues & { remove: boole
 export async function requireCredential(
   context: CommandContext,
   { account: id, credential: credentialId }: { account: string; credential: string },
-): Promise<void> {
+): Promise<Awaited<ReturnType<typeof listCredentials>>[number]> {
   const accountId = await getAccountId(context, id);
   const known = await listCredentials(context.db.system, accountId);
-  if (known.some((row) => row.id === credentialId && row.revoked_at === null)) return;
-  throw new AppError('not_found', 'credential not found, or already revoked');
+  const found = known.find((row) => row.id === credentialId && row.revoked_at === null);
+  if (found === undefined) {
+    throw new AppError('not_found', 'credential not found, or already revoked');
+  }
+  return found;
 }
 
 /** Undefined if none was given. */
@@ -102,6 +105,8 @@ function readBudget({ currency: of, perProposal, perDay, open }: BudgetValues): 
     openMax: Number(open ?? openDefault),
   };
 }
+
+const noProposals = () => new ConfigError('the credential must have the scope payouts:propose');
 
 function readDays(given = 'never'): number | undefined {
   return given === 'never' ? undefined : Number(given);
@@ -184,9 +189,11 @@ export const credentialCommands = [
   defineCommand({
     name: 'credential budget',
     approval: async (context, values) => {
-      await requireCredential(context, values);
+      const { scopes } = await requireCredential(context, values);
       // Without a budget it only shows them.
-      return values.currency === undefined ? undefined : { policy: 'limit' };
+      if (values.currency === undefined) return undefined;
+      if (!values.remove && !scopes.includes('payouts:propose')) throw noProposals();
+      return { policy: 'limit' };
     },
     permission: 'operate',
     about: 'show what a credential may propose, or set it for a currency',
@@ -204,7 +211,7 @@ export const credentialCommands = [
       }
       const budget = readBudget(given);
       if (budget !== undefined && !(await setBudget(session, key, budget))) {
-        throw new ConfigError('the credential must have the scope payouts:propose');
+        throw noProposals();
       }
       return listBudgets(session, key);
     },

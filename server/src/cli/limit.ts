@@ -63,6 +63,8 @@ function readLimit({ name, per, hours = '24', count, usd, corridor }: Bounds): A
   };
 }
 
+const noLimit = () => new AppError('not_found', 'the account has no limit of this name');
+
 /** For the audit log. */
 async function findState(
   { db }: CommandContext,
@@ -114,11 +116,15 @@ export const limitCommands = [
     about: 'remove a limit of an account; two people are needed',
     options: { account, name: limitName, reason },
     snapshot: findState,
-    approval: () => ({ policy: 'limit' }),
+    approval: async (context, { account: id, name }) => {
+      const key = { accountId: await getAccountId(context, id), name };
+      if ((await findAccountLimit(context.db.system, key)) === undefined) throw noLimit();
+      return { policy: 'limit' };
+    },
     run: async (context, { account: id, name }) => {
       const key = { accountId: await getAccountId(context, id), name };
       if (await removeAccountLimit(context.db.system, key)) return { result: 'done' };
-      throw new AppError('not_found', 'the account has no limit of this name');
+      throw noLimit();
     },
   }),
 ];

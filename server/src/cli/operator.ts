@@ -10,9 +10,11 @@ import {
   createFirstOwner,
   createOperator,
   findGenuineOperator,
+  type GenuineOperator,
   getOperator,
   listOperators,
   renewOperatorKey,
+  requireNewName,
   revokeOperator,
 } from '../operators/operators.ts';
 import {
@@ -71,7 +73,10 @@ const operatorCommandList = [
     permission: 'administer',
     about: 'create an operator; the key is shown only once. The first one is an owner',
     options: { name: operatorName, role: oneOf('role', operatorRoles), reason: reason.optional() },
-    approval: (_context, { role }) => ({ policy: 'operator', role }),
+    approval: async ({ db }, { name, role }) => {
+      await requireNewName(db.system, name);
+      return { policy: 'operator', role };
+    },
     snapshot: (context, { name }) => findState(context, name),
     bootstrap: async ({ db, keys }, { name, role }) => {
       if (role !== 'owner') throw new ConfigError('the first operator must have the role owner');
@@ -110,6 +115,12 @@ const operatorCommandList = [
   }),
 ];
 
+async function getInvited(context: CommandContext, name: string): Promise<GenuineOperator> {
+  const found = await findGenuineOperator(services(context), name);
+  if (found !== undefined) return found;
+  throw new AppError('not_found', `there is no operator ${name}: use operator create first`);
+}
+
 const inviteCommand = defineCommand({
   name: 'operator invite',
   permission: 'administer',
@@ -117,12 +128,12 @@ const inviteCommand = defineCommand({
   options: { name: operatorName, reason: reason.optional() },
   argument: 'name',
   resultNames: ['expires_at'],
-  approval: () => ({ policy: 'operator' }),
+  approval: async (context, { name }) => {
+    await getInvited(context, name);
+    return { policy: 'operator' };
+  },
   run: async ({ config, ...context }, { name }) => {
-    const found = await findGenuineOperator(services({ config, ...context }), name);
-    if (found === undefined) {
-      throw new AppError('not_found', `there is no operator ${name}: use operator create first`);
-    }
+    const found = await getInvited({ config, ...context }, name);
     const { token, expiresAt } = await createLink(services({ config, ...context }), found);
     const link = formatConsoleLink(getBaseUrl(config, context.name), token);
     return { operator: name, link, expires_at: expiresAt };

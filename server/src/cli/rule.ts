@@ -54,7 +54,10 @@ export const ruleCommands = [
     permission: 'decide',
     about: 'replace the rules that ask for approvals; two people are needed',
     options: { ...scope, policy, reason },
-    approval: () => ({ policy: 'policy' }),
+    approval: async (context, { account: id }) => {
+      await getScope(context, id);
+      return { policy: 'policy' };
+    },
     snapshot: async (context, { account: id }) => {
       const found = await findPolicy(context, await getScope(context, id));
       return found === undefined ? undefined : { version: found.version, policy: found.content };

@@ -112,8 +112,11 @@ export const screeningCommands = [
         ? '--result is missing: it is needed with --user'
         : undefined;
     },
-    approval: (_context, { user: userId, decision }) =>
-      userId !== undefined && decision === 'cleared' ? { policy: 'screening' } : undefined,
+    approval: async (context, { user: userId, result: sequence = 0, decision }) => {
+      if (userId === undefined || decision !== 'cleared') return undefined;
+      await getSeenResult(context, userId, sequence);
+      return { policy: 'screening' };
+    },
     run: async (context, { user: userId, payout: payoutId, result: sequence = 0, ...values }) => {
       const { decision, reason: why, payoutVersion: version } = values;
       const given = { decision, reason: why, decidedBy: context.operator.name };
@@ -163,10 +166,8 @@ async function decideUser(
   userId: string,
   given: { decision: 'cleared' | 'confirmed'; decidedBy: string; reason: string; sequence: number },
 ): Promise<object> {
-  const key = await getUserKey(context, userId);
+  const key = await getSeenResult(context, userId, given.sequence);
   const services = { session: context.db.system, keys: context.keys };
-  const last = await findScreening(services.session, key);
-  if (last === undefined) throw new RefusedCommand('the user was never screened');
   const recorded = await recordDecision(services, { ...key, ...given });
   switch (recorded.kind) {
     case 'recorded':
@@ -174,8 +175,17 @@ async function decideUser(
     case 'nothing_to_decide':
       throw new RefusedCommand('the user has no hits, so that there is nothing to decide');
     case 'stale':
-      throw new RefusedCommand(
-        `the newest result of the user is ${last.sequence}: read it, then decide about it`,
-      );
+      throw new RefusedCommand('the user was screened meanwhile: read the result, then decide');
   }
+}
+
+/** The user, whose newest result it is. @throws AppError not_found, RefusedCommand. */
+async function getSeenResult(context: CommandContext, userId: string, sequence: number) {
+  const key = await getUserKey(context, userId);
+  const last = await findScreening(context.db.system, key);
+  if (last === undefined) throw new RefusedCommand('the user was never screened');
+  if (last.sequence === sequence) return key;
+  throw new RefusedCommand(
+    `the newest result of the user is ${last.sequence}: read it, then decide about it`,
+  );
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createCommander } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup } from '../../testing/setups/live.ts';
+import { formatToken } from '../core/ids.ts';
 import { createOperator, findGenuineOperator } from '../operators/operators.ts';
 import { type CommandContext, openContext } from './context.ts';
 
@@ -31,6 +32,7 @@ after(async () => {
 });
 
 const as = (run: Run | undefined): Run => run ?? assert.fail('created before the tests');
+const idOfNothing = '00000000-0000-7000-8000-000000000002';
 const resultOf = (answer: unknown): string => (answer as { result?: string }).result ?? 'none';
 const funding = (reference: string) => ({
   account,
@@ -166,4 +168,24 @@ test('a name that differs only in punctuation from one given before is refused',
     const values = { name, role: 'viewer', reason: 'Hired' };
     await assert.rejects(as(ada)('operator create', values), /must be 2 to 40 of a to z/);
   }
+});
+
+test('what can only fail is refused at once, and waits for no second person', async () => {
+  const before = await openRequests();
+  const reason = 'Test';
+  const user = formatToken('user', idOfNothing);
+  const cases: [string, Record<string, string>, RegExp][] = [
+    ['limit remove', { account, name: 'daily', reason }, /no limit of this name/],
+    ['operator create', { name: 'ad.a', role: 'viewer', reason }, /too similar to ada/],
+    ['operator invite', { name: 'nobody', reason }, /no operator nobody/],
+    ['user erase', { user, reason }, /user not found/],
+    ['user release-hold', { hold: idOfNothing, reason }, /No legal hold/],
+    ['screening clear', { user, result: '1', until: '2027-01-01', reason }, /user not found/],
+    ['screening decide', { user, result: '1', decision: 'cleared', reason }, /user not found/],
+    ['rule set', { account: idOfNothing, policy: '{"rules":[]}', reason }, /account not found/],
+  ];
+  for (const [command, values, refusal] of cases) {
+    await assert.rejects(as(ada)(command, values), refusal, command);
+  }
+  assert.deepEqual(await openRequests(), before);
 });

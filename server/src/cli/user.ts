@@ -1,6 +1,14 @@
 import { formatToken } from '../core/ids.ts';
 import { openErasures } from '../environment/erasures.ts';
-import { endHold, eraseUser, type HoldRow, listHolds, placeHold } from '../erasure/erasure.ts';
+import {
+  endHold,
+  eraseUser,
+  type HoldRow,
+  isErased,
+  listHolds,
+  placeHold,
+  requireHold,
+} from '../erasure/erasure.ts';
 import { defineCommand } from './command.ts';
 import { flag, hold, reason, until, user } from './options.ts';
 import { getUserKey } from './user-key.ts';
@@ -12,7 +20,11 @@ export const userCommands = [
     permission: 'comply',
     about: 'erase the personal data of a recipient forever; needs two people',
     options: { user, reason },
-    approval: () => ({ policy: 'erasure' }),
+    approval: async (context, { user: userId }) => {
+      const key = await getUserKey(context, userId);
+      // A repeat shows when it was erased.
+      return (await isErased(context.db.system, key)) ? undefined : { policy: 'erasure' };
+    },
     run: async (context, { user: userId, reason: why }) => {
       const key = await getUserKey(context, userId);
       const actor = `operator ${context.operator.name}`;
@@ -38,7 +50,10 @@ export const userCommands = [
     permission: 'comply',
     about: 'end a legal hold before its date; needs two people',
     options: { hold, reason },
-    approval: () => ({ policy: 'erasure' }),
+    approval: async ({ db }, { hold: id }) => {
+      await requireHold(db.system, id);
+      return { policy: 'erasure' };
+    },
     run: async ({ db, operator }, { hold: id }) =>
       describe(await endHold(db, { id, endedBy: operator.name })),
   }),

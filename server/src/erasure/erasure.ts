@@ -4,7 +4,7 @@ import { formatSecondsZ } from '../core/clock.ts';
 import { AppError, assert } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { Database } from '../db/postgres/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { forgetMetadata } from '../payouts/payout-metadata.ts';
 import {
   completeErasure,
@@ -13,6 +13,7 @@ import {
   type HoldRow,
   insertHold,
   listErasures,
+  listHoldRows,
   listIntact,
   listUnfinished,
   type UserKey,
@@ -145,12 +146,24 @@ export async function placeHold(
   return row;
 }
 
+export async function isErased(session: Session, user: UserKey): Promise<boolean> {
+  return (await listIntact(session, [user])).length === 0;
+}
+
+const noHold = () => new AppError('not_found', 'No legal hold with this id is in force');
+
+/** @throws AppError not_found where no such hold is in force. */
+export async function requireHold(session: Session, id: string): Promise<void> {
+  const holds = await listHoldRows(session, { userId: undefined, all: false });
+  if (!holds.some((hold) => hold.id === id)) throw noHold();
+}
+
 /** @throws AppError not_found where no such hold is in force. */
 export async function endHold(
   db: Database,
   hold: { id: string; endedBy: string },
 ): Promise<HoldRow> {
   const row = await endHoldRow(db.system, hold);
-  if (row === undefined) throw new AppError('not_found', 'No legal hold with this id is in force');
+  if (row === undefined) throw noHold();
   return row;
 }

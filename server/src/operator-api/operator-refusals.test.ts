@@ -119,7 +119,7 @@ describe('a change', () => {
     await changePolicy(operators.services, { action: 'credential', persons: 1, aboveUsd: 0n });
 
     await changePolicy(operators.services, { action: 'erasure', persons: 2, aboveUsd: 0n });
-    const user = 'usr_00000000-0000-7000-8000-000000000000';
+    const user = await createRecipient('stays');
     const erasure = await call('cora', `POST recipients/${user}/erasure`, { reason: 'Letter' });
     const withdraw = `POST approvals/${erasure.body.approval}/withdraw`;
     const other = await call('vic', withdraw, { reason: 'Not mine' });
@@ -153,23 +153,27 @@ describe('a request with a file of another machine', () => {
   });
 });
 
+async function createRecipient(id: string): Promise<string> {
+  const response = await fetch(`${operators.staging.baseUrl}/v0.1.4/user`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${operators.staging.apiKey ?? ''}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({
+      internal_user_id: id,
+      country: 'MEX',
+      first_name: 'Iris',
+      last_name: 'Campos',
+      email: `${id}@example.org`,
+    }),
+  });
+  return ((await response.json()) as { user_token: string }).user_token;
+}
+
 describe('a recipient whose data was erased', () => {
   it('is answered as the description of the operation says', async () => {
-    const response = await fetch(`${operators.staging.baseUrl}/v0.1.4/user`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${operators.staging.apiKey ?? ''}`,
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify({
-        internal_user_id: 'leaves',
-        country: 'MEX',
-        first_name: 'Iris',
-        last_name: 'Campos',
-        email: 'iris@example.org',
-      }),
-    });
-    const { user_token: user } = (await response.json()) as { user_token: string };
+    const user = await createRecipient('leaves');
     const reason = 'Letter';
     await changePolicy(operators.services, { action: 'screening', persons: 1, aboveUsd: 0n });
     assert.equal((await call('cora', `POST recipients/${user}/erasure`, { reason })).status, 200);

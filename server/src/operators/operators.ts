@@ -80,16 +80,11 @@ function readKey(text: string): { id: string; hash: Buffer } | undefined {
 }
 
 /**
- * Creates an operator, and shows the key once.
+ * A name stands for one person forever, and must not be mistaken for another's.
  *
- * @throws AppError illegal_move where the name, or one that differs from it only in `.`, `_` and `-`, was given before:
- * a name stands for one person forever, and must not be mistaken for another's.
+ * @throws AppError illegal_move where the name, or one that differs from it only in `.`, `_` and `-`, was given before.
  */
-export async function createOperator(
-  { session, keys }: OperatorServices,
-  operator: { name: string; role: OperatorRole; createdBy: string | undefined },
-): Promise<NewOperator> {
-  const { name, role, createdBy } = operator;
+export async function requireNewName(session: Session, name: string): Promise<void> {
   const similar = await findSimilarOperator(session, name);
   if (similar !== undefined) {
     throw new AppError(
@@ -99,6 +94,15 @@ export async function createOperator(
         : `the name ${name} is too similar to ${similar.name}, who is or was an operator: choose one that differs in more than . _ and -`,
     );
   }
+}
+
+/** Creates an operator, and shows the key once. @throws AppError as `requireNewName` does. */
+export async function createOperator(
+  { session, keys }: OperatorServices,
+  operator: { name: string; role: OperatorRole; createdBy: string | undefined },
+): Promise<NewOperator> {
+  const { name, role, createdBy } = operator;
+  await requireNewName(session, name);
   const id = newId();
   const key = formatKey(id);
   const row = { id, name, role, secret_hash: hashSecret(key) };

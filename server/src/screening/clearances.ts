@@ -12,7 +12,7 @@ import {
 } from './clearances.sql.ts';
 import type { Hit } from './hit.ts';
 import { findNewest, type ScreeningRow, type UserKey, writeReview } from './records.sql.ts';
-import { getUserKey, reasonContext } from './records.ts';
+import { getUserKey, reasonContext, type ScreeningServices } from './records.ts';
 
 /**
  * The list of clearances (a good-guy list): entries of lists that a person found not to be about a
@@ -62,12 +62,9 @@ export async function clearEntries(
   { db, keys }: Services,
   given: ClearedEntries,
 ): Promise<{ cleared: number; isCovered: boolean }> {
-  const userKey = await getUserKey({ session: db.system, keys }, given);
-  const reason = sealBytes(userKey, Buffer.from(given.reason), reasonContext(given));
   return db.systemTransaction(async (session) => {
-    await checkUntil(session, given.until);
-    const last = await getSeenResult(session, given);
-    const hits = chooseHits(last, given.entries);
+    const { userKey, last, hits } = await readClearable({ session, keys }, given);
+    const reason = sealBytes(userKey, Buffer.from(given.reason), reasonContext(given));
     await writeClearances(session, {
       accountId: given.accountId,
       userId: given.userId,
@@ -87,6 +84,21 @@ export async function clearEntries(
   });
 }
 
+/**
+ * The key of the user, the result, and those of its hits that would be cleared.
+ *
+ * @throws AppError not_found, user_erased, invalid_request for an end too early or too late, illegal_move.
+ */
+export async function readClearable(
+  { session, keys }: ScreeningServices,
+  given: Omit<ClearedEntries, 'clearedBy' | 'reason'>,
+): Promise<{ userKey: Buffer; last: ScreeningRow; hits: readonly Hit[] }> {
+  const userKey = await getUserKey({ session, keys }, given);
+  await checkUntil(session, given.until);
+  const last = await getSeenResult(session, given);
+  return { userKey, last, hits: chooseHits(last, given.entries) };
+}
+
 async function checkUntil(session: Session, until: Date): Promise<void> {
   const now = await readNow(session);
   if (until <= now) throw new AppError('invalid_request', 'until must be in the future');
@@ -96,7 +108,10 @@ async function checkUntil(session: Session, until: Date): Promise<void> {
   }
 }
 
-async function getSeenResult(session: Session, given: ClearedEntries): Promise<ScreeningRow> {
+async function getSeenResult(
+  session: Session,
+  given: UserKey & Pick<ClearedEntries, 'sequence'>,
+): Promise<ScreeningRow> {
   const last = await findNewest(session, given);
   if (last === undefined) throw new AppError('illegal_move', 'the user was never screened');
   if (last.sequence !== given.sequence) {

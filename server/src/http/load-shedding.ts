@@ -92,6 +92,10 @@ export function isExempt(url: string): boolean {
   return url.startsWith('/health/') || url.startsWith('/metrics');
 }
 
+/** Answered by a route even if it is refused, so that a person sees a page. */
+const isPage = (url: string): boolean =>
+  url.startsWith('/recipient/') || url.startsWith('/verify/');
+
 export const overloadError = new AppError(
   'unavailable',
   'The service is overloaded. Retry after the time given in Retry-After.',
@@ -175,7 +179,8 @@ export function shedBeforeParsing(
         ? only
         : options.findEnvironment(request.headers.host);
     const gate = loadShedding.find(environment, request.method ?? 'GET');
-    if (gate?.isFull() !== true || options.isDraining() || isExempt(request.url ?? '')) {
+    const url = request.url ?? '';
+    if (gate?.isFull() !== true || options.isDraining() || isExempt(url) || isPage(url)) {
       handle(request, response);
       return;
     }

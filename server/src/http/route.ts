@@ -178,11 +178,19 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly response: z.ZodType | null;
   /** Further media types of 200. */
   readonly produces?: readonly string[];
+  /** What a browser is shown in place of a problem. */
+  readonly problemPage?: ProblemPage;
   /** Error statuses besides those that every route has. */
   readonly refusals?: readonly number[];
   /** Returns a value of the response schema, a `Page` or an `Answer`. */
   readonly handle: (context: RouteContext<S>, input: Input<P, Q, B>) => Promise<unknown>;
 };
+
+/** Undefined where the problem is shown as it is. */
+export type ProblemPage = (
+  status: number,
+  request: Pick<RequestView, 'query' | 'header'>,
+) => Answer | undefined;
 
 /** A route without the types of its input. */
 export type Route<S extends BaseServices> = RouteSpec<S, unknown, unknown, unknown>;

@@ -27,6 +27,7 @@ import { type Answer, jsonType } from './problem.ts';
 import {
   type BaseServices,
   Page,
+  type ProblemPage,
   type RequestKey,
   type RequestView,
   type Route,
@@ -49,6 +50,7 @@ declare module 'fastify' {
     takesBody?: boolean;
     /** True: the handler reads the body as a stream. */
     streamsBody?: boolean;
+    problemPage?: ProblemPage | undefined;
   }
   interface FastifyRequest {
     caller: Caller<BaseServices> | undefined;
@@ -80,6 +82,7 @@ export function addRoutes<S extends BaseServices>(
         path: route.path,
         takesBody: route.body !== undefined || route.streams !== undefined,
         streamsBody: route.streams !== undefined,
+        problemPage: route.problemPage,
       },
       onRequest: (request, reply, done) => {
         request.routeName = route.path;

@@ -1,12 +1,18 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { Logger } from 'pino';
 import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
 import { createOutdatedError } from '../db/schema-version.ts';
 import type { Span } from '../tracing/tracing.ts';
+import { getPreference } from './accept.ts';
 import { nameEnvironment, nameRoute, readAbsoluteTarget, readEnvironment } from './addresses.ts';
 import { addBodyReader } from './body.ts';
 import { watchRest } from './body-pace.ts';
@@ -26,7 +32,7 @@ import {
 } from './load-shedding.ts';
 import { type Answer, badUrl, describeProblem, findHttpFault, problemType } from './problem.ts';
 import { newRequestId, readRequestId } from './request-id.ts';
-import type { BaseServices, Route } from './route.ts';
+import type { BaseServices, RequestView, Route } from './route.ts';
 import { securityHeaders, strictTransport } from './security-headers.ts';
 
 // An import would read all that `node:http` exports, and so load its WebSocket client (5 % of a start).
@@ -263,8 +269,21 @@ function answerErrors(
         else log.warn(fields, 'request not answered');
       });
     }
-    await sendAnswer(reply, answer);
+    await sendAnswer(reply, { ...answer, ...findProblemPage(request, answer) });
   });
+}
+
+/** The page in place of the problem, for a browser at an address that people open. */
+function findProblemPage(request: FastifyRequest, problem: Answer): Answer | undefined {
+  const { problemPage } = request.routeOptions.config;
+  if (problemPage === undefined) return undefined;
+  const header = (name: string): string => [request.headers[name] ?? ''].flat().join(', ');
+  if (!getPreference(header('accept'), 'text/html').isNamed) return undefined;
+  const page = problemPage(problem.status, {
+    query: request.query as RequestView['query'],
+    header,
+  });
+  return page && { ...page, headers: { ...problem.headers, ...page.headers } };
 }
 
 type PlainRoute = { method: string; pattern: RegExp; isSandbox?: boolean };

@@ -29,8 +29,10 @@ let key: string;
 let account: string;
 
 before(async () => {
-  staging = await openStagingApp(async (databaseUrl) => {
-    plans = await watchPlans(databaseUrl);
+  staging = await openStagingApp({
+    prepare: async (databaseUrl) => {
+      plans = await watchPlans(databaseUrl);
+    },
   });
   ({ app, baseUrl, account } = staging);
   key = await staging.createOperator('ada', 'owner');

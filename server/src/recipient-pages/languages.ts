@@ -30,8 +30,28 @@ export function readLanguages(): ReadonlyMap<string, Language> {
   return languages;
 }
 
+/** Of a request: its parameters, and its headers by their names in lower case. */
+export type Wish = {
+  readonly query: Readonly<Record<string, unknown>>;
+  header(name: string): string;
+};
+
+/** `user`: the language of the recipient, "" where it is not known. */
+export function findLanguage(
+  languages: ReadonlyMap<string, Language>,
+  request: Wish,
+  user = '',
+): Language {
+  const query = request.query['lang'];
+  return chooseLanguage(languages, {
+    query: typeof query === 'string' ? query : '',
+    header: request.header('accept-language'),
+    user,
+  });
+}
+
 /** The first language that is wanted and there: of the address, of the browser, of the user. */
-export function chooseLanguage(
+function chooseLanguage(
   languages: ReadonlyMap<string, Language>,
   wanted: { query: string; header: string; user: string },
 ): Language {

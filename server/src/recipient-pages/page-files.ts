@@ -8,7 +8,7 @@ import type { Language } from './languages.ts';
 export type PageFile = {
   status: number;
   contentType: string;
-  body: Buffer;
+  body: Buffer | string;
   headers: Record<string, string>;
 };
 

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { openStagingApp, type StagingApp } from '../../testing/setups/staging-app.ts';
 import { findTokenId, newId } from '../core/ids.ts';
 import { formatVerificationToken } from '../kyc/verification-link.ts';
+import { readLanguages } from './languages.ts';
 import { createLink, formatLinkPath, linkLifeSeconds } from './links.ts';
 
 let staging: StagingApp;
@@ -83,4 +84,32 @@ test('a verification link whose session is no longer stored shows a page', async
   const page = await open(`/verify/${formatVerificationToken(keys, session)}`);
   assert.deepEqual([page.status, page.type], [404, 'text/html; charset=utf-8']);
   assert.match(page.text, /"kind":"gone","reason":"invalid"/);
+});
+
+test('a browser that is refused is shown a page in its language, and another client the problem', async () => {
+  await using limited = await openStagingApp({ settings: { OUTLAY_RATE_LIMIT_ADDRESS: '1' } });
+  const ask = async (accept: string, path = '/recipient/abc') => {
+    const response = await fetch(limited.baseUrl + path, {
+      headers: { accept, 'accept-language': 'ar, en;q=0.5' },
+    });
+    const { status, headers } = response;
+    return { status, headers, text: await response.text() };
+  };
+  const browser = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  assert.equal((await ask(browser)).status, 404);
+  for (const path of ['/recipient/abc', '/verify/abc']) {
+    const page = await ask(browser, path);
+    assert.equal(page.status, 429);
+    assert.match(page.headers.get('retry-after') ?? '', /^\d+$/);
+    assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+    assert.match(page.text, /<html lang="ar" dir="rtl">/);
+    assert.match(page.text, new RegExp(`<h1>${readLanguages().get('ar')?.texts['busy']}</h1>`));
+    assert.doesNotMatch(page.text, /\{\{/);
+  }
+  const { status, headers } = await ask('*/*');
+  assert.deepEqual(
+    [status, headers.get('content-type')],
+    [429, 'application/problem+json; charset=utf-8'],
+  );
 });

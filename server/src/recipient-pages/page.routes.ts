@@ -14,7 +14,7 @@ import type { PayoutServices } from '../payouts/payouts.routes.ts';
 import { findUser } from '../users/users.ts';
 import { checkForm } from './details.ts';
 import { storeDetails } from './details-store.ts';
-import { chooseLanguage, type Language, readLanguages } from './languages.ts';
+import { findLanguage, type Language, readLanguages } from './languages.ts';
 import { findLink, formatLinkPath, type OpenedLink } from './links.ts';
 import { createPageWriter, pageHeaders, readAssets } from './page-files.ts';
 import { linkParams, page, verifyParams } from './page-paths.ts';
@@ -26,6 +26,7 @@ import {
   writePayoutState,
   writeSender,
 } from './page-view.ts';
+import { createProblemPage } from './problem-page.ts';
 
 /**
  * The pages behind recipient links and verification links. The link is the credential. A GET changes
@@ -50,15 +51,11 @@ export function recipientPageRoutes(): Route<Services>[] {
 function showRoutes(): Route<Services>[] {
   const languages = readLanguages();
   const writePage = createPageWriter();
+  const problemPage = createProblemPage(languages);
   const listed = [...languages.values()].map(({ code, name, dir }) => ({ code, name, dir }));
   const show = async (context: Context, data: PageData, wanted: string): Promise<Answer> => {
     const { request } = context;
-    const query = request.query['lang'];
-    const language = chooseLanguage(languages, {
-      query: typeof query === 'string' ? query : '',
-      header: request.header('accept-language'),
-      user: wanted,
-    });
+    const language = findLanguage(languages, request, wanted);
     const title = language.texts[`title.${data.kind}`] ?? '';
     const { texts, code } = language;
     const body = writePage({
@@ -81,6 +78,7 @@ function showRoutes(): Route<Services>[] {
       params: linkParams,
       response: null,
       produces: ['text/html'],
+      problemPage,
       handle: async (context: Context, { params }) => {
         const { env } = context;
         const opened = await findLink(env, params.token);
@@ -99,6 +97,7 @@ function showRoutes(): Route<Services>[] {
       params: verifyParams,
       response: null,
       produces: ['text/html'],
+      problemPage,
       handle: async (context: Context, { params }) =>
         show(context, await describeVerification(context, params.token), ''),
     }),

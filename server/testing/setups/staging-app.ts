@@ -21,13 +21,16 @@ export type StagingApp = AsyncDisposable & {
   createOperator(name: string, role: Role): Promise<string>;
 };
 
-/** `prepare` is called before anything is opened on the database. */
-export async function openStagingApp(
-  prepare: (databaseUrl: string) => Promise<void> = () => Promise.resolve(),
-): Promise<StagingApp> {
+type Options = {
+  /** Called before anything is opened on the database. */
+  prepare?(databaseUrl: string): Promise<void>;
+  settings?: Readonly<Record<string, string>>;
+};
+
+export async function openStagingApp({ prepare, settings }: Options = {}): Promise<StagingApp> {
   await using parts = new AsyncDisposableStack();
   const database = parts.use(await createTestDatabase());
-  await prepare(database.url);
+  await prepare?.(database.url);
   const folder = mkdtempSync(join(tmpdir(), 'outlay-app-'));
   parts.defer(() => rmSync(folder, { recursive: true }));
   const config = readConfig({
@@ -35,6 +38,7 @@ export async function openStagingApp(
     OUTLAY_DATA: folder,
     OUTLAY_LOG_LEVEL: 'silent',
     PORT: '0',
+    ...settings,
   });
   const app = await createApp(config, { role: 'serve', realNowMs: Date.now });
   parts.defer(() => app.close());

@@ -119,8 +119,7 @@ export async function followLink(
   link: string,
 ): Promise<Visitor> {
   const visitor = await openVisitor(browser, service, {});
-  // The service of tests does not know its port before it listens, so that links have another one.
-  await visitor.page.goto(`${service.baseUrl}/console${new URL(link).hash}`);
+  await visitor.page.goto(link);
   await visitor.page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await visitor.page.getByRole('heading', { name: 'Overview' }).waitFor();
   return visitor;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listAuditEntries } from '../audit/audit.ts';
 import { ConfigError } from '../config.ts';
 import { AppError } from '../core/errors.ts';
-import { getBaseUrl } from '../environment/public-url.ts';
+import { findServiceUrl } from '../environment/demo-account.ts';
 import { listOpenApprovals, withdrawApproval } from '../operators/approvals.ts';
 import { formatConsoleLink } from '../operators/console-link.ts';
 import { createLink } from '../operators/logins.ts';
@@ -135,7 +135,7 @@ const inviteCommand = defineCommand({
   run: async ({ config, ...context }, { name }) => {
     const found = await getInvited({ config, ...context }, name);
     const { token, expiresAt } = await createLink(services({ config, ...context }), found);
-    const link = formatConsoleLink(getBaseUrl(config, context.name), token);
+    const link = formatConsoleLink(findServiceUrl(config, context.name), token);
     return { operator: name, link, expires_at: expiresAt };
   },
 });

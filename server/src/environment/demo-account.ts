@@ -2,7 +2,8 @@ import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { createAccount, createApiKey, createClient, listAccounts } from '../accounts/accounts.ts';
-import { defaultScopes, newestVersion } from '../core/access.ts';
+import type { Config } from '../config.ts';
+import { defaultScopes, type EnvironmentName, newestVersion } from '../core/access.ts';
 import { getCurrency } from '../core/currency.ts';
 import { getAmountMinor } from '../core/money.ts';
 import { isSystemError } from '../db/embedded/error.ts';
@@ -10,10 +11,12 @@ import { lockEnvironment } from '../db/environment-record.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import type { Environment } from './environment.ts';
+import { getBaseUrl, getPublicUrl } from './public-url.ts';
 
 /** The Demo account of a new staging environment, and the file with its credentials. */
 
 const demoName = 'Demo';
+const fileName = 'staging.json';
 
 /** More than all examples of the documentation need. */
 const demoFunds = { USD: '1000000', EUR: '1000000', GBP: '1000000', BTC: '25', USDC: '1000000' };
@@ -33,7 +36,7 @@ export async function prepareStagingFile(
   env: Environment,
   options: { dataDirectory: string; baseUrl: string },
 ): Promise<string> {
-  const path = join(options.dataDirectory, 'staging.json');
+  const path = join(options.dataDirectory, fileName);
   const credentials = await findOrCreateCredentials(env, path);
   const file: StagingFile = {
     base_url: options.baseUrl,
@@ -89,6 +92,25 @@ async function renewCredentials(
   const client = await createClient(session, credential);
   const { api_key } = await createApiKey(session, { ...credential, environmentName: 'staging' });
   return { account: accountId, ...client, api_key };
+}
+
+/**
+ * The address under which the service is reached. A command does not know the port of a service that runs
+ * already, which has written it into the file of staging.
+ */
+export function findServiceUrl(
+  config: Parameters<typeof getBaseUrl>[0] & Pick<Config, 'OUTLAY_DATA'>,
+  name: EnvironmentName,
+): string {
+  if (name !== 'staging' || getPublicUrl(config, name) !== '') return getBaseUrl(config, name);
+  try {
+    const kept = readStagingFile(join(config.OUTLAY_DATA, fileName));
+    return kept?.base_url ?? getBaseUrl(config, name);
+  } catch (error) {
+    // The file is the service's; another user may not read it.
+    if (isSystemError(error, 'EACCES')) return getBaseUrl(config, name);
+    throw error;
+  }
 }
 
 function readStagingFile(path: string): StagingFile | undefined {

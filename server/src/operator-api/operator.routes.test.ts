@@ -231,6 +231,12 @@ describe('a change', () => {
     assert.deepEqual([text.status, text.body.code], [400, 'invalid_type']);
   });
 
+  it('is a link that leads to the service, also where the service chose its port', async () => {
+    const { body } = await call('ada', 'POST operators/vic/invite', { reason: 'Hired' });
+    const { link } = body.outcome as { link: string };
+    assert.ok(link.startsWith(`${operators.staging.baseUrl}/console#link=`), link);
+  });
+
   it('takes no credential of a client, and no account', async () => {
     const { apiKey: key } = operators.staging;
     operators.keys['client'] = key ?? '';

@@ -265,6 +265,8 @@ test('a body is ignored by operations without one', async () => {
     ['{"broken', 'application/json'],
     ['<x/>', 'application/xml'],
     ['x', []],
+    ['', ''],
+    ['x', 'application/json, text/plain'],
     [nested(1000), 'application/json'],
   ] as const) {
     const headers = { 'content-type': type as string };

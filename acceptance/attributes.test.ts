@@ -212,6 +212,20 @@ test('a Pix key or bank, branch and account: every surface shows the options', a
   assert.match(half.missing[0]?.why ?? '', /Pix key/);
   const pix = { ...account, value: 'someone@example.com' };
   assert.deepEqual(ok(await store(destination, [own, purpose, pix])).missing, []);
+  const bank = { token: tokenOf('BankRoutingNumber'), value: '001' };
+  const branch = { token: tokenOf('BankAccountBranchNumber'), value: '1234' };
+  const whole = ok(await store(destination, [own, purpose, account, bank, branch]));
+  assert.deepEqual(whole.missing, []);
+  // In place of the account, a CPF as Pix key could be taken for an account of that bank.
+  const key = { ...account, value: '11144477735' };
+  const emptied = [bank, branch].map(({ token }) => ({ token, value: '' }));
+  const moved = ok(await store(destination, [key, ...emptied], whole.attr_set_token));
+  assert.deepEqual(moved.missing, []);
+  assert.equal(
+    moved.values.find(({ token }) => token === bank.token),
+    undefined,
+  );
+  assert.equal(moved.values.length, 3);
 });
 
 test('the JSON Schema of a destination takes what the service takes, filled with what is stored', async () => {

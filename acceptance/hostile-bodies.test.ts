@@ -209,11 +209,34 @@ test('a content type may end with an empty parameter', async () => {
   }
 });
 
+test('a content type may have parameters that mean nothing here', async () => {
+  for (const type of ['application/json; version=1', 'application/json; q="a"; charset=utf-8']) {
+    const sent = JSON.stringify(describeUser());
+    ok(await api.post('/user', sent, { 'content-type': type }));
+  }
+  const file = 'client_transfer_id,destination_currency_code\n';
+  const type = { 'content-type': 'text/csv; charset=utf-8; header=present' };
+  const refused = await api.post('/batches', file, type);
+  assert.notEqual(refused.status, 415, refused.text);
+});
+
 test('a refused content coding names those that are accepted', async () => {
   const coded = { 'content-encoding': 'gzip' };
   const reply = await api.post('/user', JSON.stringify(describeUser()), coded);
   assertProblem(reply, 415, 'unsupported_media_type');
   assert.equal(reply.headers['accept-encoding'], 'identity');
+  // RFC 9110 12.5.3: the header says that the coding was refused, not the type.
+  const typed = { 'content-type': 'text/plain' };
+  const other = await api.post('/user', JSON.stringify(describeUser()), typed);
+  assertProblem(other, 415, 'unsupported_media_type');
+  assert.equal(other.headers['accept-encoding'], undefined);
+});
+
+test('the absence of a content coding may be stated', async () => {
+  for (const coding of ['identity', 'Identity', '']) {
+    const sent = JSON.stringify(describeUser());
+    ok(await api.post('/user', sent, { 'content-encoding': coding }));
+  }
 });
 
 test('a body above 256 KiB is 413, and the next request is answered', async () => {
@@ -242,6 +265,8 @@ test('a body is ignored by operations without one', async () => {
     ['{"broken', 'application/json'],
     ['<x/>', 'application/xml'],
     ['x', []],
+    ['', ''],
+    ['x', 'application/json, text/plain'],
     [nested(1000), 'application/json'],
   ] as const) {
     const headers = { 'content-type': type as string };

@@ -171,6 +171,7 @@ test('an unsupported method is 405 with Allow', async () => {
     ['OPTIONS', '/user', ['GET', 'HEAD', 'POST']],
     ['TRACE', '/account/balance', ['GET', 'HEAD']],
     ['PROPFIND', '/account/balance', ['GET', 'HEAD']],
+    ['QUERY', '/user', ['GET', 'HEAD', 'POST']],
     ['GET', '/oauth2/token', ['POST']],
     ['POST', '/health/live', ['GET', 'HEAD']],
     ['POST', '/.well-known/oauth-authorization-server', ['GET', 'HEAD']],
@@ -181,6 +182,10 @@ test('an unsupported method is 405 with Allow', async () => {
     const names = String(reply.headers['allow']).split(/, */).toSorted();
     assert.deepEqual(names, [...allowed].toSorted(), `${method} ${path}`);
   }
+  assertProblem(await api.call('QUERY', '/nope'), 404, 'not_found');
+  const malformed = { body: '{}', headers: { 'content-type': 'json' } };
+  assertProblem(await api.call('POST', '/nope', malformed), 404, 'not_found');
+  assertProblem(await api.call('POST', '/account/balance', malformed), 405, 'method_not_allowed');
 });
 
 test('HEAD is GET without the body', async () => {

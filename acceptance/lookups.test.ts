@@ -98,7 +98,8 @@ test('payouts are listed by user, delivery type, country, time and metadata', as
   const mine = (await createAccount(service, { USD: '10000' })).api;
   const bank = await createRecipient(mine, deliveryCases.bank);
   const wallet = await createRecipient(mine, deliveryCases.wallet);
-  const first = (await createPayout(mine, bank, { metadata: { run: 'a' } }))['payout_token'];
+  const metadata = { run: 'a', '': 'b' };
+  const first = (await createPayout(mine, bank, { metadata }))['payout_token'];
   const second = (await pay(mine, wallet)).payout_token;
   const find = async (query: string) => tokensOf(ok(await mine.get<Row[]>(`/payout?${query}`)));
   assert.deepEqual(await find(''), [second, first]);
@@ -108,6 +109,7 @@ test('payouts are listed by user, delivery type, country, time and metadata', as
   assert.deepEqual(await find('status=PENDING'), [first]);
   assert.deepEqual(await find('metadata[run]=a'), [first]);
   assert.deepEqual(await find('metadata[run]=a&country=KEN'), []);
+  assert.deepEqual(await find('metadata[]=b'), [first]);
   const { now } = ok(await mine.get<{ now: string }>('/sandbox/clock'));
   const today = now.slice(0, 10);
   assert.deepEqual(await find('from=2020-01-01&to=9999-12-31'), [second, first]);

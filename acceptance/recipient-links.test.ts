@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { runCommand } from './commands.ts';
 import {
+  attributePath,
   chooseValues,
   createRecipient,
   createUser,
@@ -128,6 +129,44 @@ test('a link stores details once, as the API does, and shows none of them', asyn
   for (const shown of [text, first.text, second.text, (await call(again.url)).text]) {
     assert.ok(!shown.includes(clabe.value));
   }
+});
+
+test('a new version of a set has the values of the form, and none of the version before', async () => {
+  const delivery = { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR' };
+  const userToken = await createUser(api, { country: 'DEU' });
+  const { destination_token: destinationToken } = await findPayer(api, delivery);
+  const target: Destination = { userToken, destinationToken, currency: 'EUR' };
+  const attributes = await readAttributes(api, target);
+  const tokenOf = (type: string) => attributes.find((one) => one.type === type)?.token ?? '';
+  const [iban, swift] = [tokenOf('BankAccountNumber'), tokenOf('SWIFT')];
+  const values = [
+    { token: iban, value: 'DE89370400440532013000' },
+    { token: swift, value: 'COBADEFFXXX' },
+  ];
+  const { attr_set_token } = ok(
+    await api.post<Record<string, string>>(attributePath(target), { values }),
+  );
+  const asked = { purpose: 'payout_details', currency: 'EUR', attr_set_token };
+  const link = ok(
+    await api.post<Link>(`/user/${userToken}/link`, {
+      ...asked,
+      destination_token: destinationToken,
+    }),
+  );
+  // An account at another bank, whose SWIFT/BIC the recipient leaves out.
+  const moved = [
+    { token: iban, value: 'DE75512108001245126199' },
+    { token: swift, value: '' },
+  ];
+  assert.equal((await call(`${link.url}/details`, moved)).status, 200);
+  const stored = await readAttributes(api, target);
+  assert.deepEqual(
+    stored.map(({ value, attr_set_token: set }) => [value, set]),
+    [
+      ['DE75512108001245126199', attr_set_token],
+      ['', attr_set_token],
+    ],
+  );
 });
 
 test('a link that is revoked, expired, erased or of another kind does nothing', async () => {

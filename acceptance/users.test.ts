@@ -181,6 +181,11 @@ test('an identifier or email that is already used is a conflict, in the same acc
   for (const request of [first, sameId, sameEmail, otherCase]) {
     assertProblem(await api.post('/user', request), 409);
   }
+  // An accent is a character of its own, or a mark after its letter.
+  const accented = { ...describeUser(), email: `jos\u00e9-${randomUUID()}@example.com` };
+  ok(await api.post('/user', accented));
+  const marked = { ...describeUser(), email: accented.email.normalize('NFD') };
+  assertProblem(await api.post('/user', marked), 409, 'user_exists');
   const other = await createAccount(service);
   ok(await other.api.post('/user', first));
 });

@@ -134,6 +134,8 @@ export type StoreRequest = {
    * The set that gets a new version. Without it equal values return their set, others a new one.
    */
   attrSetToken: string | undefined;
+  /** The new version has these values only; otherwise those that the request omits stay. */
+  isWhole?: true;
   today: string;
 };
 
@@ -162,7 +164,9 @@ export async function storeAttributes(
   const userKey = keys.unwrap(row.data_key, owner);
   const named = await lockNamedSet(context, owner, request.attrSetToken);
   const before =
-    named === undefined ? {} : openValues(userKey, named.sealed, { ...owner, setId: named.set_id });
+    named === undefined || request.isWhole === true
+      ? {}
+      : openValues(userKey, named.sealed, { ...owner, setId: named.set_id });
   const checked = checkRequest(request, before);
   const missing = listMissing(destination, checked, row);
   const fingerprint = fingerprintValues(keys, owner, checked.values);

@@ -178,6 +178,24 @@ test('a Pix key replaces bank, branch and account number', () => {
   assert.deepEqual(missing, ['BankRoutingNumber', 'BankAccountBranchNumber', 'RemittanceReason']);
 });
 
+test('an empty text of an option that is not chosen counts as absent', () => {
+  const person = { IdentificationNumber: '11144477735', RemittanceReason: 'SALARY' };
+  const bank = { BankRoutingNumber: '', BankAccountBranchNumber: '' };
+  const key = { ...person, ...bank, BankAccountNumber: '11144477735' };
+  const { faults, missing, normalized } = check('BANK_DEPOSIT BRA BRL', key);
+  assert.deepEqual({ faults, missing }, { faults: [], missing: [] });
+  assert.deepEqual(Object.fromEntries(normalized), {
+    ...person,
+    BankAccountNumber: '11144477735',
+  });
+  const account = check('BANK_DEPOSIT BRA BRL', { ...key, BankAccountNumber: '123456-7' });
+  assert.deepEqual(account.missing, ['BankRoutingNumber', 'BankAccountBranchNumber']);
+  // Every option needs it.
+  assert.deepEqual(listFaults('BANK_DEPOSIT BRA BRL', { ...key, BankAccountNumber: '' }), [
+    'BankAccountNumber pattern_mismatch',
+  ]);
+});
+
 test('a CNPJ as Pix key must be that of the recipient', () => {
   const values = { IdentificationNumber: '11144477735', BankAccountNumber: '11222333000181' };
   assert.deepEqual(listFaults('BANK_DEPOSIT BRA BRL', values), [

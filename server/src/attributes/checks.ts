@@ -87,28 +87,25 @@ function isOptionComplete(
   });
 }
 
-/** Whether a required field without a value is missing: no option without it is complete. */
-function isNeeded(
-  { alternatives }: Requirement,
-  fields: readonly Field[],
-  values: ReadonlyMap<AttributeType, string>,
-): boolean {
+type WithOptions = Pick<Requirement, 'alternatives'>;
+
+/** The options of an attribute's group that do not need it. */
+export function listOtherOptions(
+  { alternatives }: WithOptions,
+  attributes: readonly WithOptions[],
+): Option[] {
   const own = new Set(alternatives.map(({ group, name }) => `${group} ${name}`));
   const groups = new Set(alternatives.map(({ group }) => group));
-  return fields.every(({ requirement }) =>
-    requirement.alternatives.every(
-      (option) =>
-        !groups.has(option.group) ||
-        own.has(`${option.group} ${option.name}`) ||
-        !isOptionComplete(option, fields, values),
-    ),
-  );
+  return attributes
+    .flatMap((attribute) => attribute.alternatives)
+    .filter(({ group, name }) => groups.has(group) && !own.has(`${group} ${name}`));
 }
 
 /**
  * Checks the values of an attribute set against its profile: the pattern of each, then what no
  * pattern can express (check digits, checksums, numbering plans, dates, consistency with each
- * other). Before that, values are tidied. An empty text for an optional attribute counts as absent.
+ * other). Before that, values are tidied. An empty text counts as absent for an optional attribute and
+ * for one that another option does without.
  */
 export function checkValues(
   profile: RequirementProfile,
@@ -129,10 +126,12 @@ export function checkValues(
   for (const [type, requirement] of known) {
     const field = fields.get(type);
     const value = values.get(type);
-    if (value === undefined || (value === '' && requirement.isOptional)) {
+    const others = listOtherOptions(requirement, profile.requirements);
+    const isOmittable = requirement.isOptional || others.length > 0;
+    if (value === undefined || (value === '' && isOmittable)) {
       const isRequired = !requirement.isOptional && !requirement.isReadOnly;
       const isMissing = isRequired
-        ? isNeeded(requirement, list, values)
+        ? others.every((option) => !isOptionComplete(option, list, values))
         : field?.isDemanded?.(values) === true;
       if (isMissing) result.missing.push(type);
       continue;

@@ -84,9 +84,12 @@ test('a form may give a Pix key, or bank, branch and account', () => {
   const { schema, isValid } = compile(brazil);
   const person = { IdentificationNumber: '11144477735', RemittanceReason: 'SALARY' };
   const bank = { BankRoutingNumber: '001', BankAccountBranchNumber: '1234' };
+  const noBank = { BankRoutingNumber: '', BankAccountBranchNumber: '' };
   const cases: [Partial<Record<AttributeType, string>>, boolean][] = [
     [{ BankAccountNumber: 'someone@example.com' }, true],
     [{ BankAccountNumber: 'someone@example.com', ...bank }, true],
+    [{ BankAccountNumber: 'someone@example.com', ...noBank }, true],
+    [{ BankAccountNumber: '12345-6', ...noBank }, false],
     [{ BankAccountNumber: '12345-6', ...bank }, true],
     [{ BankAccountNumber: '12345-6' }, false],
     [{ BankAccountNumber: '12345-6', BankRoutingNumber: '001' }, false],

@@ -1,5 +1,5 @@
 import type { ReadAttribute } from './attributes.ts';
-import { valueLengthMax } from './checks.ts';
+import { listOtherOptions, valueLengthMax } from './checks.ts';
 import type { Alternative } from './field.ts';
 
 /**
@@ -26,7 +26,7 @@ export function describeJsonSchema(
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title,
     type: 'object',
-    properties: Object.fromEntries(listed.map((one) => [one.token, describeProperty(one)])),
+    properties: Object.fromEntries(listed.map((one) => [one.token, describeProperty(one, listed)])),
     required: required.map(({ token }) => token),
     // One group stands by itself, because form libraries show it as a choice there.
     ...(choices.length > 1 ? { allOf: choices } : choices[0]),
@@ -34,8 +34,9 @@ export function describeJsonSchema(
   };
 }
 
-function describeProperty(attribute: ReadAttribute): JsonSchema {
-  const { type, label, expectedValue, inputType, validation, isOptional, value } = attribute;
+function describeProperty(attribute: ReadAttribute, listed: readonly ReadAttribute[]): JsonSchema {
+  const { type, label, expectedValue, inputType, validation, value } = attribute;
+  const isOptional = attribute.isOptional || listOtherOptions(attribute, listed).length > 0;
   return {
     $comment: type,
     type: 'string',
@@ -49,7 +50,7 @@ function describeProperty(attribute: ReadAttribute): JsonSchema {
   };
 }
 
-/** The service takes an empty text of an optional attribute for none, as forms send it. */
+/** The service takes an empty text for none where the attribute can be left out, as forms send it. */
 function allowEmpty(validation: string): string {
   return `^$|${validation}`;
 }

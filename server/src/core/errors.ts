@@ -159,6 +159,8 @@ export type AppErrorOptions = {
   /** Further members of the problem answer, such as the token of the payout that was meant. */
   members?: Record<string, string>;
   retryAfterSeconds?: number;
+  /** Headers of the answer in lower case, such as those with which a client can try again. */
+  headers?: Readonly<Record<string, string>>;
   cause?: unknown;
 };
 

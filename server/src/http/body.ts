@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createByteCollector } from '../core/bounded-body.ts';
 import { AppError } from '../core/errors.ts';
 import { createPace } from './body-pace.ts';
+import { readMediaType } from './content-type.ts';
 import type { KeyRecord, Upload } from './route.ts';
 import { refuseCompressed } from './validation.ts';
 
@@ -76,8 +77,6 @@ function describeSlow(): AppError {
   return new AppError('request_timeout', 'The body arrived too slowly');
 }
 
-const mediaTypePattern = /^([a-z]+\/[a-z0-9.+-]+)\s*(?:;\s*charset="?utf-?8"?\s*)?(?:;\s*)?$/i;
-
 /**
  * The body of a route that reads it itself.
  *
@@ -88,9 +87,8 @@ export function openUpload(
   { types, record }: { types: readonly string[]; record: KeyRecord | undefined },
 ): Upload {
   refuseCompressed(request.headers['content-encoding']);
-  const [, named = ''] = mediaTypePattern.exec(request.headers['content-type'] ?? '') ?? [];
-  const mediaType = named.toLowerCase();
-  if (!types.includes(mediaType)) {
+  const mediaType = readMediaType(request.headers['content-type']);
+  if (mediaType === undefined || !types.includes(mediaType)) {
     throw new AppError(
       'unsupported_media_type',
       `Content-Type must be ${types.join(' or ')}, in UTF-8`,

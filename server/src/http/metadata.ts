@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { type ExactJson, type ExactObject, JsonNumber } from '../core/exact-json.ts';
 import { hashMetadataEntry } from '../core/metadata-hashes.ts';
 import { hasControlCharacters } from '../core/plain-text.ts';
+import { metadataName } from './unknown-parameters.ts';
 
 /** The client's own key-value object on users and payouts: stored exactly, searchable by entry. */
 
@@ -52,7 +53,7 @@ export function readMetadataQuery(
   const hashes: Buffer[] = [];
   for (const [name, given] of Object.entries(query)) {
     if (!name.startsWith('metadata') || given === undefined) continue;
-    const key = /^metadata\[(.+)\]$/.exec(name)?.[1];
+    const key = metadataName.exec(name)?.[1];
     if (key === undefined) {
       const detail = `${name} must have the form metadata[key]=value`;
       throw new AppError('invalid_request', detail, {

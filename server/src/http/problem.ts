@@ -37,13 +37,11 @@ export function describeProblem(error: unknown, requestId: string): Answer & { b
     errors: options.faults ?? [],
     ...options.members,
   });
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = { ...options.headers };
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="outlay"';
   if (code === 'insufficient_scope') {
     headers['www-authenticate'] = 'Bearer realm="outlay", error="insufficient_scope"';
   }
-  // RFC 9110 12.5.3: tells a client that compressed its body from one that sent another type.
-  if (code === 'unsupported_media_type') headers['accept-encoding'] = 'identity';
   const retryAfter = options.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
   return { status, contentType: problemType, body, headers };

@@ -71,6 +71,7 @@ export function addRoutes<S extends BaseServices>(
     const handler = createHandler(route, options, running);
     const path = route.path.replaceAll(/\{([a-z_]+)\}/g, ':$1');
     const admit = createAdmission(route, options);
+    const takesBody = route.body !== undefined || route.streams !== undefined;
     const url = route.isVersioned
       ? `/:version(^(?:${versions.join('|').replaceAll('.', '\\.')})$)${path}`
       : path;
@@ -80,12 +81,14 @@ export function addRoutes<S extends BaseServices>(
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       config: {
         path: route.path,
-        takesBody: route.body !== undefined || route.streams !== undefined,
+        takesBody,
         streamsBody: route.streams !== undefined,
         problemPage: route.problemPage,
       },
       onRequest: (request, reply, done) => {
         request.routeName = route.path;
+        // Fastify would refuse a malformed type of a body that is ignored.
+        if (!takesBody) delete request.raw.headers['content-type'];
         const enter = (caller: Caller<S>): void => {
           request.caller = caller;
           if (route.uploads === undefined) return;

@@ -316,19 +316,23 @@ export function setNotFound<S extends BaseServices>(
     ...routes.map((route) => ({ ...route, pattern: toPattern(route) })),
     ...listPlainRoutes(app),
   ];
-  app.setNotFoundHandler(async (request) => {
+  const describe = (request: FastifyRequest): AppError => {
     const path = request.url.split('?', 1)[0] ?? '';
     const allowed = new Set<string>();
     for (const { method, pattern, isSandbox } of patterns) {
       if (isSandbox === true && request.environmentName === 'live') continue;
       if (pattern.test(path)) allowed.add(method).add(method === 'GET' ? 'HEAD' : method);
     }
-    if (allowed.size > 0) throw new MethodNotAllowed([...allowed]);
+    if (allowed.size > 0) return new MethodNotAllowed([...allowed]);
     const [label = ''] = path.slice(1).split('/', 1);
     if (/^v\d/.test(label) && !(versions as readonly string[]).includes(label)) {
-      throw new AppError('unknown_version', `The version must be one of ${versions.join(', ')}`);
+      return new AppError('unknown_version', `The version must be one of ${versions.join(', ')}`);
     }
-    throw new AppError('not_found', 'No such resource');
+    return new AppError('not_found', 'No such resource');
+  };
+  // Not a handler: before one runs, Fastify refuses a malformed Content-Type, and QUERY without any.
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(request.is404 ? describe(request) : undefined);
   });
   app.addHook('onError', async (_request, reply, error) => {
     if (error instanceof MethodNotAllowed) void reply.header('allow', error.allowed.join(', '));

@@ -11,7 +11,8 @@ import type { BaseServices, Route } from './route.ts';
 const faultsMax = 50;
 const nameLengthMax = 100;
 
-const metadataName = /^metadata\[.+\]$/;
+/** A key may be empty. */
+export const metadataName = /^metadata\[(.*)\]$/;
 
 /** The names of a route's parameters; `metadata[key]` stands for the search by metadata. */
 function listKnownParameters<S extends BaseServices>(route: Route<S>): string[] {

@@ -59,6 +59,12 @@ test('a parameter that is given twice is told so', () => {
     code: 'duplicate',
     detail: 'number_of_records must be given once',
   });
+  const [flag] = findFaults('getPayout', { query: { include_payer_logo: ['true', 'true'] } });
+  assert.deepEqual(flag, {
+    parameter: 'include_payer_logo',
+    code: 'duplicate',
+    detail: 'include_payer_logo must be given once',
+  });
 });
 
 test('every form of every request has words of its own', () => {

@@ -16,6 +16,7 @@ import {
   JsonNumber,
   parseExactBytes,
 } from '../core/exact-json.ts';
+import { readMediaType } from './content-type.ts';
 import type { BaseServices, Input, Route } from './route.ts';
 import { findUnknownMembers } from './unknown-members.ts';
 import { findUnknownParameters } from './unknown-parameters.ts';
@@ -104,19 +105,18 @@ export function checkBody<T>(schema: z.ZodType<T>, request: FastifyRequest): T {
 
 /** @throws AppError unsupported_media_type */
 export function refuseCompressed(contentEncoding: string | undefined): void {
-  if (contentEncoding === undefined || contentEncoding === 'identity') return;
+  if (['', 'identity'].includes(contentEncoding?.toLowerCase() ?? '')) return;
   throw new AppError(
     'unsupported_media_type',
     'The body must not be compressed: omit Content-Encoding',
+    // RFC 9110 12.5.3: absent from the answer to a media type that is not supported.
+    { headers: { 'accept-encoding': 'identity' } },
   );
 }
 
-/** RFC 9110 5.6.6 allows a semicolon without a parameter. */
-const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?(?:;\s*)?$/i;
-
 function readJson(raw: RawInput): ExactJson {
   refuseCompressed(raw.contentEncoding);
-  if (raw.contentType === undefined || !jsonTypePattern.test(raw.contentType)) {
+  if (readMediaType(raw.contentType) !== 'application/json') {
     throw new AppError('unsupported_media_type', 'Content-Type must be application/json, in UTF-8');
   }
   try {
@@ -163,7 +163,7 @@ function listMeant(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
 
 export function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): Fault {
   const at = findAt(value, issue.path);
-  if (locate === locateParameter && Array.isArray(at) && issue.code === 'invalid_type') {
+  if (locate === locateParameter && isRepeated(at, issue)) {
     const name = issue.path.join('.');
     return { parameter: name, code: 'duplicate', detail: `${name} must be given once` };
   }
@@ -173,6 +173,11 @@ export function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: L
     code: isMissing ? 'required' : codeOf(issue),
     detail: `${issue.path.join('.') || 'The body'} ${isMissing ? 'is required' : describe(issue)}`,
   };
+}
+
+/** A parameter of one value that is given more than once is an array. */
+function isRepeated(at: unknown, { code }: z.core.$ZodIssue): boolean {
+  return Array.isArray(at) && (code === 'invalid_type' || code === 'invalid_value');
 }
 
 function codeOf(issue: z.core.$ZodIssue): FaultCode {

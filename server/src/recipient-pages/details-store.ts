@@ -29,6 +29,9 @@ export async function storeDetails(
     values,
     attrSetToken:
       row.attr_set_id === null ? undefined : formatToken('attributeSet', row.attr_set_id),
+    // The recipient does not see what is stored, and cannot mean to keep a part of it: a new account
+    // would keep the SWIFT/BIC of the old one.
+    isWhole: true,
     today,
   });
   // After the account's row was locked, as by every writer, so that two requests cannot both use it.

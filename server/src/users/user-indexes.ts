@@ -23,9 +23,9 @@ export function indexInternalId({ keys, accountId }: IndexContext, internalUserI
   return keys.blindIndex(`internal_user_id ${accountId}`, internalUserId);
 }
 
-/** Email addresses are compared without case. */
+/** Email addresses are compared without case, and in one form of accents (RFC 6532 3.1). */
 export function indexEmail(keys: Pick<KeyRing, 'blindIndex'>, email: string): Buffer {
-  return keys.blindIndex('email', email.toLowerCase());
+  return keys.blindIndex('email', email.normalize().toLowerCase());
 }
 
 /** Of one account: equal names of two accounts have nothing in common. */

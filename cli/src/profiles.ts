@@ -116,9 +116,11 @@ function findConfigFile(environment: Environment): string {
 }
 
 function readJson(path: string): unknown {
+  const text = readFileSync(path, 'utf8');
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (cause) {
-    throw new UsageError(`${path} cannot be read as JSON: ${(cause as Error).message}`);
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text around the fault, which can be a key.
+    throw new UsageError(`${path} is not valid JSON. Correct it, or remove it and log in again`);
   }
 }

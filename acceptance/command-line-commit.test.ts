@@ -9,10 +9,18 @@ import { createContext } from '../cli/src/command.ts';
 import { payCommands } from '../cli/src/commands/pay.ts';
 import { createOutput } from '../cli/src/output.ts';
 import { decimal } from '../sdk/src/index.ts';
-import { openShell, type Shell } from './command-line-kit.ts';
+import { openShell, type Ran, type Shell } from './command-line-kit.ts';
+import { readValues } from './documented-values.ts';
 import { mexicanBank, proposeNew, quote, readProposal } from './proposal-kit.ts';
-import { createRecipient } from './recipients.ts';
-import { type Account, createAccount, readBalance, type Service, startService } from './service.ts';
+import { type CountryLookup, createRecipient, listPayers } from './recipients.ts';
+import {
+  type Account,
+  createAccount,
+  ok,
+  readBalance,
+  type Service,
+  startService,
+} from './service.ts';
 
 /** What a person must be able to trust: a lost answer is no failure, and nothing is paid unasked. */
 
@@ -238,6 +246,30 @@ test('pay names every fault of its options before anything happens', async () =>
   }
   const shown = await shell.run(['recipient', 'show', 'nobody']);
   assert.equal(shown.exitCode, 1, 'a recipient was created');
+});
+
+test('a payout that waits for an operator after a refusal has not ended unpaid', async () => {
+  const number = readValues('Bank accounts', 'MEX MXN').get('refused_by_payer') ?? '';
+  const lookup = ok(await account.api.get<CountryLookup>('/country/MEX?amount=10'));
+  const dynamic = listPayers(lookup, mexicanBank).filter(
+    ({ is_dynamic_token }) => is_dynamic_token,
+  );
+  const states = new Map<string, Ran>();
+  for (const [index, { destination_token: token }] of dynamic.entries()) {
+    const words = pay(`refused-${index}`).flatMap((word, place, all) => {
+      if (word === '--by') return ['--destination', token];
+      if (all[place - 1] === '--by') return [];
+      return word.startsWith('BankAccountNumber=') ? `BankAccountNumber=${number}` : word;
+    });
+    const ran = await shell.run([...words, '--json', '--wait', '5s']);
+    const { payout } = ran.json<{ payout: { status: string } }>();
+    states.set(payout.status, ran);
+    if (payout.status === 'ERROR') break;
+  }
+  const ran = states.get('ERROR');
+  assert.ok(ran !== undefined, [...states.keys()].join());
+  assert.equal(ran.exitCode, 0, ran.error);
+  assert.doesNotMatch(ran.error, /not_paid/);
 });
 
 test('what fails after the commit does not look like a payout that failed', async () => {

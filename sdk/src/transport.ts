@@ -72,7 +72,7 @@ export function createHeaders(values: Readonly<Record<string, string>>): Headers
     try {
       headers.set(name, value);
     } catch {
-      throw new TypeError(`The header ${name} must not have line ends or other than Latin letters`);
+      throw new TypeError(`The header ${name} must be Latin-1 text without line ends`);
     }
   }
   return headers;

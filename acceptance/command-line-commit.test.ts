@@ -1,13 +1,26 @@
 import assert from 'node:assert/strict';
-import { createServer, request } from 'node:http';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, mock, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createContext } from '../cli/src/command.ts';
 import { payCommands } from '../cli/src/commands/pay.ts';
 import { createOutput } from '../cli/src/output.ts';
 import { decimal } from '../sdk/src/index.ts';
-import { openShell, type Shell } from './command-line-kit.ts';
-import { type Account, createAccount, readBalance, type Service, startService } from './service.ts';
+import { openShell, type Ran, type Shell } from './command-line-kit.ts';
+import { readValues } from './documented-values.ts';
+import { mexicanBank, proposeNew, quote, readProposal } from './proposal-kit.ts';
+import { type CountryLookup, createRecipient, listPayers } from './recipients.ts';
+import {
+  type Account,
+  createAccount,
+  ok,
+  readBalance,
+  type Service,
+  startService,
+} from './service.ts';
 
 /** What a person must be able to trust: a lost answer is no failure, and nothing is paid unasked. */
 
@@ -17,7 +30,7 @@ let shell: Shell;
 
 before(async () => {
   service = await startService();
-  account = await createAccount(service, { USD: '100' });
+  account = await createAccount(service, { USD: '1000' });
   shell = openShell(service, account);
   // Retries wait for a random part of their delay: here for none of it.
   mock.method(Math, 'random', () => 0);
@@ -35,20 +48,21 @@ const pay = (id: string): string[] =>
 
 /**
  * Hands everything on, but loses the answers of the first commits: they have taken effect; or everything
- * after the first commit.
+ * after the first commit. A decision about a proposal is a commit, too.
  */
 async function losingAnswers(
   count: number,
   rest: 'after the commit' | 'nothing' = 'nothing',
-): Promise<AsyncDisposable & { url: string; keys: string[] }> {
+): Promise<Proxy> {
   const keys: string[] = [];
   const server = createServer((incoming, outgoing) => {
-    const { method, url, headers } = incoming;
+    const { method, url = '', headers } = incoming;
     const { hostname, port } = new URL(service.baseUrl);
+    const isCommit = method === 'PUT' || url.endsWith('/decision');
     const handed = request({ hostname, port, method, path: url, headers }, (answer) => {
-      const isLate = keys.length > 0 && method !== 'PUT' && rest === 'after the commit';
-      if (method === 'PUT') keys.push(String(headers['idempotency-key']));
-      if (isLate || (method === 'PUT' && keys.length <= count)) {
+      const isLate = keys.length > 0 && !isCommit && rest === 'after the commit';
+      if (isCommit) keys.push(String(headers['idempotency-key']));
+      if (isLate || (isCommit && keys.length <= count)) {
         answer.resume().once('end', () => outgoing.destroy());
         return;
       }
@@ -57,11 +71,16 @@ async function losingAnswers(
     });
     incoming.pipe(handed);
   });
+  return { ...(await listen(server)), keys };
+}
+
+type Proxy = AsyncDisposable & { url: string; keys: string[] };
+
+async function listen(server: Server): Promise<Omit<Proxy, 'keys'>> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    keys,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -94,6 +113,76 @@ test('a commit without any answer is an unknown outcome, which payout show resol
   const [, repeat = ''] = /outlay (payout commit .*)$/.exec(error.next) ?? [];
   const repeated = await shell.run([...repeat.split(' '), '--json']);
   assert.equal(repeated.json()['status'], 'success');
+});
+
+test('a dry run without an answer has no unknown outcome, and no advice that would pay', async () => {
+  await using proxy = await losingAnswers(Number.POSITIVE_INFINITY);
+  const token = await quote(account.api, await createRecipient(account.api, mexicanBank));
+  const words = ['payout', 'commit', token, '--dry-run'];
+  const ran = await shell.run(words, { env: { OUTLAY_URL: proxy.url } });
+  assert.equal(ran.exitCode, 3);
+  assert.doesNotMatch(ran.error, /may have paid|payout commit/);
+});
+
+test('a commit that is still in progress after all attempts is an unknown outcome', async () => {
+  const token = await quote(account.api, await createRecipient(account.api, mexicanBank));
+  const refusal = { status: 409, code: 'idempotency_in_progress', detail: 'In progress' };
+  const answer = { type: 'about:blank', title: 'x', request_id: 'r', errors: [], ...refusal };
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume();
+    const isCommit = incoming.method === 'PUT';
+    outgoing.writeHead(isCommit ? 409 : 200, { 'content-type': 'application/json' });
+    const row = { token, user_token: 'usr_1', status: 'PENDING' };
+    outgoing.end(JSON.stringify(isCommit ? answer : [row]));
+  });
+  await using proxy = await listen(server);
+  const words = ['payout', 'commit', token, '--json'];
+  const ran = await shell.run(words, { env: { OUTLAY_URL: proxy.url } });
+  assert.equal(ran.exitCode, 3, ran.error);
+  assert.equal(ran.json<{ error: { code: string } }>().error.code, 'outcome_unknown');
+});
+
+test('a confirmation without any answer is an unknown outcome; repeated, it says what happened', async () => {
+  await using proxy = await losingAnswers(Number.POSITIVE_INFINITY);
+  const recipient = await createRecipient(account.api, mexicanBank);
+  const proposal = await proposeNew(account.api, recipient);
+  const words = ['proposal', 'confirm', proposal.proposal_token, '--yes', '--json'];
+  const ran = await shell.run(words, { env: { OUTLAY_URL: proxy.url } });
+  assert.equal(ran.exitCode, 3);
+  assert.equal(new Set(proxy.keys).size, 1);
+  const { error } = ran.json<{ error: { code: string; next: string } }>();
+  assert.equal(error.code, 'outcome_unknown');
+  assert.match(error.next, /outlay proposal show proposal_\S+; .*: outlay proposal confirm/);
+  assert.equal((await readProposal(account.api, proposal)).status, 'CONFIRMED');
+  assert.equal((await shell.run(words)).json()['status'], 'CONFIRMED');
+});
+
+test('the commands of a message have the profile of the command that wrote it', async () => {
+  await using proxy = await losingAnswers(Number.POSITIVE_INFINITY);
+  mkdirSync(join(shell.folder, 'config/outlay'), { recursive: true });
+  const file = join(shell.folder, 'config/outlay/config.json');
+  const work = { base_url: proxy.url, api_key: account.credentials.api_key };
+  writeFileSync(file, JSON.stringify({ profiles: { work } }));
+  const token = await quote(account.api, await createRecipient(account.api, mexicanBank));
+  const ran = await shell.run(['payout', 'commit', token, '--profile', 'work']);
+  assert.match(ran.error, /ask with: outlay --profile work payout show payout_/);
+  assert.match(ran.error, /: outlay --profile work payout commit payout_\S+ --idempotency-key/);
+  const shown = await shell.run(['--profile', 'work', 'payout', 'show', token]);
+  assert.equal(shown.exitCode, 0, shown.error);
+  writeFileSync(file, `{"profiles": {"work": {"api_key": ${work.api_key}}}}`);
+  const broken = await shell.run(['balances', '--profile', 'work']);
+  assert.equal(broken.exitCode, 2);
+  assert.match(broken.error, /config\.json is not valid JSON/);
+  assert.doesNotMatch(broken.error, new RegExp(work.api_key.slice(0, 8)));
+});
+
+test('receipts and proofs, which name recipients, are for their owner alone', async () => {
+  assert.equal((await shell.run(pay('private'))).exitCode, 0);
+  await shell.run(['payout', 'receipt', 'private', '--file', 'private.pdf']);
+  await shell.run(['payout', 'proof', 'private', '--file', 'private.json']);
+  for (const file of ['private.pdf', 'private.json']) {
+    assert.equal(statSync(join(shell.folder, file)).mode & 0o777, 0o600, file);
+  }
 });
 
 test('pay that is run again after lost answers shows what happened, and pays once', async () => {
@@ -157,6 +246,30 @@ test('pay names every fault of its options before anything happens', async () =>
   }
   const shown = await shell.run(['recipient', 'show', 'nobody']);
   assert.equal(shown.exitCode, 1, 'a recipient was created');
+});
+
+test('a payout that waits for an operator after a refusal has not ended unpaid', async () => {
+  const number = readValues('Bank accounts', 'MEX MXN').get('refused_by_payer') ?? '';
+  const lookup = ok(await account.api.get<CountryLookup>('/country/MEX?amount=10'));
+  const dynamic = listPayers(lookup, mexicanBank).filter(
+    ({ is_dynamic_token }) => is_dynamic_token,
+  );
+  const states = new Map<string, Ran>();
+  for (const [index, { destination_token: token }] of dynamic.entries()) {
+    const words = pay(`refused-${index}`).flatMap((word, place, all) => {
+      if (word === '--by') return ['--destination', token];
+      if (all[place - 1] === '--by') return [];
+      return word.startsWith('BankAccountNumber=') ? `BankAccountNumber=${number}` : word;
+    });
+    const ran = await shell.run([...words, '--json', '--wait', '5s']);
+    const { payout } = ran.json<{ payout: { status: string } }>();
+    states.set(payout.status, ran);
+    if (payout.status === 'ERROR') break;
+  }
+  const ran = states.get('ERROR');
+  assert.ok(ran !== undefined, [...states.keys()].join());
+  assert.equal(ran.exitCode, 0, ran.error);
+  assert.doesNotMatch(ran.error, /not_paid/);
 });
 
 test('what fails after the commit does not look like a payout that failed', async () => {
@@ -256,4 +369,17 @@ test('in a terminal pay asks for recipient, way and details, again after a fault
   assert.equal(asked.filter((message) => message.startsWith('CPF')).length, 2);
   assert.match(notes.join(''), /CPF or CNPJ: .*check digit/);
   assert.match(asked.at(-1) ?? '', /Pay 1\d\.?\d* USD to João Silva through http/);
+});
+
+test('a payout can be followed for weeks', async () => {
+  const words = pay('weeks').map((word) => (word === '0s' ? '4w' : word));
+  const running = shell.run([...words, '--json']);
+  const find = async () => {
+    const list = await shell.run(['payout', 'list', '--reference', 'weeks', '--json']);
+    return list.json<{ status: string }[]>().some(({ status }) => status === 'PROCESSING');
+  };
+  while (!(await find())) await pause(50);
+  await shell.run(['sandbox', 'clock', '--advance', '1d']);
+  const { payout } = (await running).json<{ payout: { status: string } }>();
+  assert.equal(payout.status, 'COMPLETED');
 });

@@ -302,6 +302,14 @@ test('a repeated event changes nothing, and one after a gap is refused', async (
   assert.equal(store.seen.length, 2);
 });
 
+test('a position that the driver of a database reads as text is named, not taken for a gap', async () => {
+  const [first] = await client.listEvents();
+  assert.ok(first !== undefined);
+  const store = { ...openStore(), readPosition: async () => '0' as unknown as number };
+  const apply = () => assert.fail('nothing is applied');
+  await assert.rejects(applyOnce(store, first, apply), /convert a bigint with Number/);
+});
+
 test('the event after a restore is applied where no void event was, and refused else', async () => {
   const [first, second] = await client.listEvents();
   assert.ok(first !== undefined && second !== undefined);

@@ -91,12 +91,12 @@ export function createContext(
   };
 }
 
-/** @throws UsageError for an address that is none, or would carry the credential in clear text. */
+/** @throws UsageError for an address or a key that cannot be used. */
 export function connectTo(address: Pick<Profile, 'baseUrl' | 'credential'>): Client {
   try {
     return createClient(address);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new UsageError(`The address of the service is not usable: ${error.message}`);
+    throw new UsageError(`The profile is not usable: ${error.message}`);
   }
 }

@@ -52,9 +52,10 @@ export function saveProfiles(environment: Environment, profiles: Profiles): stri
 /**
  * The profile that `--profile` names, else `OUTLAY_URL` with `OUTLAY_KEY`, else the profile of
  * `OUTLAY_PROFILE`, else the default one, else the local service's. `OUTLAY_KEY` alone goes before
- * the key of a profile.
+ * the key of a stored profile.
  *
- * @throws Failure where there is none; UsageError where a stored key would go to another address.
+ * @throws Failure where there is none; UsageError where a key would go to an address that it
+ * was not given for.
  */
 export function chooseProfile(environment: Environment, given: string | undefined): Profile {
   const { OUTLAY_URL: baseUrl, OUTLAY_KEY: apiKey, OUTLAY_PROFILE: usual } = environment;
@@ -63,10 +64,15 @@ export function chooseProfile(environment: Environment, given: string | undefine
     return { name: 'environment', baseUrl, credential: { apiKey } };
   }
   if (!isNamed && baseUrl) throw new UsageError('OUTLAY_KEY must be set together with OUTLAY_URL');
-  const found = findProfile(environment, given ?? (usual || undefined));
-  if (found !== undefined) {
-    return isNamed || !apiKey ? found : { ...found, credential: { apiKey } };
+  const name = given ?? (usual || undefined);
+  if (!isNamed && apiKey) {
+    const stored = findStored(environment, name);
+    if (stored !== undefined) return { ...stored, credential: { apiKey } };
+    // A file in this folder, or in one above, must not choose the address that gets the key.
+    throw new UsageError('OUTLAY_URL must be set together with OUTLAY_KEY: no profile is stored');
   }
+  const found = findProfile(environment, name);
+  if (found !== undefined) return found;
   throw new Failure('No profile is set up, and no local service was found', {
     exitCode: exitCodes.credential,
     code: 'no_profile',
@@ -75,18 +81,22 @@ export function chooseProfile(environment: Environment, given: string | undefine
 }
 
 function findProfile(environment: Environment, given: string | undefined): Profile | undefined {
-  const { default: usual, profiles } = readProfiles(environment);
-  const name = given ?? usual ?? localName;
-  const stored = profiles[name];
-  if (stored !== undefined) {
-    return { name, ...readStored(stored) };
-  }
+  const stored = findStored(environment, given);
+  if (stored !== undefined) return stored;
+  const name = given ?? readProfiles(environment).default ?? localName;
   const path = name === localName ? findStagingFile(environment) : undefined;
   if (path !== undefined) {
     return { name, ...readStored(readJson(path) as StoredProfile) };
   }
   if (given === undefined) return undefined;
   throw new UsageError(`There is no profile ${given}`, 'outlay profile list');
+}
+
+function findStored(environment: Environment, given: string | undefined): Profile | undefined {
+  const { default: usual, profiles } = readProfiles(environment);
+  const name = given ?? usual ?? localName;
+  const stored = profiles[name];
+  return stored === undefined ? undefined : { name, ...readStored(stored) };
 }
 
 /** Of a service that `npm start` runs: in its data folder, for which the default is `.outlay`. */
@@ -116,9 +126,11 @@ function findConfigFile(environment: Environment): string {
 }
 
 function readJson(path: string): unknown {
+  const text = readFileSync(path, 'utf8');
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (cause) {
-    throw new UsageError(`${path} cannot be read as JSON: ${(cause as Error).message}`);
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text around the fault, which can be a key.
+    throw new UsageError(`${path} is not valid JSON. Correct it, or remove it and log in again`);
   }
 }

@@ -33,7 +33,7 @@ export async function run(
     const invocation = readWords(words, terminal);
     if (invocation === undefined) return exitCodes.done;
     const { command, values, isJson, profileName } = invocation;
-    output = createOutput(terminal, isJson);
+    output = createOutput(terminal, isJson, profileName);
     const { signal } = interruption;
     await command.run(createContext(terminal, { output, profileName, signal, ...time }), values);
     return exitCodes.done;
@@ -76,9 +76,11 @@ function findHelp([noun = '']: readonly string[], code: string): string {
 }
 
 /** @throws the error itself if it is a defect. */
-function report(error: unknown, { isJson, line, note, colors }: Output): ExitCode {
-  const failure = describeFailure(error);
-  if (failure === undefined) throw error;
+function report(error: unknown, { isJson, line, note, colors, withProfile }: Output): ExitCode {
+  const described = describeFailure(error);
+  if (described === undefined) throw error;
+  const { next } = described;
+  const failure = next === undefined ? described : { ...described, next: withProfile(next) };
   const hasResult = error instanceof Failure && error.hasResult;
   if (isJson && !hasResult) line({ error: failure }, () => '');
   note(`${colors.red('outlay:')} ${printable(failure.detail)}`);

@@ -54,6 +54,14 @@ export function checkWritable(file: string, option: string): void {
   throw new UsageError(`${option} must be a file in a folder that can be written to: ${file}`);
 }
 
+/** Of new files that name recipients: only their owner reads them. */
+export const privateMode = 0o600;
+
+/** A word of a command that a shell reads as it is. */
+export function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 /** What a reader of an option objects to. */
 export function findFault(read: () => unknown): string | undefined {
   try {

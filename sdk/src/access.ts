@@ -1,5 +1,6 @@
+import { UnexpectedAnswerError } from './errors.ts';
 import { nowMs } from './platform.ts';
-import { type Fetch, sendOnce } from './transport.ts';
+import { createHeaders, type Fetch, sendOnce } from './transport.ts';
 
 /** An API key, or the client credentials of OAuth 2.0 (RFC 6749 4.4). Keep both out of browsers. */
 export type Credential =
@@ -22,8 +23,10 @@ export type TokenEndpoint = {
   readonly timeoutMs: number;
 };
 
+/** @throws TypeError for an API key that cannot be sent. */
 export function openTokenSource(credential: Credential, endpoint: TokenEndpoint): TokenSource {
   if ('apiKey' in credential) {
+    createHeaders({ authorization: credential.apiKey });
     return { token: () => Promise.resolve(credential.apiKey), renew: () => false };
   }
   let held: { token: string; untilMs: number } | undefined;
@@ -40,7 +43,10 @@ export function openTokenSource(credential: Credential, endpoint: TokenEndpoint)
       requested ??= request().finally(() => {
         requested = undefined;
       });
-      return requested;
+      // Each call writes its own key and attempts into its error.
+      return requested.catch((error: Error) => {
+        throw Object.create(error);
+      });
     },
     renew: (refused) => {
       if (held?.token === refused) held = undefined;
@@ -71,8 +77,13 @@ async function requestToken(
         'content-type': 'application/x-www-form-urlencoded',
       },
       body: form.toString(),
+      mediaTypes: ['application/json'],
     },
     { timeoutMs },
   );
-  return answer.body as AccessToken;
+  const { access_token, expires_in } = answer.body as Partial<AccessToken>;
+  if (typeof access_token !== 'string' || typeof expires_in !== 'number') {
+    throw new UnexpectedAnswerError(200, { retryable: true });
+  }
+  return { access_token, expires_in };
 }

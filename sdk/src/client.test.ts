@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClient } from './client.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { type ClientOptions, createClient } from './client.ts';
 import { decimal } from './decimal.ts';
 import { OutlayError, RateLimitError, ServiceError, UnexpectedAnswerError } from './errors.ts';
+import { readRetryAfter } from './retry.ts';
 
 /** The network in a list of answers. */
 function connect(answers: readonly (() => Response)[], baseUrl = 'https://api.example.org/') {
@@ -195,4 +198,147 @@ test('the next page of a list is read at the address of the client', async () =>
 test('a credential is not sent in clear text to another machine', () => {
   assert.throws(() => connect([], 'http://api.example.org'), /https/);
   connect([], 'http://127.0.0.1:8080');
+});
+
+/** Every request fails with the error. */
+const failing = (failure: Error, options: Partial<ClientOptions> = {}) =>
+  createClient({
+    baseUrl: 'https://api.example.org',
+    credential: { apiKey: 'test_key' },
+    retry: { baseMs: 1 },
+    fetch: () => Promise.reject(failure),
+    ...options,
+  });
+
+test('an error says whether a writing call may have taken effect', async () => {
+  const lost = () => {
+    throw new TypeError('fetch failed');
+  };
+  const progress = problem(409, 'idempotency_in_progress', '0');
+  const cases = [
+    { answers: [problem(403, 'forbidden')], isUnknown: false },
+    { answers: [lost, problem(403, 'forbidden')], isUnknown: true },
+    { answers: [problem(429, 'rate_limited', '9999')], isUnknown: false },
+    { answers: [lost, problem(429, 'rate_limited', '9999')], isUnknown: true },
+    { answers: [lost, problem(409, 'duplicate_transfer')], isUnknown: false },
+    { answers: Array.from({ length: 5 }, () => progress), isUnknown: true },
+    { answers: [problem(501, 'not_implemented')], isUnknown: true },
+  ];
+  for (const [index, { answers, isUnknown }] of cases.entries()) {
+    const { client } = connect(answers);
+    await assert.rejects(client.commitPayout(commit), { outcomeUnknown: isUnknown }, `${index}`);
+  }
+  const { client } = connect([]);
+  await assert.rejects(client.commitPayout(commit, { dryRun: true }), { outcomeUnknown: false });
+  await assert.rejects(client.listBalances(), { outcomeUnknown: false });
+});
+
+test('the status of a refusal is that of the answer, whatever a gateway writes in its body', async () => {
+  const gateway = json({ code: 'timeout', detail: 'Upstream' }, { status: 504 });
+  const { client } = connect(Array.from({ length: 5 }, () => gateway));
+  await assert.rejects(client.commitPayout(commit), { status: 504, outcomeUnknown: true });
+});
+
+test('a lost answer has its key also where fetch is replaced and fails in its own way', async () => {
+  const client = failing(new Error('socket hang up'));
+  await assert.rejects(client.commitPayout(commit, { idempotencyKey: 'k' }), {
+    name: 'ConnectionError',
+    idempotencyKey: 'k',
+    attempts: 5,
+  });
+});
+
+test('no secret is in the error about a credential or an address that cannot be used', async () => {
+  const baseUrl = 'https://api.example.org';
+  const isSilent = (error: unknown) => {
+    assert.ok(error instanceof TypeError);
+    assert.doesNotMatch(inspect(error), /s3cret/);
+    return true;
+  };
+  for (const apiKey of ['s3cret\nkey', 's3cret\u200b']) {
+    assert.throws(() => createClient({ baseUrl, credential: { apiKey } }), isSilent);
+  }
+  for (const address of ['https://me:s3cret@api.example.org', 'http://me:s3cret@api.example.org']) {
+    assert.throws(() => connect([], address), isSilent);
+  }
+  const { client, sent } = connect([]);
+  const idempotencyKey = 'rent\nnovember';
+  await assert.rejects(client.commitPayout(commit, { idempotencyKey }), /header idempotency-key/);
+  assert.equal(sent.length, 0);
+  for (const end of ['?', '?a=b', '/#here']) {
+    assert.throws(() => connect([], `${baseUrl}${end}`), /query or a fragment/);
+  }
+});
+
+test('the page of a proxy does not pass for an access token', async () => {
+  const page = () => new Response('<p>Sign in</p>', { headers: { 'content-type': 'text/html' } });
+  const client = createClient({
+    baseUrl: 'https://api.example.org',
+    credential: { clientId: 'client', clientSecret: 'secret' },
+    retry: { baseMs: 1 },
+    fetch: async (url) => {
+      assert.equal(new URL(new Request(url).url).pathname, '/oauth2/token');
+      return page();
+    },
+  });
+  await assert.rejects(client.commitPayout(commit), {
+    name: 'UnexpectedAnswerError',
+    outcomeUnknown: false,
+  });
+});
+
+test('calls that share a failed request for a token have their own keys in their errors', async () => {
+  const client = failing(new TypeError('fetch failed'), {
+    credential: { clientId: 'client', clientSecret: 'secret' },
+    retry: { retries: 0 },
+  });
+  const keys = ['one', 'two'];
+  const calls = keys.map((idempotencyKey) => client.commitPayout(commit, { idempotencyKey }));
+  const results = await Promise.allSettled(calls);
+  const errors = results.map((result) =>
+    result.status === 'rejected' ? result.reason : undefined,
+  );
+  assert.deepEqual(
+    errors.map((error: unknown) => error instanceof OutlayError && error.idempotencyKey),
+    keys,
+  );
+});
+
+test('a caller ends a call that waits for an access token', async () => {
+  const client = createClient({
+    baseUrl: 'https://api.example.org',
+    credential: { clientId: 'client', clientSecret: 'secret' },
+    timeoutMs: 300,
+    retry: { retries: 0 },
+    fetch: (_url, init) =>
+      new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+      }),
+  });
+  const reason = new Error('enough');
+  const controller = new AbortController();
+  const call = client.listBalances({}, { signal: controller.signal });
+  controller.abort(reason);
+  await assert.rejects(call, reason);
+});
+
+test('a call without a limit of time is not ended at once', async () => {
+  const client = createClient({
+    baseUrl: 'https://api.example.org',
+    credential: { apiKey: 'test_key' },
+    timeoutMs: Number.POSITIVE_INFINITY,
+    fetch: async (_url, init) => {
+      await sleep(20, undefined, { signal: init?.signal ?? undefined });
+      return json([])();
+    },
+  });
+  assert.deepEqual(await client.listBalances(), []);
+});
+
+test('a date in Retry-After is compared with the clock of the service', () => {
+  const date = 'Sun, 01 Nov 2020 08:00:00 GMT';
+  const headers = new Headers({ date, 'retry-after': 'Sun, 01 Nov 2020 08:00:30 GMT' });
+  assert.equal(readRetryAfter(headers), 30_000);
+  headers.delete('date');
+  assert.equal(readRetryAfter(headers), 0);
 });

@@ -1,10 +1,10 @@
 import { type Credential, openTokenSource } from './access.ts';
 import { Decimal } from './decimal.ts';
-import { AuthenticationError, OutlayError } from './errors.ts';
+import { AuthenticationError, isOutcomeUnknown, OutlayError } from './errors.ts';
 import { writeJson } from './exact-json.ts';
 import { operationTable } from './generated/operations.ts';
 import type { CallOptions, Methods, Pages } from './methods.ts';
-import { createKey } from './platform.ts';
+import { createKey, waitFor } from './platform.ts';
 import { defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts';
 import { type Fetch, type HttpAnswer, sendOnce } from './transport.ts';
 
@@ -49,7 +49,10 @@ export type Client = Methods & {
   request(request: ApiRequest, options?: CallOptions): Promise<HttpAnswer>;
 };
 
-/** @throws TypeError for an address that would carry the credential in clear text. */
+/**
+ * @throws TypeError for an address that would carry the credential in clear text, or is not usable; for an
+ * API key that cannot be sent.
+ */
 export function createClient(options: ClientOptions): Client {
   const { credential, version = 'v0.1.4', timeoutMs = 30_000 } = options;
   const baseUrl = readBaseUrl(options);
@@ -67,9 +70,11 @@ export function createClient(options: ClientOptions): Client {
     const key = isWriting ? (callOptions.idempotencyKey ?? (await createKey())) : undefined;
     const sent = writeBody(body, callOptions);
     const limits = { timeoutMs: callOptions.timeoutMs ?? timeoutMs, signal };
+    const hasEffect = isWriting && callOptions.dryRun !== true;
     let isRenewed = false;
+    let outcomeUnknown = false;
     const send = async (): Promise<HttpAnswer> => {
-      const token = await source.token();
+      const token = await waitFor(source.token(), signal);
       const headers = {
         accept: callOptions.accept ?? 'application/json',
         authorization: `Bearer ${token}`,
@@ -81,6 +86,9 @@ export function createClient(options: ClientOptions): Client {
         const { body: text } = sent;
         return await sendOnce(fetcher, { method, url, headers, body: text, mediaTypes }, limits);
       } catch (error) {
+        if (hasEffect && error instanceof OutlayError) {
+          outcomeUnknown = isOutcomeUnknown(error, outcomeUnknown);
+        }
         // A token can be revoked, or expire early by the clock of a sandbox.
         const isRefused = error instanceof AuthenticationError && !isRenewed;
         if (!isRefused || !source.renew(token)) throw error;
@@ -91,7 +99,9 @@ export function createClient(options: ClientOptions): Client {
     try {
       return await withRetries(retry, send, signal);
     } catch (error) {
-      if (error instanceof OutlayError) error.idempotencyKey = key;
+      if (error instanceof OutlayError) {
+        Object.assign(error, { idempotencyKey: key, outcomeUnknown });
+      }
       throw error;
     }
   };
@@ -102,10 +112,17 @@ function readBaseUrl({ baseUrl, allowInsecure = false }: ClientOptions): string 
   if (!/^https?:\/\//.test(baseUrl)) {
     throw new TypeError(`baseUrl must begin with https:// or http://: ${baseUrl}`);
   }
-  const { protocol, hostname } = new URL(baseUrl);
+  const { protocol, hostname, username, password } = new URL(baseUrl);
+  // Not repeated in the message: it may be logged.
+  if (username !== '' || password !== '') {
+    throw new TypeError('baseUrl must not have a user name or a password: use the credential');
+  }
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol !== 'https:' && !isLocal && !allowInsecure) {
     throw new TypeError(`baseUrl must begin with https: ${baseUrl}`);
+  }
+  if (/[?#]/.test(baseUrl)) {
+    throw new TypeError(`baseUrl must not have a query or a fragment: ${baseUrl}`);
   }
   const address = baseUrl.replace(/\/+$/, '');
   if (/\/v\d+\.\d+\.\d+$/.test(address)) {

@@ -23,6 +23,8 @@ export class OutlayError extends Error {
   attempts = 1;
   /** Of a writing call: send it again with this key, and it takes effect once at most. */
   idempotencyKey: string | undefined;
+  /** Of a writing call: one of its requests may have taken effect, whatever the last answer says. */
+  outcomeUnknown = false;
 
   constructor(message: string, { retryable = false, retryAfterMs, cause }: Advice = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -140,10 +142,21 @@ export function createRefusal({ status, body, retryAfterMs }: Refusal): OutlayEr
   return new Chosen(problem, advice);
 }
 
+/** Refusals that come before the key is looked up: they say nothing about an earlier request. */
+const blindStatuses = new Set([401, 403, 408, 429]);
+
+/** Whether a writing call may have taken effect after this error of its last request. */
+export function isOutcomeUnknown(error: OutlayError, wasUnknown: boolean): boolean {
+  if (!(error instanceof ProblemError) || error.status >= 500) return true;
+  if (error.code === 'idempotency_in_progress') return true;
+  return wasUnknown && blindStatuses.has(error.status);
+}
+
 /** Undefined for a body that is no problem. The token endpoint has the form of RFC 6749. */
 function readProblem(body: unknown, status: number): Problem | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  if ('code' in body && 'detail' in body) return { errors: [], ...body } as unknown as Problem;
+  if ('code' in body && 'detail' in body)
+    return { errors: [], ...body, status } as unknown as Problem;
   if (!('error' in body)) return undefined;
   const { error, error_description: detail = '' } = body as Record<string, string>;
   return {

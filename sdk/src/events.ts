@@ -13,7 +13,10 @@ export type Event = components['schemas']['Event'];
 export type EventStore<Transaction> = {
   /** Runs the work in one transaction: everything that it writes is stored, or nothing. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
-  /** Locks the position until the transaction ends (`select … for update`). */
+  /**
+   * Locks the position until the transaction ends (`select … for update`). Drivers of databases read a
+   * `bigint` as text: convert it with `Number`.
+   */
   readPosition(transaction: Transaction): Promise<number>;
   writePosition(transaction: Transaction, position: number): Promise<void>;
 };
@@ -49,13 +52,23 @@ export async function applyOnce<Transaction, Applied extends { readonly sequence
   const { sequence } = event;
   if (!Number.isSafeInteger(sequence)) throw new TypeError('The sequence must be a whole number');
   return store.transaction(async (transaction) => {
-    const position = await store.readPosition(transaction);
+    const position = await readPosition(store, transaction);
     if (sequence <= position) return 'repeated';
     if (position !== findPrevious(event)) throw new EventGapError(position + 1, sequence);
     await apply(event, transaction);
     await store.writePosition(transaction, sequence);
     return 'applied';
   });
+}
+
+/** @throws TypeError for anything but a number: a text would look like a gap before the next event. */
+async function readPosition<Transaction>(
+  store: EventStore<Transaction>,
+  transaction: Transaction,
+): Promise<number> {
+  const position = await store.readPosition(transaction);
+  if (Number.isSafeInteger(position)) return position;
+  throw new TypeError('readPosition must return a whole number: convert a bigint with Number()');
 }
 
 /** The sequence of the event before this one. Those that a restored database lost are left out. */
@@ -87,7 +100,7 @@ export async function followEvents<Transaction>(
   client: Pick<Client, 'listEvents'>,
   { store, apply, signal, pollMs }: FollowOptions<Transaction>,
 ): Promise<never> {
-  const after = await store.transaction((transaction) => store.readPosition(transaction));
+  const after = await store.transaction((transaction) => readPosition(store, transaction));
   for await (const event of tailEvents(client, { after, signal, pollMs })) {
     await applyOnce(store, event, apply);
   }

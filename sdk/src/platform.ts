@@ -24,6 +24,9 @@ export async function createKey(): Promise<string> {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** A longer timer ends at once. */
+export const timerMsMax = 2 ** 31 - 1;
+
 /** @throws the reason of the signal when it is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -31,11 +34,25 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       clearTimeout(timer);
       reject(signal?.reason as Error);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      },
+      Math.min(ms, timerMsMax),
+    );
     if (signal?.aborted === true) abort();
     else signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** Ends the wait, not the work. @throws the reason of the signal when it is aborted. */
+export function waitFor<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal?.reason as Error);
+    signal?.addEventListener('abort', abort, { once: true });
+    const end = (): void => signal?.removeEventListener('abort', abort);
+    work.then(resolve, reject).finally(end);
+    if (signal?.aborted === true) abort();
   });
 }

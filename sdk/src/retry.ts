@@ -45,10 +45,16 @@ function chooseDelay({ baseMs, delayMsMax }: RetryPolicy, attempts: number): num
   return Math.random() * Math.min(delayMsMax, baseMs * 2 ** (attempts - 1));
 }
 
-/** Seconds or an HTTP date (RFC 9110 10.2.3), as milliseconds from now. */
-export function readRetryAfter(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  if (/^\d+$/.test(header)) return Number(header) * 1000;
-  const dateMs = Date.parse(header);
-  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs());
+/**
+ * Seconds or an HTTP date (RFC 9110 10.2.3), as milliseconds from now. A date is compared with the clock of
+ * the service where the answer has it.
+ */
+export function readRetryAfter(headers: Headers): number | undefined {
+  const text = headers.get('retry-after');
+  if (text === null) return undefined;
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const untilMs = Date.parse(text);
+  const sentMs = Date.parse(headers.get('date') ?? '');
+  const fromMs = Number.isNaN(sentMs) ? nowMs() : sentMs;
+  return Number.isNaN(untilMs) ? undefined : Math.max(0, untilMs - fromMs);
 }

@@ -1,5 +1,12 @@
-import { ConnectionError, createRefusal, TimeoutError, UnexpectedAnswerError } from './errors.ts';
+import {
+  ConnectionError,
+  createRefusal,
+  OutlayError,
+  TimeoutError,
+  UnexpectedAnswerError,
+} from './errors.ts';
 import { parseJson } from './exact-json.ts';
+import { timerMsMax } from './platform.ts';
 import { readRetryAfter } from './retry.ts';
 
 export type Fetch = typeof globalThis.fetch;
@@ -23,7 +30,8 @@ export type HttpAnswer = {
 
 /**
  * Sends one request and reads its answer to the end.
- * @throws OutlayError unless the status is 200; the reason of the signal when it is aborted.
+ * @throws OutlayError unless the status is 200; the reason of the signal when it is aborted; TypeError for a
+ * header that cannot be sent.
  */
 export async function sendOnce(
   fetcher: Fetch,
@@ -31,13 +39,14 @@ export async function sendOnce(
   { timeoutMs, signal }: Limits,
 ): Promise<HttpAnswer> {
   signal?.throwIfAborted();
+  const { url, method, body } = request;
+  const headers = createHeaders(request.headers);
   const controller = new AbortController();
   const timeout = new TimeoutError(`No answer within ${timeoutMs} ms`, { retryable: true });
-  const timer = setTimeout(() => controller.abort(timeout), timeoutMs);
+  const timer = setTimeout(() => controller.abort(timeout), Math.min(timeoutMs, timerMsMax));
   const abort = (): void => controller.abort(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
   try {
-    const { url, method, headers, body } = request;
     const response = await fetcher(url, {
       method,
       headers,
@@ -49,16 +58,28 @@ export async function sendOnce(
     return await readAnswer(response, request.mediaTypes);
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason;
-    if (error instanceof TypeError) throw lostConnection(error);
-    throw error;
+    throw error instanceof OutlayError ? error : lostConnection(error);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
   }
 }
 
-/** `fetch` reports every failure of the network as a TypeError. */
-function lostConnection(cause: TypeError): ConnectionError {
+/** @throws TypeError without the value, which can be the credential. */
+export function createHeaders(values: Readonly<Record<string, string>>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(values)) {
+    try {
+      headers.set(name, value);
+    } catch {
+      throw new TypeError(`The header ${name} must be Latin-1 text without line ends`);
+    }
+  }
+  return headers;
+}
+
+/** `fetch` reports a failure of the network as a TypeError, and a replacement of it as any error. */
+function lostConnection(cause: unknown): ConnectionError {
   return new ConnectionError(
     'The connection failed, or ended before the whole answer had arrived',
     {
@@ -83,7 +104,7 @@ async function readAnswer(
     }
     return { headers, body: readBody(bytes, type) };
   }
-  const retryAfterMs = readRetryAfter(headers.get('retry-after'));
+  const retryAfterMs = readRetryAfter(headers);
   const body = /json/.test(type) ? readBody(bytes, type) : undefined;
   throw createRefusal({ status, body, retryAfterMs });
 }

@@ -40,6 +40,11 @@ test('the example of the reference implementation is accepted', async () => {
   }
 });
 
+test('the headers of another implementation of fetch are read', async () => {
+  const others = { get: (name: string) => new Headers(headers).get(name) } as Headers;
+  await verifyWebhook({ headers: others, body }, { keys: secret, nowMs });
+});
+
 test('signatures of the reference implementation are accepted, as text and as bytes', async () => {
   const payload = '{"type":"payout.completed","sequence":7,"data":{"note":"señal 🙂"}}';
   const signed = {
@@ -84,6 +89,7 @@ test('a message that is too old or too new is refused', async () => {
   await refused({}, body, { nowMs: nowMs + 301_000 });
   await refused({}, body, { nowMs: nowMs - 301_000 });
   await refused({ 'webhook-timestamp': '1614265330.0' });
+  await refused({}, body, { nowMs: nowMs + 301_000, toleranceSeconds: Number.NaN });
   const options = { keys: secret, nowMs: nowMs + 301_000, toleranceSeconds: 400 };
   await verifyWebhook({ headers, body }, options);
 });

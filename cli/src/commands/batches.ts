@@ -4,7 +4,15 @@ import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
 import type { Output } from '../output.ts';
 import { formatFields, printable } from '../table.ts';
-import { checkWritable, findFault, formatCode, formatMoney, readCount } from '../values.ts';
+import {
+  checkWritable,
+  findFault,
+  formatCode,
+  formatMoney,
+  privateMode,
+  quoteWord,
+  readCount,
+} from '../values.ts';
 import { followCommitted, repeatSafely } from './commit.ts';
 
 type Batch = AnswerOf<'getBatch'>;
@@ -157,7 +165,7 @@ async function payBatch(
     key: idempotencyKey,
     send: (options) => client.commitBatch({ batch_token, body }, options),
     show: `outlay batch show ${batch_token}`,
-    repeat: `outlay batch commit ${batch_token} --mode ${mode}${named}`,
+    repeat: (withKey) => `outlay batch commit ${batch_token} --mode ${mode}${named}${withKey}`,
   });
   if (commit.status !== 'success') {
     output.result({ ...quote, commit }, () => `Not committed: ${batch_token}`);
@@ -212,21 +220,20 @@ function readText(file: string): string {
   return readFileSync(file, 'utf8');
 }
 
-/** An upload without an answer is continued with its key. */
+/** An upload that may have arrived is continued with its key. */
 function describeUpload(
   error: unknown,
   { file, name, mode }: Pick<Sending, 'file' | 'name'> & { mode: Mode },
 ): unknown {
-  if (!(error instanceof OutlayError) || error instanceof ProblemError) return error;
+  if (!(error instanceof OutlayError) || !error.outcomeUnknown) return error;
   const { idempotencyKey: key } = error;
-  if (key === undefined) return error;
   // The key stands for the file and its name.
-  const named = name === undefined ? '' : ` --name ${JSON.stringify(name)}`;
+  const named = name === undefined ? '' : ` --name ${quoteWord(name)}`;
   const chosen = mode === 'all' ? '' : ` --mode ${mode}`;
   return new Failure(`${error.message}. Nothing was paid.`, {
     exitCode: exitCodes.unknown,
-    code: 'not_reachable',
-    next: `outlay batch send ${file}${named}${chosen} --idempotency-key ${key}`,
+    code: error instanceof ProblemError ? error.code : 'not_reachable',
+    next: `outlay batch send ${quoteWord(file)}${named}${chosen} --idempotency-key ${key}`,
   });
 }
 
@@ -250,7 +257,7 @@ function refuseRows(
       `correct them in the file of: outlay batch result ${batch_token}`,
       ...(mode === 'valid' || rows.valid === 0
         ? []
-        : [`or: outlay batch send ${file} --mode valid`]),
+        : [`or: outlay batch send ${quoteWord(file)} --mode valid`]),
     ].join('; '),
   });
 }
@@ -302,7 +309,7 @@ async function saveResult(
 ): Promise<{ batch_token: string; file: string }> {
   const options = { signal, accept: 'text/csv', timeoutMs: uploadMsMax };
   const rows: unknown = await client.getBatchResult({ batch_token }, options);
-  writeFileSync(path, rows as string, { mode: 0o600 });
+  writeFileSync(path, rows as string, { mode: privateMode });
   return { batch_token, file: path };
 }
 

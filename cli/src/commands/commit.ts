@@ -2,9 +2,11 @@ import {
   type AnswerOf,
   type CallOptions,
   type Client,
+  ConflictError,
+  InvalidRequestError,
+  NotFoundError,
   OutlayError,
   type PayoutAddress,
-  ProblemError,
 } from '../../../sdk/src/index.ts';
 import type { Context } from '../command.ts';
 import { describeFailure, exitCodes, Failure } from '../failure.ts';
@@ -15,7 +17,7 @@ import { describeMissing } from './obstacles.ts';
 
 export type Committed = AnswerOf<'commitPayout'>;
 
-type CommitOrder = PayoutAddress & { idempotencyKey?: string | undefined; dryRun?: boolean };
+type CommitOrder = PayoutAddress & { idempotencyKey?: string | undefined };
 
 /** Rounds of the client's own retries, all with one key. */
 const roundsMax = 3;
@@ -25,14 +27,14 @@ const roundPauseMs = 2_000;
 export function commitPayout(
   context: Pick<Context, 'output' | 'signal' | 'sleep'>,
   client: Client,
-  { idempotencyKey, dryRun = false, ...address }: CommitOrder,
+  { idempotencyKey, ...address }: CommitOrder,
 ): Promise<Committed> {
   const { payout_token: token } = address;
   return repeatSafely(context, {
     key: idempotencyKey,
-    send: (options) => client.commitPayout({ ...address }, { ...options, dryRun }),
+    send: (options) => client.commitPayout({ ...address }, options),
     show: `outlay payout show ${token}`,
-    repeat: `outlay payout commit ${token}`,
+    repeat: (withKey) => `outlay payout commit ${token}${withKey}`,
   });
 }
 
@@ -41,8 +43,8 @@ type Commit<Answer> = {
   send(options: CallOptions): Promise<Answer>;
   /** The command that shows its outcome. */
   show: string;
-  /** The command that sends it again. */
-  repeat: string;
+  /** The command that sends it again; `withKey` is the option with its key, or nothing. */
+  repeat(withKey: string): string;
 };
 
 /**
@@ -70,21 +72,20 @@ export async function repeatSafely<Answer>(
   }
 }
 
-/** Refusals that come before the key is looked up: they say nothing about an earlier attempt. */
-const blindStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
-
-/** Whether this commit, or an earlier one with its key, may have taken effect. */
+/** After the first round only a refusal of the commit itself says that no earlier request took effect. */
 function isOutcomeUnknown(error: unknown, round: number): error is OutlayError {
   if (!(error instanceof OutlayError)) return false;
-  if (!(error instanceof ProblemError) || error.status >= 500) return true;
-  return blindStatuses.has(error.status) && (error.attempts > 1 || round > 1);
+  const isDecided = [InvalidRequestError, NotFoundError, ConflictError].some(
+    (kind) => error instanceof kind,
+  );
+  return error.outcomeUnknown || (round > 1 && !isDecided);
 }
 
 function unknownOutcome(
   { show, repeat }: Pick<Commit<unknown>, 'show' | 'repeat'>,
   { key, last }: { key: string | undefined; last: Error },
 ): Failure {
-  const again = key === undefined ? repeat : `${repeat} --idempotency-key ${key}`;
+  const again = repeat(key === undefined ? '' : ` --idempotency-key ${key}`);
   return new Failure(`outcome unknown: the commit was sent and may have paid. ${last.message}`, {
     exitCode: exitCodes.unknown,
     code: 'outcome_unknown',

@@ -1,6 +1,7 @@
 import type { Client, Payout, PayoutAddress } from '../../../sdk/src/index.ts';
 import type { Context } from '../command.ts';
 import { Failure } from '../failure.ts';
+import { printable } from '../table.ts';
 import { formatCode, formatTime, readDuration } from '../values.ts';
 import { commitPayout, describeCommit, findRefusal, followCommitted } from './commit.ts';
 import { ended, followPayout, saveReceipt } from './payouts.ts';
@@ -40,7 +41,8 @@ export async function commitAndFollow(
   output.result({ ...result, commit: committed, payout, receipt: file }, () =>
     describeEnd(payout, file),
   );
-  if (payout.status === 'CANCELLED' || payout.status === 'ERROR') throw ended(payout);
+  // ERROR has not ended: whoever paid again would pay twice when an operator sends it through another payer.
+  if (payout.status === 'CANCELLED') throw ended(payout);
   if (payout.status !== 'COMPLETED') output.next(`outlay payout watch ${address.payout_token}`);
 }
 
@@ -74,9 +76,12 @@ function chooseSeconds({ created_at, estimated_availability }: Payout): number {
 }
 
 function describeEnd(
-  { status, payout_token, estimated_availability }: Payout,
+  { status, status_reason, actor, payout_token, estimated_availability }: Payout,
   file: string,
 ): string {
+  const state = `${payout_token} is ${formatCode(status)}`;
   const when = status === 'COMPLETED' ? '' : `, expected by ${formatTime(estimated_availability)}`;
-  return `${payout_token} is ${formatCode(status)}${when}. Receipt: ${file}`;
+  const isWaiting = status === 'HOLD' || status === 'ERROR';
+  const details = isWaiting ? `, to act: ${actor}: ${printable(status_reason)}` : when;
+  return `${state}${details}. Receipt: ${file}`;
 }

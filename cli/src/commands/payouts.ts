@@ -13,7 +13,14 @@ import { exitCodes, Failure } from '../failure.ts';
 import { getPayoutAddress, getRecipient, take } from '../find.ts';
 import type { Output } from '../output.ts';
 import { formatFields, formatTable, printable } from '../table.ts';
-import { formatArrival, formatCode, formatMoney, formatTime, readCount } from '../values.ts';
+import {
+  formatArrival,
+  formatCode,
+  formatMoney,
+  formatTime,
+  privateMode,
+  readCount,
+} from '../values.ts';
 import { commitPayout, describeCommit, findRefusal } from './commit.ts';
 import { describeDryRun } from './dry-run.ts';
 
@@ -80,7 +87,10 @@ export const payoutCommands = [
       const { connect, output, signal } = context;
       const client = connect();
       const address = await getPayoutAddress(client, name, signal);
-      const committed = await commitPayout(context, client, { ...address, idempotencyKey, dryRun });
+      // Nothing of a dry run is unknown, and no advice may repeat it without the option.
+      const committed = dryRun
+        ? await client.commitPayout({ ...address }, { signal, dryRun })
+        : await commitPayout(context, client, { ...address, idempotencyKey });
       const { dry_run: found } = committed;
       output.result(committed, () =>
         found === undefined ? describeCommit(committed) : describeDryRun(output, found),
@@ -147,10 +157,8 @@ export const payoutCommands = [
       const address = await getPayoutAddress(client, name, signal);
       const { payout_token } = address;
       const path = file ?? `proof-${payout_token}.json`;
-      writeFileSync(
-        path,
-        `${writeJson(await client.getPayoutProof({ ...address }, { signal }))}\n`,
-      );
+      const proof = writeJson(await client.getPayoutProof({ ...address }, { signal }));
+      writeFileSync(path, `${proof}\n`, { mode: privateMode });
       output.result({ payout_token, file: path }, () => `Saved ${path}`);
       output.next(`outlay proof verify ${path} --key <public key>`);
     },
@@ -240,6 +248,9 @@ type Following = PayoutAddress & {
   show(payout: Payout, steps: string): void;
 };
 
+/** A longer timer ends at once. */
+const timerMsMax = 2 ** 31 - 1;
+
 /** Shows every new state of a payout until it has ended, or the time is over. */
 export async function followPayout(
   { output, signal }: Pick<Context, 'output' | 'signal'>,
@@ -249,7 +260,8 @@ export async function followPayout(
   const limit = new AbortController();
   const stop = (): void => limit.abort();
   signal.addEventListener('abort', stop);
-  const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000);
+  const timer =
+    seconds === undefined ? undefined : setTimeout(stop, Math.min(seconds * 1000, timerMsMax));
   let shown = known;
   let last: Payout | undefined;
   try {
@@ -293,6 +305,6 @@ export async function saveReceipt(
   const { payout_token } = address;
   const path = file ?? `receipt-${payout_token}.pdf`;
   const bytes = await downloadReceipt(client, address, signal);
-  writeFileSync(path, bytes);
+  writeFileSync(path, bytes, { mode: privateMode });
   return { payout_token, file: path, bytes: bytes.length };
 }

@@ -1,10 +1,11 @@
 import type { AnswerOf, ArgumentsOf } from '../../../sdk/src/index.ts';
 import { type Context, defineCommand } from '../command.ts';
-import { UsageError } from '../failure.ts';
+import { exitCodes, Failure, UsageError } from '../failure.ts';
 import { take } from '../find.ts';
 import type { Output } from '../output.ts';
 import { formatFields, formatTable } from '../table.ts';
 import { formatArrival, formatCode, formatMoney, formatTime, readCount } from '../values.ts';
+import { repeatSafely } from './commit.ts';
 
 /** Proposals of software, which a person confirms or declines here or on the page behind a link. */
 
@@ -61,11 +62,22 @@ export const proposalCommands = [
         output.note(await describeProposal(context, proposal));
         const untilMs = Date.parse(`${proposal.expiration}Z`);
         if ((await ask.confirm('Pay this?', untilMs)) !== 'yes') {
-          output.note('Nothing was decided.');
-          return;
+          throw new Failure('Nothing was decided.', {
+            exitCode: exitCodes.interrupted,
+            code: 'not_confirmed',
+            next: `outlay proposal confirm ${proposal_token} (while the quote lasts)`,
+          });
         }
       }
-      await decide(context, { proposal_token, decision: 'CONFIRMED' });
+      const confirmed = await repeatSafely(context, {
+        key: undefined,
+        send: (options) =>
+          client.decideProposal({ proposal_token, body: { decision: 'CONFIRMED' } }, options),
+        show: `outlay proposal show ${proposal_token}`,
+        // A decision that is repeated changes nothing, with whatever key.
+        repeat: () => `outlay proposal confirm ${proposal_token}`,
+      });
+      output.result(confirmed, () => describeDecision(confirmed));
       output.next(`outlay payout watch ${proposal.payout_token}`);
     },
   }),
@@ -74,8 +86,11 @@ export const proposalCommands = [
     about: 'decline a proposal; nothing is paid',
     words: ['proposal'],
     examples: ['proposal decline proposal_0198…'],
-    run: (context, { proposal: proposal_token }) =>
-      decide(context, { proposal_token, decision: 'DECLINED' }),
+    run: async ({ connect, output, signal }, { proposal: proposal_token }) => {
+      const body = { decision: 'DECLINED' } as const;
+      const declined = await connect().decideProposal({ proposal_token, body }, { signal });
+      output.result(declined, () => describeDecision(declined));
+    },
   }),
   defineCommand({
     name: 'proposal link',
@@ -89,15 +104,8 @@ export const proposalCommands = [
   }),
 ];
 
-async function decide(
-  { connect, output, signal }: Context,
-  { proposal_token, decision }: { proposal_token: string; decision: 'CONFIRMED' | 'DECLINED' },
-): Promise<void> {
-  const proposal = await connect().decideProposal(
-    { proposal_token, body: { decision } },
-    { signal },
-  );
-  output.result(proposal, () => `${formatCode(proposal.status)}: ${proposal.payout_token}`);
+function describeDecision({ status, payout_token }: Proposal): string {
+  return `${formatCode(status)}: ${payout_token}`;
 }
 
 function formatProposals(output: Output, proposals: readonly Proposal[]): string {

@@ -17,7 +17,7 @@ type Service = Pick<Api, 'commitPayout' | 'getPayout'>;
  */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (error === null || error === undefined) return false;
-  return !(error instanceof ProblemError) || error.status >= 500 || error.retryable;
+  return !(error instanceof ProblemError) || error.outcomeUnknown || error.retryable;
 }
 
 /**
@@ -32,7 +32,10 @@ export async function commitOrFind(api: Service, which: Which): Promise<Outcome>
   } catch (error) {
     const isRepeated = error instanceof ProblemError && error.code === 'duplicate_transfer';
     if (!isRepeated && !isOutcomeUnknown(error)) throw error;
-    const payout = await api.getPayout(which);
+    // A look-up that fails says nothing about the commit.
+    const payout = await api.getPayout(which).catch(() => {
+      throw error;
+    });
     // Still a quote. The commit can be on its way, so this is no proof that it will not be paid.
     if (payout.status === 'PENDING') throw error;
     return { found: payout };

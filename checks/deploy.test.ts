@@ -294,6 +294,26 @@ test('the units of systemd run the commands of the service, confined', () => {
   }
 });
 
+/** `setpriv` ends where it may not call capset, and the decoder would run without any of its limits. */
+test('the units of systemd admit the calls that confine the decoder of images', () => {
+  for (const name of ['api', 'worker', 'migrate']) {
+    const lines = [...read(`systemd/outlay-${name}.service`).matchAll(/^SystemCallFilter=(.*)$/gm)];
+    const admitted = lines.at(-1)?.[1]?.split(' ') ?? [];
+    for (const call of ['capset', 'prlimit64']) assert.ok(admitted.includes(call), name);
+  }
+});
+
+/** With Requires, a failed migration would leave both stopped, and a repeated one would stop them. */
+test('a migration that fails or is repeated stops no unit of systemd', () => {
+  for (const name of ['api', 'worker']) {
+    const unit = read(`systemd/outlay-${name}.service`);
+    assert.match(unit, /^Wants=.*\boutlay-migrate\.service$/m);
+    assert.match(unit, /^After=.*\boutlay-migrate\.service$/m);
+    assert.doesNotMatch(unit, /^(?:Requires|BindsTo|PartOf)=/m);
+  }
+  assert.match(read('systemd/outlay-migrate.service'), /^Restart=on-failure$/m);
+});
+
 test('workflows name actions by commit, which nobody can move', () => {
   const files = globSync('.github/workflows/*.yml', { cwd: root });
   const uses = files.flatMap((file) => [

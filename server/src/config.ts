@@ -331,12 +331,12 @@ export class RefusedCommand extends ConfigError {
   override readonly exitCode = 2;
 }
 
-/** An empty variable counts as absent. @throws ConfigError that names every invalid setting. */
+/** Without the whitespace around values; an empty one counts as absent. @throws ConfigError that names every invalid setting. */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, { schema }] of Object.entries(settings)) {
-    const given = variables[name];
+    const given = variables[name]?.trim();
     const result = schema.safeParse(given === '' ? undefined : given);
     if (result.success) config[name] = result.data;
     else faults.push(`${name} ${result.error.issues[0]?.message ?? 'is invalid'}`);
@@ -345,7 +345,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   const whole = config as Settings;
   const contradictions = listContradictions(whole);
   if (contradictions.length > 0) throw new ConfigError(contradictions.join('; '));
-  return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
+  return Object.freeze({ ...whole, readVariable: (name) => variables[name]?.trimEnd() });
 }
 
 /** What is wrong between settings that are right by themselves. */
@@ -379,7 +379,7 @@ function listNoticeFaults(config: Settings): string[] {
 /** The text of `.env.example`, whose lines a shell can read (`. ./.env`). */
 export function describeConfig(): string {
   const lines = [
-    '# Every name of Outlay, with its default, or with an example where it says so. Generated: npm run generate',
+    '# Every setting of Outlay, with its default, or with an example where it says so. Generated: npm run generate',
     '',
   ];
   for (const [name, { schema, about, example }] of Object.entries(settings)) {

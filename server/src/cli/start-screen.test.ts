@@ -41,3 +41,12 @@ test('settings that contradict one another are all named at once', () => {
     },
   );
 });
+
+/** A secret of Kubernetes that is made from a file has the file's last newline. */
+test('a setting and a secret of a rail are read without whitespace around them', () => {
+  const variables = { OUTLAY_METRICS_TOKEN: 'token\n', OUTLAY_CELL: ' ', PARTNER_KEY: 'key\n' };
+  const config = readConfig(variables);
+  assert.equal(config.OUTLAY_METRICS_TOKEN, 'token');
+  assert.equal(config.OUTLAY_CELL, undefined);
+  assert.equal(config.readVariable('PARTNER_KEY'), 'key');
+});

@@ -16,6 +16,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { findUnknownSettings } from '../server/src/config-names.ts';
+import { dispatchTimes } from '../server/src/dispatch/dispatch.ts';
 
 /** The files under deploy/: valid by the schemas of their tools, and in line with the settings. */
 
@@ -111,6 +112,8 @@ const podSpec = z.looseObject({
   ),
 });
 
+const podTemplate = z.looseObject({ spec: podSpec });
+
 test('every pod is confined, and has time to drain', () => {
   const all = readManifests();
   const settings = z
@@ -123,7 +126,7 @@ test('every pod is confined, and has time to drain', () => {
   const pods = all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
   const logins: Record<string, string> = {};
   for (const { metadata, spec } of pods) {
-    const pod = z.looseObject({ template: z.looseObject({ spec: podSpec }) }).parse(spec);
+    const pod = z.looseObject({ template: podTemplate }).parse(spec);
     const { terminationGracePeriodSeconds, containers } = pod.template.spec;
     const drains = ['outlay-api', 'outlay-worker'].includes(metadata.name);
     if (drains) assert.ok((terminationGracePeriodSeconds ?? 30) > stopSeconds);
@@ -251,6 +254,38 @@ test('every cell of the entry has host names, a backend and an address', () => {
   for (const [, name = ''] of config.matchAll(/"\$\{(\w+)\}"/g)) assert.ok(environment[name], name);
 });
 
+/** A worker waits for the calls to rails that it has begun. One that is cut off delays its payout. */
+test('a worker has time to end the longest call to a rail', () => {
+  const callSeconds = dispatchTimes.live.callMsMax / 1000;
+  const worker = readManifests().find(({ metadata, kind }) => {
+    return kind === 'Deployment' && metadata.name === 'outlay-worker';
+  });
+  const { spec } = z.looseObject({ spec: z.looseObject({ template: podTemplate }) }).parse(worker);
+  const compose = composeFile.parse(readYaml('compose.yaml')).services['worker'];
+  const [, unit] = /^TimeoutStopSec=(\d+)$/m.exec(read('systemd/outlay-worker.service')) ?? [];
+  for (const seconds of [
+    spec.template.spec.terminationGracePeriodSeconds,
+    Number.parseInt(compose?.stop_grace_period ?? '', 10),
+    Number(unit),
+  ]) {
+    assert.ok((seconds ?? 0) > callSeconds + 10, String(seconds));
+  }
+});
+
+/** Otherwise no rule about absent processes fires, and `/metrics` refuses the request. */
+test('every configuration of Prometheus has the job of the rules, and the token where one is set', () => {
+  const config = z.object({
+    scrape_configs: z.tuple([
+      z.looseObject({ job_name: z.literal('outlay'), authorization: z.unknown().optional() }),
+    ]),
+  });
+  assert.ok(read('prometheus/rules.yaml').includes('{job="outlay"}'));
+  for (const name of ['prometheus', 'compose', 'cell', 'kubernetes']) {
+    const [job] = config.parse(parse(read(`prometheus/${name}.yaml`))).scrape_configs;
+    assert.equal(job.authorization !== undefined, name !== 'prometheus', name);
+  }
+});
+
 /** Without it the console is not built, and the image has none. */
 test('the build of the image gets what the console is built from', () => {
   const admitted = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
@@ -292,6 +327,26 @@ test('the units of systemd run the commands of the service, confined', () => {
       assert.ok(unit.includes(`\n${line}\n`), `${name}: ${line}`);
     }
   }
+});
+
+/** `setpriv` ends where it may not call capset, and the decoder would run without any of its limits. */
+test('the units of systemd admit the calls that confine the decoder of images', () => {
+  for (const name of ['api', 'worker', 'migrate']) {
+    const lines = [...read(`systemd/outlay-${name}.service`).matchAll(/^SystemCallFilter=(.*)$/gm)];
+    const admitted = lines.at(-1)?.[1]?.split(' ') ?? [];
+    for (const call of ['capset', 'prlimit64']) assert.ok(admitted.includes(call), name);
+  }
+});
+
+/** With Requires, a failed migration would leave both stopped, and a repeated one would stop them. */
+test('a migration that fails or is repeated stops no unit of systemd', () => {
+  for (const name of ['api', 'worker']) {
+    const unit = read(`systemd/outlay-${name}.service`);
+    assert.match(unit, /^Wants=.*\boutlay-migrate\.service$/m);
+    assert.match(unit, /^After=.*\boutlay-migrate\.service$/m);
+    assert.doesNotMatch(unit, /^(?:Requires|BindsTo|PartOf)=/m);
+  }
+  assert.match(read('systemd/outlay-migrate.service'), /^Restart=on-failure$/m);
 });
 
 test('workflows name actions by commit, which nobody can move', () => {

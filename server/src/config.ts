@@ -331,39 +331,49 @@ export class RefusedCommand extends ConfigError {
   override readonly exitCode = 2;
 }
 
-/** An empty variable counts as absent. @throws ConfigError that names every invalid setting. */
+/** Without the whitespace around values; an empty one counts as absent. @throws ConfigError that names every invalid setting. */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, { schema }] of Object.entries(settings)) {
-    const given = variables[name];
+    const given = variables[name]?.trim();
     const result = schema.safeParse(given === '' ? undefined : given);
     if (result.success) config[name] = result.data;
     else faults.push(`${name} ${result.error.issues[0]?.message ?? 'is invalid'}`);
   }
   if (faults.length > 0) throw new ConfigError(faults.join('; '));
   const whole = config as Settings;
-  if (!whole.OUTLAY_ENVIRONMENTS.split(',').includes(whole.OUTLAY_DEFAULT_ENVIRONMENT)) {
-    throw new ConfigError(
-      `OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS: set it to ${whole.OUTLAY_ENVIRONMENTS}`,
-    );
-  }
-  const fault = findScreeningFault(whole) ?? findNoticeFault(whole);
-  if (fault !== undefined) throw new ConfigError(fault);
-  return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
+  const contradictions = listContradictions(whole);
+  if (contradictions.length > 0) throw new ConfigError(contradictions.join('; '));
+  return Object.freeze({ ...whole, readVariable: (name) => variables[name]?.trimEnd() });
 }
 
-function findNoticeFault(config: Settings): string | undefined {
-  for (const prefix of ['OUTLAY_', 'OUTLAY_LIVE_'] as const) {
-    const [smtp, sms] = [config[`${prefix}SMTP_URL`], config[`${prefix}SMS_URL`]];
-    if (smtp !== undefined && config.OUTLAY_NOTICE_FROM === undefined) {
-      return `${prefix}SMTP_URL requires OUTLAY_NOTICE_FROM`;
-    }
-    if ((smtp ?? sms) !== undefined && config.OUTLAY_PUBLIC_URL === undefined) {
-      return `${prefix}${smtp === undefined ? 'SMS' : 'SMTP'}_URL requires OUTLAY_PUBLIC_URL, to which notices link`;
-    }
+/** What is wrong between settings that are right by themselves. */
+function listContradictions(config: Settings): string[] {
+  const { OUTLAY_ENVIRONMENTS: environments, OUTLAY_DEFAULT_ENVIRONMENT: standard } = config;
+  const faults = [findScreeningFault(config) ?? '', ...listNoticeFaults(config)];
+  if (!environments.split(',').includes(standard)) {
+    faults.unshift(
+      `OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS: set it to ${environments}`,
+    );
   }
-  return undefined;
+  return faults.filter((fault) => fault !== '');
+}
+
+function listNoticeFaults(config: Settings): string[] {
+  const { OUTLAY_NOTICE_FROM: from, OUTLAY_PUBLIC_URL: publicUrl } = config;
+  return (['OUTLAY_', 'OUTLAY_LIVE_'] as const).flatMap((prefix) => {
+    const [smtp, sms] = [config[`${prefix}SMTP_URL`], config[`${prefix}SMS_URL`]];
+    const name = `${prefix}${smtp === undefined ? 'SMS' : 'SMTP'}_URL`;
+    const faults: string[] = [];
+    if (smtp !== undefined && from === undefined) {
+      faults.push(`${name} requires OUTLAY_NOTICE_FROM`);
+    }
+    if ((smtp ?? sms) !== undefined && publicUrl === undefined) {
+      faults.push(`${name} requires OUTLAY_PUBLIC_URL, to which notices link`);
+    }
+    return faults;
+  });
 }
 
 /** The text of `.env.example`, whose lines a shell can read (`. ./.env`). */

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 
 const main = join(import.meta.dirname, 'main.ts');
@@ -53,4 +56,41 @@ test('staging starts as root', (context) => {
   const { stderr } = runAsRoot(['serve'], { DATABASE_URL: unreachable });
   // It gets as far as the database.
   assert.match(stderr, /127\.0\.0\.1:2/);
+});
+
+/** PostgreSQL's refusal of a connection. */
+function formRefusal(state: string, message: string): Buffer {
+  const fields = `SFATAL\0VFATAL\0C${state}\0M${message}\0\0`;
+  const packet = Buffer.alloc(5 + Buffer.byteLength(fields));
+  packet.write('E');
+  packet.writeInt32BE(packet.length - 1, 1);
+  packet.write(fields, 5);
+  return packet;
+}
+
+test('a database that refuses the connection is a line for the operator, without a stack', async () => {
+  const message = 'the database system is starting up';
+  const folder = mkdtempSync(join(tmpdir(), 'outlay-refused-'));
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(formRefusal('57P03', message)));
+  }).listen(0, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const words = ['--disable-warning=ExperimentalWarning', main, 'migrate'];
+    const child = spawn(process.execPath, words, {
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        OUTLAY_DATA: folder,
+        DATABASE_URL: `postgresql://outlay@127.0.0.1:${port}/outlay`,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    assert.equal(await text(child.stderr), `outlay: ${message}\n`);
+  } finally {
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

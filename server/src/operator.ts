@@ -31,9 +31,16 @@ const connectionErrors: ReadonlySet<unknown> = new Set([
   'EADDRNOTAVAIL',
   'ECONNREFUSED',
   'ENOTFOUND',
-  // PostgreSQL: wrong password, no such database.
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  // PostgreSQL: wrong password, not admitted, no such database, no free connection, starting up.
   '28P01',
+  '28000',
   '3D000',
+  '53300',
+  '57P03',
 ]);
 
 function isConnectionError(error: unknown): boolean {

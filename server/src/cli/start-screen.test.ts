@@ -20,3 +20,33 @@ test('live alone is started with both settings, and the screen leads to its firs
   assert.match(describeStart(readConfig(live), started), guide);
   assert.doesNotMatch(describeStart(readConfig({}), started), guide);
 });
+
+test('settings that contradict one another are all named at once', () => {
+  const variables = {
+    OUTLAY_ENVIRONMENTS: 'live',
+    OUTLAY_SCREENING_OFAC_SDN: 'sdn.csv',
+    OUTLAY_LIVE_SMTP_URL: 'smtp://mail.example.com:587',
+  };
+  assert.throws(
+    () => readConfig(variables),
+    (error: Error) => {
+      const names = error.message.split('; ').map((fault) => fault.split(' ')[0]);
+      assert.deepEqual(names, [
+        'OUTLAY_DEFAULT_ENVIRONMENT',
+        'OUTLAY_SCREENING_OFAC_SDN',
+        'OUTLAY_LIVE_SMTP_URL',
+        'OUTLAY_LIVE_SMTP_URL',
+      ]);
+      return true;
+    },
+  );
+});
+
+/** A secret of Kubernetes that is made from a file has the file's last newline. */
+test('a setting and a secret of a rail are read without whitespace around them', () => {
+  const variables = { OUTLAY_METRICS_TOKEN: 'token\n', OUTLAY_CELL: ' ', PARTNER_KEY: 'key\n' };
+  const config = readConfig(variables);
+  assert.equal(config.OUTLAY_METRICS_TOKEN, 'token');
+  assert.equal(config.OUTLAY_CELL, undefined);
+  assert.equal(config.readVariable('PARTNER_KEY'), 'key');
+});

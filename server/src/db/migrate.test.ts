@@ -157,3 +157,20 @@ test('a migration that gets no lock fails, and names its tries', async () => {
   await assert.rejects(migrate({ url, migrations, triesMax: 2 }), /2 times: .* lock timeout/);
   await holder.end();
 });
+
+test('a login that may not change the schema is told to migrate with the login that owns it', async () => {
+  await using database = await createTestDatabase({ isEmpty: true });
+  const login = 'outlay_of_no_schema';
+  await query(database.url, `create role ${login} login password 'none'`);
+  try {
+    const url = new URL(database.url);
+    url.username = login;
+    url.password = 'none';
+    await assert.rejects(
+      migrate({ url: url.href }),
+      isMismatch(/^the database does not have the schema of this release, .*outlay admin migrate/),
+    );
+  } finally {
+    await query(database.url, `drop role ${login}`);
+  }
+});

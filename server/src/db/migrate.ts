@@ -83,8 +83,8 @@ export const unreleasedSchema =
  * works, the others wait at the lock of the migrations table and find nothing left to do.
  *
  * @returns the versions that ran here.
- * @throws SchemaMismatch when a migration that ran here was edited since, or a migration of a newer
- *   release does not work beside this code.
+ * @throws SchemaMismatch when a migration that ran here was edited since, a migration of a newer
+ *   release does not work beside this code, or the login may not run one that is missing.
  */
 export async function migrate(options: {
   url: string;
@@ -136,15 +136,15 @@ async function haveAllRun(client: pg.Client, migrations: readonly Migration[]): 
   return migrations.every(({ hash }, index) => rows[index]?.hash === hash);
 }
 
-/** @throws where the login may not change the schema. */
+/** @throws SchemaMismatch where the login may not change the schema. */
 async function requireOwner(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ may: boolean }>(
     `select has_schema_privilege('public', 'create') as may`,
   );
   if (rows[0]?.may === true) return;
-  throw new Error(
-    'the database has not the schema of this release, and this login may not change it: run ' +
-      '`outlay admin migrate` with the DATABASE_URL of its owner first',
+  throw new SchemaMismatch(
+    'the database does not have the schema of this release, and this login may not change it: run ' +
+      '`outlay admin migrate` with the login that owns the database first',
   );
 }
 

@@ -366,3 +366,24 @@ test('a restore below running processes is found, and a released one is not foun
   await openMarker().advance();
   assert.deepEqual(errors, []);
 });
+
+/** One after the other, a few that hang would take longer than a probe of the start waits. */
+test('all rails are compared at the same time, and one that fails hides no other', async () => {
+  let asked = 0;
+  const compare = async (found: string | undefined): Promise<string | undefined> => {
+    asked += 1;
+    await new Promise(setImmediate);
+    assert.equal(asked, 2);
+    if (found === undefined) throw new Error('no answer');
+    return found;
+  };
+  const ofRail = (name: string, found?: string): Rail => ({
+    ...createRail([]),
+    name,
+    findUnknownPayments: () => compare(found),
+  });
+  const rails = [ofRail('silent'), ofRail('ahead', 'one more')];
+  const services = { ...servicesOf(createRail([])), rails };
+  assert.equal(await findLead(services), 'rail ahead: one more');
+  assert.deepEqual(errors.splice(0).map(String), ['Error: no answer']);
+});

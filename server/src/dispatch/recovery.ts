@@ -110,20 +110,24 @@ const describeLead = (lead: number): string =>
 
 /** Evidence that the database lacks payments that were made; undefined if there is none. */
 export async function findLead(services: RecoveryServices): Promise<string | undefined> {
-  const lead = await services.marker.findLead();
-  if (lead > 0) return describeLead(lead);
-  for (const rail of services.rails) {
-    try {
-      const found = await findRailLead(services, rail);
-      if (found !== undefined) return `rail ${rail.name}: ${found}`;
-    } catch (error) {
-      // The service starts although a counterparty is unreachable.
-      services.onError(error);
-    }
-  }
-  return undefined;
+  const ahead = await services.marker.findLead();
+  if (ahead > 0) return describeLead(ahead);
+  const leads = await Promise.all(
+    services.rails.map(async (rail) => {
+      try {
+        const found = await findRailLead(services, rail);
+        return found === undefined ? undefined : `rail ${rail.name}: ${found}`;
+      } catch (error) {
+        // The service starts although a counterparty is unreachable.
+        services.onError(error);
+        return undefined;
+      }
+    }),
+  );
+  return leads.find((lead) => lead !== undefined);
 }
 
+/** All rails at once: a process that starts answers no probe until they have answered. */
 const leadMsMax = 30_000;
 const dayMs = 86_400_000;
 

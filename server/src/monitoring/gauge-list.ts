@@ -49,7 +49,7 @@ function createPayoutGauges(gauge: NewGauge) {
     lag: gauge('dispatch_lag_seconds', 'How long the first payout that is due has waited', 'rail'),
     railHealth: gauge(
       'rail_health',
-      'Circuit breaker of a rail in this process: 1 up, 0.5 degraded, 0 down',
+      'Circuit breaker of a rail in a process that sends: 1 up, 0.5 degraded, 0 down',
       'rail',
     ),
     cutOff: gauge('rail_next_cut_off_seconds', 'Time until the next cut-off of a rail', 'rail'),

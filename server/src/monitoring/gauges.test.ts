@@ -131,13 +131,16 @@ test('during a database outage the last values stay, with their age', async () =
   );
 });
 
-test('a database that was never reached leaves only its own gauges absent', async () => {
+test('a database that was never read leaves only its own gauges absent, but for their age', async () => {
   const db = connectDatabase({ url: 'postgresql://nobody@127.0.0.1:9/none', connectionsMax: 2 });
-  const { read, errors } = open(db);
+  const { read, steady, errors } = open(db);
+  steady.ms += 90_000;
   const gauges = await read();
   await db.close();
   assert.equal(errors.length, 1);
   assert.equal(gauges.has('outlay_payouts_due{rail="idle"}'), false);
+  // Since the start of the process, so that the alert about it fires.
+  assert.equal(gauges.get('outlay_database_gauges_age_seconds{environment="staging"}'), 90);
   assert.ok(gauges.has('outlay_rates_age_seconds{source="ecb"}'));
   assert.ok(gauges.has('outlay_database_connections{pool="system",state="in_use"}'));
 });

@@ -72,10 +72,13 @@ export function createGauges(options: GaugesOptions): Gauges {
     refresh: async () => {
       await Promise.all(readings.map((reading) => reading.refresh()));
       for (const gauge of Object.values(gauges)) gauge.reset();
-      for (const { environment, last } of readings) {
+      for (const { environment, last, readAtMs } of readings) {
         showProcess(gauges, environment, options.steadyMs());
+        const ageSeconds = (options.steadyMs() - readAtMs()) / 1000;
+        gauges.readAge.set({ environment: environment.name }, ageSeconds);
         const snapshot = last();
-        if (snapshot !== undefined) showSnapshot(gauges, environment, { snapshot, ...options });
+        if (snapshot === undefined) continue;
+        showSnapshot(gauges, environment, { snapshot, ageSeconds, ...options });
       }
     },
   };
@@ -92,17 +95,19 @@ type Snapshot = {
   readonly needs: readonly RailNeedRow[];
   readonly lists: readonly { list: string; checkedAtMs: number }[];
   readonly recipients: { waiting: bigint; pass_seconds: number };
-  readonly readAtMs: number;
 };
 
 function createReading(environment: MeasuredEnvironment, { steadyMs, onError }: GaugesOptions) {
   let last: Snapshot | undefined;
+  // Until the first reading the age is that of this process, so that a database that cannot be read shows.
+  let readAtMs = steadyMs();
   let running: Promise<void> | undefined;
   let nextAtMs = Number.NEGATIVE_INFINITY;
   const read = async (): Promise<void> => {
     const beganMs = steadyMs();
     try {
-      last = { ...(await readSnapshot(environment)), readAtMs: steadyMs() };
+      last = await readSnapshot(environment);
+      readAtMs = steadyMs();
     } catch (error) {
       onError(error);
     } finally {
@@ -114,6 +119,7 @@ function createReading(environment: MeasuredEnvironment, { steadyMs, onError }: 
   return {
     environment,
     last: () => last,
+    readAtMs: () => readAtMs,
     refresh: async (): Promise<void> => {
       if (running === undefined && steadyMs() < nextAtMs) return;
       running ??= read();
@@ -131,7 +137,7 @@ async function waitAtMost(work: Promise<void>, waitMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot, 'readAtMs'>> {
+async function readSnapshot({ db }: MeasuredEnvironment): Promise<Snapshot> {
   return db.systemTransaction(async (session) => {
     await limitGauges(session);
     const unfinished = await countUnfinished(session);
@@ -158,12 +164,16 @@ function showProcess(
   steadyNowMs: number,
 ): void {
   const { name, clock, catalog, db } = environment;
-  for (const [loop, atMs] of environment.loopsSucceededAtMs()) {
+  const loops = environment.loopsSucceededAtMs();
+  for (const [loop, atMs] of loops) {
     gauges.loopAge.set({ environment: name, loop }, (steadyNowMs - atMs) / 1000);
   }
   for (const rail of environment.rails) {
     const labels = { environment: name, rail: rail.name };
-    gauges.railHealth.set(labels, healthValues[environment.healthOf(rail.name)]);
+    // The breaker of a process that sends nothing never opens, and would hide those that are open.
+    if (loops.has('dispatch')) {
+      gauges.railHealth.set(labels, healthValues[environment.healthOf(rail.name)]);
+    }
     const cutOffMs = findNextCutOff(rail, clock.nowMs());
     if (cutOffMs !== undefined) gauges.cutOff.set(labels, (cutOffMs - clock.nowMs()) / 1000);
   }
@@ -216,12 +226,10 @@ function showFundsLeft(
 function showSnapshot(
   gauges: AllGauges,
   measured: MeasuredEnvironment,
-  { snapshot, steadyMs, realNowMs }: GaugesOptions & { snapshot: Snapshot },
+  { snapshot, ageSeconds, realNowMs }: GaugesOptions & { snapshot: Snapshot; ageSeconds: number },
 ): void {
   const { name: environment, railNames } = measured;
   showFundsLeft(gauges, measured, snapshot.needs);
-  const ageSeconds = (steadyMs() - snapshot.readAtMs) / 1000;
-  gauges.readAge.set({ environment }, ageSeconds);
   // 0 instead of absent, so that alert rules can compare it.
   for (const rail of railNames) {
     gauges.due.set({ environment, rail }, 0);

@@ -88,3 +88,9 @@ test('a work process serves health and metrics', async () => {
     /outlay_database_connections\{environment="live",pool="tenant",state="idle"\}/,
   );
 });
+
+test('only a process that sends says whether a rail answers, so that one that never calls it hides no outage', async () => {
+  const health = 'outlay_rail_health{environment="live",rail="cash_mx"}';
+  assert.ok((await work.get('/metrics')).text.includes(`${health} 1\n`));
+  assert.ok(!(await serve.get('/metrics')).text.includes(health));
+});

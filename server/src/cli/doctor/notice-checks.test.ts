@@ -63,7 +63,10 @@ test('every fault of a template is a problem of its own', () => {
 test('settings that need each other are named, without their secrets', () => {
   const smtp = { OUTLAY_LIVE_SMTP_URL: 'smtp://user:secret@mail.example.com' };
   for (const [settings, fault] of [
-    [{ ...smtp }, /^OUTLAY_LIVE_SMTP_URL requires OUTLAY_NOTICE_FROM$/],
+    [
+      { ...smtp },
+      /^OUTLAY_LIVE_SMTP_URL requires OUTLAY_NOTICE_FROM; OUTLAY_LIVE_SMTP_URL requires OUTLAY_PUBLIC_URL,/,
+    ],
     [
       { ...smtp, OUTLAY_NOTICE_FROM: 'a@example.com' },
       /^OUTLAY_LIVE_SMTP_URL requires OUTLAY_PUBLIC_URL, to which notices link$/,

@@ -33,7 +33,8 @@ export async function* readCsvRows(
   const { rowBytesMax } = reading.limits;
   const iterator = bytes[Symbol.asyncIterator]();
   const head = await readHead(iterator, rowBytesMax);
-  const parser = parseRecords(joinBytes(head, iterator), findDelimiter(head), rowBytesMax);
+  const delimiter = findDelimiter(head);
+  const parser = parseRecords(joinBytes(head, iterator), delimiter, rowBytesMax);
   let columns: Column[] | undefined;
   let header = '';
   let rows: FileRow[] = [];
@@ -44,7 +45,7 @@ export async function* readCsvRows(
         header = JSON.stringify(record);
         continue;
       }
-      rows.push(readRecord(record, { columns, header, endLine: info.lines }));
+      rows.push(readRecord(record, { columns, header, endLine: info.lines, delimiter }));
       // The header is content too, so it is part of the source of the first row.
       header = '';
       if (rows.length < portionRows) continue;
@@ -177,9 +178,9 @@ function shorten(name: string): string {
 
 function readRecord(
   record: readonly string[],
-  context: { columns: readonly Column[]; header: string; endLine: number },
+  context: { columns: readonly Column[]; header: string; endLine: number; delimiter: ',' | ';' },
 ): FileRow {
-  const { columns, header, endLine } = context;
+  const { columns, header, endLine, delimiter } = context;
   const source = header + JSON.stringify(record);
   // A quoted cell may span lines; the parser counts to the last one.
   const line = endLine - (source.includes('\\n') ? countLineEnds(record) : 0);
@@ -202,6 +203,9 @@ function readRecord(
     if (cell === '') continue;
     // The parser replaces bytes that are not UTF-8 by this character.
     if (cell.includes('\ufffd')) fault ??= describeEncoding(field ?? `metadata.${metadataKey}`);
+    if (delimiter === ';' && field?.endsWith('_amount') && isGrouped(cell)) {
+      fault ??= describeGrouped(field, cell);
+    }
     if (field !== undefined) fields[field] = cell;
     else if (metadataKey !== undefined) {
       metadata ??= Object.create(null) as { [key: string]: ExactJson };
@@ -211,6 +215,23 @@ function readRecord(
   if (fault !== undefined) return { line, fields: {}, input, fault, source };
   if (metadata !== undefined) fields['metadata'] = metadata;
   return { line, fields, input, fault: undefined, source };
+}
+
+/**
+ * Spreadsheets separate cells by semicolons where a comma is the decimal sign, and a point may then separate
+ * thousands: 1.000 would pay a thousandth.
+ */
+const isGrouped = (amount: string): boolean => /^[1-9]\d{0,2}(?:\.\d{3})+$/.test(amount.trim());
+
+function describeGrouped(column: string, amount: string): RowFault {
+  const whole = amount.trim().replaceAll('.', '');
+  const last = amount.lastIndexOf('.');
+  const fraction = `${amount.slice(0, last).replaceAll('.', '')}${amount.slice(last).trim()}0`;
+  return {
+    column,
+    code: 'amount_not_a_number',
+    detail: `${column} can be read in two ways in a file with semicolons: write ${whole} or ${fraction}`,
+  };
 }
 
 function describeEncoding(column: string): RowFault {

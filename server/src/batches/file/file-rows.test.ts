@@ -80,6 +80,26 @@ test('a semicolon separates cells if the header uses it', async () => {
   assert.equal(rows[0]?.fields['source_amount'], '1,5');
 });
 
+test('an amount whose point may separate thousands is refused in a file with semicolons, and only there', async () => {
+  const semicolons = header.replaceAll(',', ';');
+  for (const [amount, ways] of [
+    ['1.000', 'write 1000 or 1.0000'],
+    ['12.500', 'write 12500 or 12.5000'],
+    ['1.234.567', 'write 1234567 or 1234.5670'],
+  ] as const) {
+    const { rows } = await read(`${semicolons}\na;u;d;MXN;${amount}\n`, 'csv');
+    assert.equal(rows[0]?.fault?.column, 'source_amount');
+    assert.equal(rows[0]?.fault?.code, 'amount_not_a_number');
+    assert.ok(rows[0]?.fault?.detail.endsWith(ways), rows[0]?.fault?.detail);
+  }
+  for (const amount of ['1000', '1.00', '1.0000', '1234.567', '0.125']) {
+    const { rows } = await read(`${semicolons}\na;u;d;MXN;${amount}\n`, 'csv');
+    assert.equal(rows[0]?.fault, undefined, amount);
+  }
+  const { rows } = await read(`${header}\na,u,d,MXN,1.000\n`, 'csv');
+  assert.equal(rows[0]?.fields['source_amount'], '1.000');
+});
+
 test('each row has the line on which it begins', async () => {
   const file = `${header}\na,u,d,MXN,1\n\n"b\nb",u,d,MXN,1\nc,u,d,MXN,1`;
   const { rows } = await read(file, 'csv');

@@ -35,3 +35,14 @@ test('a look-up that is refused does not make a lost commit a refused one', asyn
   const lost = connect([undefined, undefined, 401]);
   await assert.rejects(commitOrFind(lost, which), (error: unknown) => isOutcomeUnknown(error));
 });
+
+test('a second look-up that is refused leaves the outcome unknown, and a refusal of the payout settles it', async () => {
+  const isUnknownAfter = async (status: number) => {
+    const error: unknown = await commitOrFind(connect([status]), which).catch(
+      (one: unknown) => one,
+    );
+    return [isOutcomeUnknown(error), isOutcomeUnknown(error, true)];
+  };
+  for (const status of [401, 403]) assert.deepEqual(await isUnknownAfter(status), [false, true]);
+  for (const status of [404, 422]) assert.deepEqual(await isUnknownAfter(status), [false, false]);
+});

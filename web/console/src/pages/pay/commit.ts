@@ -1,4 +1,4 @@
-import { ProblemError } from '../../../../../sdk/src/errors.ts';
+import { isOutcomeUnknown as isCallUnknown, ProblemError } from '../../../../../sdk/src/errors.ts';
 import type { Api, Payout, Schemas } from '../../api/client.ts';
 
 /** One commit of one quote, whose answer can be lost on its way. */
@@ -14,10 +14,13 @@ type Service = Pick<Api, 'commitPayout' | 'getPayout'>;
 /**
  * A refusal is known. Without an answer, or with one that says no more than to try later, the payout may be
  * committed: by this request, or by the one before it.
+ *
+ * @param wasUnknown after the last attempt: a refusal that comes before the payout is looked up leaves it so.
  */
-export function isOutcomeUnknown(error: unknown): boolean {
+export function isOutcomeUnknown(error: unknown, wasUnknown = false): boolean {
   if (error === null || error === undefined) return false;
-  return !(error instanceof ProblemError) || error.outcomeUnknown || error.retryable;
+  if (!(error instanceof ProblemError)) return true;
+  return error.outcomeUnknown || error.retryable || (wasUnknown && isCallUnknown(error, true));
 }
 
 /**

@@ -90,25 +90,24 @@ function Quote({ user, payout, endsAtMs, onAgain }: QuoteProps): ReactNode {
   const { environment } = useSession().session;
   const leftSeconds = Math.max(0, Math.floor((endsAtMs - useNowMs()) / 1000));
   const { user_token, payout_token } = payout;
+  const [isUnknown, setIsUnknown] = useState(false);
   const commit = useMutation({
     mutationFn: () => commitOrFind(api, { user_token, payout_token }),
+    onSuccess: () => setIsUnknown(false),
+    onError: (error) => setIsUnknown((wasUnknown) => isOutcomeUnknown(error, wasUnknown)),
     onSettled: () => queries.invalidateQueries({ queryKey: [api.account] }),
   });
   const outcome = commit.data;
   if (outcome !== undefined && 'found' in outcome) return <Found payout={outcome.found} />;
   const answer = outcome?.answer;
   if (answer?.status === 'success') return <Done payout={payout} result={answer} />;
-  const isUnknown = isOutcomeUnknown(commit.error);
   const isOver = leftSeconds <= 0 || answer?.status === 'ex_rate_expired';
   const words = environment === 'live' ? 'Commit: send real money' : 'Commit';
   return (
     <div className="stack">
       <Terms user={user} payout={payout} />
-      {commit.error === null ? null : isUnknown ? (
-        <Unknown user={user_token} payout={payout_token} />
-      ) : (
-        <ProblemNotice error={commit.error} />
-      )}
+      {isUnknown ? <Unknown user={user_token} payout={payout_token} /> : null}
+      {commit.error === null || isUnknown ? null : <ProblemNotice error={commit.error} />}
       {answer === undefined ? null : <Refused result={answer} />}
       <div className="row">
         {isOver && !isUnknown ? (

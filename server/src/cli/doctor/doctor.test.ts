@@ -21,6 +21,7 @@ import { createDatabaseIfAbsent } from '../../db/postgres/create-database.ts';
 import { describeAdvice } from './database-checks.ts';
 import { examine } from './doctor.ts';
 import { reportFindings } from './finding.ts';
+import { checkDecoder } from './machine-checks.ts';
 import { inspectServer } from './server-checks.ts';
 
 /** A live set-up without problems, and each problem that the doctor finds. */
@@ -318,6 +319,15 @@ describe('the doctor', () => {
       );
     });
   }
+
+  it('finds that images of live are decoded without limits, as where a sandbox forbids them', () => {
+    const unconfined = { words: [], lacks: ['limits'] };
+    const limited = { words: ['/usr/bin/prlimit'], lacks: ['another user (needs root)'] };
+    const live = { OUTLAY_ENVIRONMENTS: 'live', OUTLAY_DEFAULT_ENVIRONMENT: 'live' };
+    assert.equal(checkDecoder(readConfig(live), unconfined).isFine, false);
+    assert.equal(checkDecoder(readConfig(live), limited).isFine, true);
+    assert.equal(checkDecoder(readConfig({}), unconfined).isFine, true);
+  });
 
   it('does not create a missing folder', () => {
     assert.equal(existsSync(join(folder, 'unmounted')), false);

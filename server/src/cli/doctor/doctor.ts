@@ -2,6 +2,7 @@ import { type Config, ConfigError, readConfig } from '../../config.ts';
 import { findUnknownSettings } from '../../config-names.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { listEnvironments } from '../../environment/databases.ts';
+import { findConfinement } from '../../kyc/decoder-confinement.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
 import { type Finding, passed, problem } from './finding.ts';
 import {
@@ -52,7 +53,7 @@ export async function examine(variables: Variables, options: DoctorOptions): Pro
     checkFonts(),
     checkReader(),
     checkFaces(config),
-    await checkDecoder(),
+    checkDecoder(config, await findConfinement()),
     ...checkNames(variables, listSecretNames(config)),
     ...checkDataFolder(config),
     ...(await checkPorts(config)),

@@ -6,7 +6,7 @@ import type { EnvironmentName } from '../../core/access.ts';
 import { requireWritable } from '../../db/make-folder.ts';
 import { listEnvironments } from '../../environment/databases.ts';
 import { placeMasterKey } from '../../environment/master-keys.ts';
-import { findConfinement } from '../../kyc/decoder-confinement.ts';
+import type { Confinement } from '../../kyc/decoder-confinement.ts';
 import { areFacesInstalled } from '../../kyc/faces/face-packages.ts';
 import { isReaderInstalled } from '../../kyc/reading/ocr-packages.ts';
 import { describeMissingEngine, isEngineInstalled } from '../../receipts/engine.ts';
@@ -30,8 +30,12 @@ export function checkUser(config: Config, uid: number | undefined): Finding {
     : passed('the service runs as root, which staging may; live may not');
 }
 
-export async function checkDecoder(): Promise<Finding> {
-  const { lacks } = await findConfinement();
+export function checkDecoder(config: Config, { words, lacks }: Confinement): Finding {
+  if (words.length === 0 && listEnvironments(config).includes('live')) {
+    return problem(
+      'images of live are decoded without limits and with the network: prlimit, setpriv and unshare of util-linux are missing or may not run here',
+    );
+  }
   return passed(
     lacks.length === 0
       ? 'images are decoded by another user, without a network, with limits'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -68,12 +68,12 @@ function formRefusal(state: string, message: string): Buffer {
   return packet;
 }
 
-test('a database that refuses the connection is a line for the operator, without a stack', async () => {
-  const message = 'the database system is starting up';
+/** What `migrate` prints where PostgreSQL answers a connection like that. */
+async function migrateAt(answer: (socket: Socket) => void): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'outlay-refused-'));
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
-    socket.once('data', () => socket.end(formRefusal('57P03', message)));
+    socket.once('data', () => answer(socket));
   }).listen(0, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -88,9 +88,23 @@ test('a database that refuses the connection is a line for the operator, without
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    assert.equal(await text(child.stderr), `outlay: ${message}\n`);
+    return await text(child.stderr);
   } finally {
     server.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+test('a database that refuses the connection is a line for the operator, without a stack', async () => {
+  const message = 'the database system is starting up';
+  const printed = await migrateAt((socket) => socket.end(formRefusal('57P03', message)));
+  assert.equal(printed, `outlay: ${message}\n`);
+});
+
+test('so is one that ends the connection without an answer', async () => {
+  const printed = await migrateAt((socket) => socket.end());
+  assert.match(
+    printed,
+    /^outlay: the database does not answer at the address of DATABASE_URL.*\n$/,
+  );
 });

@@ -6,6 +6,7 @@ import { type Config, ConfigError, type Role, readConfig } from './config.ts';
 import { findUnknownSettings } from './config-names.ts';
 import { EmbeddedDatabaseError } from './db/embedded/error.ts';
 import { SchemaMismatch } from './db/migrate.ts';
+import { isLostConnection } from './db/postgres/server-faults.ts';
 import { listEnvironments } from './environment/databases.ts';
 
 /** Commands of operators, the service itself among them, in this process. */
@@ -19,10 +20,16 @@ function fail(error: unknown): never {
     error instanceof EmbeddedDatabaseError ||
     error instanceof SchemaMismatch ||
     isConnectionError(error);
-  const text =
-    error instanceof Error ? (isForOperator ? error.message : error.stack) : String(error);
-  printError(`outlay: ${text}`);
+  printError(`outlay: ${describe(error, isForOperator)}`);
   process.exit(error instanceof ConfigError ? error.exitCode : 1);
+}
+
+function describe(error: unknown, isForOperator: boolean): string | undefined {
+  if (!(error instanceof Error)) return String(error);
+  if (isLostConnection(error)) {
+    return `the database does not answer at the address of DATABASE_URL, or ended the connection: ${error.message}`;
+  }
+  return isForOperator ? error.message : error.stack;
 }
 
 const connectionErrors: ReadonlySet<unknown> = new Set([

@@ -9,7 +9,7 @@ import {
   faultCatalog,
   isErrorCode,
 } from '../core/errors.ts';
-import { diskFull } from '../db/postgres/server-faults.ts';
+import { diskFull, isLostConnection } from '../db/postgres/server-faults.ts';
 
 /** A response. A null body is sent without a Content-Type. */
 export type Answer = {
@@ -131,17 +131,13 @@ const networkErrorCodes = new Set([
  */
 const unavailableStates = /^(?:08...|53...|57P..|58...|25006|25P03|26000|57014|55P03|40001|40P01)$/;
 
-/** The driver's messages, without codes, for a connection that is lost or cannot be opened. */
-const driverMessages =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
-
 /** Whether the request failed for a transient reason, with an unknown effect or none. */
 function isDatabaseUnavailable(error: unknown): boolean {
   const code = findErrorCode(error);
   if (code !== undefined && (networkErrorCodes.has(code) || unavailableStates.test(code))) {
     return true;
   }
-  return error instanceof Error && driverMessages.test(error.message);
+  return isLostConnection(error);
 }
 
 function findErrorCode(error: unknown): string | undefined {

@@ -1,4 +1,4 @@
-/** Faults of the database server that only an operator can end, by SQLSTATE. */
+/** Faults of the database server, and of the connection to it. */
 
 export const diskFull = '53100';
 
@@ -15,7 +15,15 @@ const serverFaults: ReadonlyMap<string, ServerFault> = new Map([
   ['58030', { advice: 'the database server cannot read or write its disk: look at its log' }],
 ]);
 
-/** What an operator can do, in words. */
+/** The driver's messages, without codes, for a connection that is lost or cannot be opened. */
+const driverMessages =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
+
+export function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && driverMessages.test(error.message);
+}
+
+/** Of faults that only an operator can end, by SQLSTATE: what to do, in words. */
 export function findServerAdvice(state: string | undefined): string | undefined {
   return serverFaults.get(state ?? '')?.advice;
 }

@@ -21,6 +21,8 @@ export function openOwner(url: string) {
     transaction: <T>(work: (session: Session) => Promise<T>): Promise<T> =>
       pool.use(async (connection) => {
         await runPlain(connection, 'begin');
+        // The service's connections end after ten seconds: less than what a test may wait for here.
+        await runPlain(connection, 'set local idle_in_transaction_session_timeout = 0');
         try {
           const within = createSession((statement, values) => run(connection, statement, values));
           const result = await work(within);

@@ -41,7 +41,7 @@ export async function commitAndFollow(
   output.result({ ...result, commit: committed, payout, receipt: file }, () =>
     describeEnd(payout, file),
   );
-  // ERROR has not ended: whoever paid again would pay twice when an operator sends it through another payer.
+  // ERROR has not ended: an operator can still send it through another payer, and a second payout would pay twice.
   if (payout.status === 'CANCELLED') throw ended(payout);
   if (payout.status !== 'COMPLETED') output.next(`outlay payout watch ${address.payout_token}`);
 }

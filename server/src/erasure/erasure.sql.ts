@@ -114,6 +114,10 @@ const holdLists = {
     'ended_at is null and until > (select environment_now())',
   ),
   all: defineHoldList('list_legal_holds', 'true'),
+  ofId: defineHoldList(
+    'find_legal_hold_in_force',
+    'id = $1 and ended_at is null and until > (select environment_now())',
+  ),
 };
 
 export async function eraseRow(
@@ -145,6 +149,10 @@ export async function listIntact(session: Session, users: readonly UserKey[]): P
     users.map(({ userId }) => userId),
   ]);
   return rows.map((row) => ({ accountId: row.account_id, userId: row.user_id }));
+}
+
+export async function isHoldInForce(session: Session, id: string): Promise<boolean> {
+  return (await many(session, holdLists.ofId, [id])).length > 0;
 }
 
 /** Undefined where the data of the user was erased. */

@@ -12,8 +12,8 @@ import {
   eraseRow,
   type HoldRow,
   insertHold,
+  isHoldInForce,
   listErasures,
-  listHoldRows,
   listIntact,
   listUnfinished,
   type UserKey,
@@ -154,8 +154,7 @@ const noHold = () => new AppError('not_found', 'No legal hold with this id is in
 
 /** @throws AppError not_found where no such hold is in force. */
 export async function requireHold(session: Session, id: string): Promise<void> {
-  const holds = await listHoldRows(session, { userId: undefined, all: false });
-  if (!holds.some((hold) => hold.id === id)) throw noHold();
+  if (!(await isHoldInForce(session, id))) throw noHold();
 }
 
 /** @throws AppError not_found where no such hold is in force. */

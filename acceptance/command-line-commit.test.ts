@@ -174,6 +174,12 @@ test('the commands of a message have the profile of the command that wrote it', 
   assert.equal(broken.exitCode, 2);
   assert.match(broken.error, /config\.json is not valid JSON/);
   assert.doesNotMatch(broken.error, new RegExp(work.api_key.slice(0, 8)));
+  for (const content of ['[]', '{"profiles": {"work": {"api_key": "abc"}}}']) {
+    writeFileSync(file, content);
+    const unusable = await shell.run(['balances', '--profile', 'work']);
+    assert.equal(unusable.exitCode, 2);
+    assert.match(unusable.error, /config\.json has no profiles\. Correct it/);
+  }
 });
 
 test('receipts and proofs, which name recipients, are for their owner alone', async () => {

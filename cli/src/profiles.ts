@@ -33,10 +33,10 @@ export type Profile = {
 /** The Demo account of a service that runs in this folder, or in one above. */
 export const localName = 'local';
 
-/** @throws Failure for a file that is not as `saveProfiles` writes it. */
+/** @throws UsageError for a file that is not as `saveProfiles` writes it. */
 export function readProfiles(environment: Environment): Profiles {
   const path = findConfigFile(environment);
-  return existsSync(path) ? (readJson(path) as Profiles) : { profiles: {} };
+  return existsSync(path) ? readJson(path, isProfiles) : { profiles: {} };
 }
 
 export function saveProfiles(environment: Environment, profiles: Profiles): string {
@@ -86,7 +86,7 @@ function findProfile(environment: Environment, given: string | undefined): Profi
   const name = given ?? readProfiles(environment).default ?? localName;
   const path = name === localName ? findStagingFile(environment) : undefined;
   if (path !== undefined) {
-    return { name, ...readStored(readJson(path) as StoredProfile) };
+    return { name, ...readStored(readJson(path, isStoredProfile)) };
   }
   if (given === undefined) return undefined;
   throw new UsageError(`There is no profile ${given}`, 'outlay profile list');
@@ -125,7 +125,14 @@ function findConfigFile(environment: Environment): string {
   return join(folder, 'outlay/config.json');
 }
 
-function readJson(path: string): unknown {
+/** @throws UsageError that names the file; its content can be a key. */
+function readJson<Value>(path: string, isExpected: (value: unknown) => value is Value): Value {
+  const value = parse(path);
+  if (isExpected(value)) return value;
+  throw new UsageError(`${path} has no profiles. Correct it, or remove it and log in again`);
+}
+
+function parse(path: string): unknown {
   const text = readFileSync(path, 'utf8');
   try {
     return JSON.parse(text);
@@ -134,3 +141,26 @@ function readJson(path: string): unknown {
     throw new UsageError(`${path} is not valid JSON. Correct it, or remove it and log in again`);
   }
 }
+
+function isProfiles(value: unknown): value is Profiles {
+  return (
+    isObject(value) &&
+    isOptionalText(value['default']) &&
+    isObject(value['profiles']) &&
+    Object.values(value['profiles']).every(isStoredProfile)
+  );
+}
+
+function isStoredProfile(value: unknown): value is StoredProfile {
+  return (
+    isObject(value) &&
+    typeof value['base_url'] === 'string' &&
+    ['api_key', 'client_id', 'client_secret'].every((name) => isOptionalText(value[name]))
+  );
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isOptionalText = (value: unknown): boolean =>
+  value === undefined || typeof value === 'string';

@@ -101,7 +101,8 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       fetch: options.fetch ?? fetch,
       tracing,
       onIndexKeyReplaced: outdated.resolve,
-      onRailAnswer: metrics.countRailAnswer,
+      onRailAnswer: (rail, outcome) =>
+        metrics.countRailAnswer({ environment: name, rail, outcome }),
       onWebhookDelivery: (result) => metrics.countWebhookDelivery(name, result),
       onNotice: (channel, result) => metrics.countNotice({ environment: name, channel, result }),
     });

@@ -9,7 +9,7 @@ import { createAddressCheck } from './connections.ts';
 
 export type Metrics = {
   registry: Registry;
-  countRailAnswer(rail: string, outcome: string): void;
+  countRailAnswer(labels: { environment: string; rail: string; outcome: string }): void;
   countWebhookDelivery(environment: string, result: string): void;
   countNotice(labels: { environment: string; channel: string; result: string }): void;
 };
@@ -37,7 +37,7 @@ export function createMetrics(): Metrics {
   const answers = new Counter({
     name: 'outlay_rail_answers_total',
     help: 'Answers of rails to send and query',
-    labelNames: ['rail', 'outcome'],
+    labelNames: ['environment', 'rail', 'outcome'],
     registers: [registry],
   });
   const deliveries = new Counter({
@@ -54,7 +54,7 @@ export function createMetrics(): Metrics {
   });
   return {
     registry,
-    countRailAnswer: (rail, outcome) => answers.inc({ rail, outcome }),
+    countRailAnswer: (labels) => answers.inc(labels),
     countWebhookDelivery: (environment, result) => deliveries.inc({ environment, result }),
     countNotice: (labels) => notices.inc(labels),
   };

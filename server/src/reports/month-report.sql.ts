@@ -1,6 +1,6 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { beginWideReading } from '../db/postgres/snapshot.ts';
-import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
 
 /** The sums of a month. All queries read the same snapshot, and every journal. */
 
@@ -88,6 +88,17 @@ const movements = defineQuery({
   },
 });
 
+const endedQuery = defineQuery({
+  name: 'has_period_ended',
+  text: `select environment_now() >= $1 as has_ended`,
+  columns: { has_ended: column.boolean },
+});
+
+/** By the clock of the environment. */
+export async function hasEnded(session: Session, at: Date): Promise<boolean> {
+  return (await one(session, endedQuery, [at])).has_ended;
+}
+
 export type ReportPeriod = { from: Date; to: Date; accountId: string | undefined };
 
 export type ReportLineRow = RowOf<typeof lines.columns>;
@@ -97,10 +108,11 @@ export type MovementRow = RowOf<typeof movements.columns>;
 export async function selectMonth(
   session: Session,
   { from, to, accountId }: ReportPeriod,
-): Promise<{ lines: ReportLineRow[]; movements: MovementRow[] }> {
+): Promise<{ hasEnded: boolean; lines: ReportLineRow[]; movements: MovementRow[] }> {
   await beginWideReading(session);
   const values = [from, to, accountId ?? null];
   return {
+    hasEnded: await hasEnded(session, to),
     lines: await many(session, lines, values),
     movements: await many(session, movements, values),
   };

@@ -503,7 +503,9 @@ export interface components {
             from: string;
             /** @description The day after the last */
             to: string;
-            /** @description What was earned in the month */
+            /** @description Whether the month is over: until then the numbers change */
+            has_ended: boolean;
+            /** @description What was earned in the month, before charges of rails */
             earned: {
                 /** @description The currency */
                 currency: string;

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createFakeRail, createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
+import { fundBalance } from '../ledger/ledger.ts';
+import { readStatement } from '../statements/statements.ts';
+import { exportJournal } from './journal.ts';
+import { periodOf, reportMonth } from './month-report.ts';
+
+let money: MoneyTest;
+let folder: string;
+let files = 0;
+before(async () => {
+  money = await createMoneyTest();
+  folder = mkdtempSync(join(tmpdir(), 'outlay-journal-'));
+});
+after(async () => {
+  await money[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+const readMonth = (): string => new Date(money.clock.nowMs()).toISOString().slice(0, 7);
+
+async function write(month: string, accountId?: string) {
+  files += 1;
+  const path = join(folder, `${files}.csv`);
+  const exported = await exportJournal(money.db, path, { month, accountId });
+  assert.ok(exported !== undefined);
+  const [head = [], ...lines] = readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => line.split(','));
+  const rows = lines.map((cells) =>
+    Object.fromEntries(head.map((name, index) => [name, cells[index] ?? ''])),
+  );
+  return { ...exported, rows, text: readFileSync(path, 'utf8') };
+}
+
+/** In billionths of a unit, which no currency goes beyond. */
+const minorOf = (text: string): bigint => {
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(`${whole}${fraction.padEnd(9, '0')}`);
+};
+
+const advanceToNextMonth = async (): Promise<void> =>
+  money.advance(periodOf(readMonth()).to.getTime() - money.clock.nowMs() + 1000);
+
+/** A month with partial returns, an excess, charges and a payment after its refund. */
+async function makeMonth(): Promise<{ accountId: string; userId: string }> {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const paid = await money.quoteAndCommit(owner, { destinationMinor: 180_007n });
+  const refused = await money.quoteAndCommit(owner);
+  const rail = createFakeRail(({ reference }) => ({
+    ...(reference === paid.reference
+      ? { outcome: 'paid' }
+      : { outcome: 'rejected', reason: 'account_closed' }),
+    charges: [{ id: 'gas', kind: 'network', currency: 'ETH', amountMinor: 21_001n }],
+  }));
+  await money.createDispatcher(rail).drain();
+  for (const amount of ['1', '60003', '200000']) {
+    await money.observe(paid, 'returned', { source: 'callback', details: { amount } });
+  }
+  await money.observe(refused, 'paid', { source: 'callback' });
+  return owner;
+}
+
+test('the journal of a month leads from its opening to its closing balances', async () => {
+  await fundBalance(money.db.system, { ...(await makeMonth()), currency: 'KWD', amountMinor: 1n });
+  await advanceToNextMonth();
+  await makeMonth();
+  const month = readMonth();
+  assert.equal(
+    await exportJournal(money.db, join(folder, 'open.csv'), { month, accountId: undefined }),
+    undefined,
+    'a month that has not ended has none',
+  );
+  await advanceToNextMonth();
+  await makeMonth();
+
+  const { rows, entries, totals } = await write(month);
+  assert.equal(entries, rows.length);
+  assert.equal(new Set(rows.map((row) => row['entry_reference'])).size, rows.length);
+  const moved = new Map<string, bigint>();
+  const add = (row: Record<string, string>, name: string | undefined, minor: bigint): void => {
+    const key = [row['account_id'], row['currency_code'], name].join(' ');
+    moved.set(key, (moved.get(key) ?? 0n) + minor);
+  };
+  for (const row of rows) {
+    assert.equal(row['booking_time']?.slice(0, 7), month);
+    add(row, row['debit_account'], -minorOf(row['amount'] ?? ''));
+    add(row, row['credit_account'], minorOf(row['amount'] ?? ''));
+  }
+  const report = await reportMonth(money.db, {
+    environment: 'staging',
+    month,
+    accountId: undefined,
+  });
+  assert.equal(report.has_ended, true);
+  for (const line of report.ledger) {
+    const key = [line.account_id, line.currency, line.ledger_account].join(' ');
+    const expected = line.movement.startsWith('-')
+      ? -minorOf(line.movement.slice(1))
+      : minorOf(line.movement);
+    assert.equal(moved.get(key) ?? 0n, expected, key);
+    moved.delete(key);
+  }
+  assert.deepEqual([...moved.keys()], []);
+  const ether = totals.find((total) => total.currency_code === 'ETH');
+  assert.deepEqual(ether, { currency_code: 'ETH', entries: 2, amount: '0.000042002' });
+  await money.assertSound();
+});
+
+test('it has the references of the statement, and the same bytes whenever it is written', async () => {
+  const { accountId } = await makeMonth();
+  const month = readMonth();
+  await advanceToNextMonth();
+  const { rows, text } = await write(month, accountId);
+  const days = periodOf(month);
+  const statement = await readStatement(
+    money.db.tenant(accountId),
+    { accountId, currency: 'USD', token: accountId },
+    {
+      firstDay: days.from.toISOString().slice(0, 10),
+      lastDay: new Date(days.to.getTime() - 1).toISOString().slice(0, 10),
+    },
+  );
+  const stated: string[] = [];
+  for await (const part of statement?.entries() ?? []) {
+    stated.push(...part.map(({ reference }) => reference));
+  }
+  const ofWallet = rows.filter(
+    (row) => row['debit_account'] === 'wallet' || row['credit_account'] === 'wallet',
+  );
+  assert.deepEqual(
+    ofWallet.map((row) => row['entry_reference']),
+    stated,
+  );
+  await fundBalance(money.db.system, { accountId, currency: 'USD', amountMinor: 5n });
+  assert.equal((await write(month, accountId)).text, text);
+  await money.assertSound();
+});

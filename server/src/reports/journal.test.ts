@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { stepBack } from '../../testing/setups/clock-step.ts';
 import { createFakeRail, createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { readStatement } from '../statements/statements.ts';
@@ -140,4 +141,24 @@ test('it has the references of the statement, and the same bytes whenever it is 
   await fundBalance(money.db.system, { accountId, currency: 'USD', amountMinor: 5n });
   assert.equal((await write(month, accountId)).text, text);
   await money.assertSound();
+});
+
+test('a month that was closed stays as it was although the clock goes back behind its end', async () => {
+  const { accountId } = await money.createOwner({ USD: 100n });
+  const month = readMonth();
+  await advanceToNextMonth();
+  const next = readMonth();
+  const { text } = await write(month, accountId);
+  await stepBack(money, 2, () =>
+    fundBalance(money.db.system, { accountId, currency: 'USD', amountMinor: 700n }),
+  );
+  const read = async (of: string): Promise<unknown> => {
+    const report = await reportMonth(money.db, { environment: 'staging', month: of, accountId });
+    assert.equal(report.adds_up, true);
+    const wallet = report.ledger.find((line) => line.ledger_account === 'wallet');
+    return [wallet?.opening, wallet?.movement, wallet?.closing, report.lines[0]?.count];
+  };
+  assert.deepEqual(await read(month), ['0', '1', '1', 1]);
+  assert.deepEqual(await read(next), ['1', '7', '8', 1]);
+  assert.equal((await write(month, accountId)).text, text);
 });

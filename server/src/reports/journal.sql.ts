@@ -32,6 +32,8 @@ const transferColumns = {
   payout_id: nullable(column.uuid),
   batch_id: nullable(column.uuid),
   client_transfer_id: nullable(column.text),
+  /** Of what operators booked. */
+  booking_reference: nullable(column.text),
 } as const;
 export type TransferRow = RowOf<typeof transferColumns>;
 
@@ -39,12 +41,16 @@ const transfersQuery = defineQuery({
   name: 'select_transfers_of_period',
   text: `
     select j.id as journal_id, l.line, j.created_at as posted_at, j.kind, l.from_name, l.to_name,
-      l.currency, l.amount, j.payout_id, j.batch_id, q.client_transfer_id
+      l.currency, l.amount, j.payout_id, j.batch_id, q.client_transfer_id,
+      b.reference as booking_reference
     from ledger_journals j
     cross join lateral (
       select * from journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
         j.destination_currency, j.destination_amount, j.rail) offset 0) l
     left join payout_quotes q on q.account_id = j.account_id and q.id = j.payout_id
+    left join balance_bookings b on j.kind in ('fund', 'adjust_credit', 'adjust_debit')
+      and b.account_id = j.account_id and b.currency = j.source_currency
+      and b.booked_at = j.created_at and b.balance_after = j.wallet_balance
     where j.account_id = $1 and j.source_currency = $2 and j.id >= $3::uuid and j.id <= $4
       and (j.id, l.line) > ($3::uuid, $5::smallint)
     order by j.id, l.line

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stepBack } from '../../testing/setups/clock-step.ts';
 import { createFakeRail, createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
+import { bookBalance } from '../ledger/bookings.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { readStatement } from '../statements/statements.ts';
 import { exportJournal } from './journal.ts';
@@ -115,9 +116,23 @@ test('the journal of a month leads from its opening to its closing balances', as
 
 test('it has the references of the statement, and the same bytes whenever it is written', async () => {
   const { accountId } = await makeMonth();
+  for (const [reference, amountMinor] of Object.entries({ 'wire 4711': 5n, 'case 12': -5n })) {
+    const kind = amountMinor > 0n ? 'fund' : 'adjust';
+    const booking = { accountId, kind, reference, currency: 'USD', amountMinor } as const;
+    await bookBalance(money, booking, { by: 'ada', reason: 'a test' });
+  }
   const month = readMonth();
   await advanceToNextMonth();
   const { rows, text } = await write(month, accountId);
+  assert.deepEqual(
+    rows.flatMap((row) =>
+      row['booking_reference'] ? [[row['type'], row['booking_reference']]] : [],
+    ),
+    [
+      ['fund', 'wire 4711'],
+      ['adjust_debit', 'case 12'],
+    ],
+  );
   const days = periodOf(month);
   const statement = await readStatement(
     money.db.tenant(accountId),

@@ -82,7 +82,7 @@ async function* readTransfers(
   { from, to }: { from: Date; to: Date },
 ): AsyncGenerator<TransferRow[]> {
   const { account_id: accountId, currency } = pair;
-  const session = db.tenant(accountId);
+  const session = db.system;
   const period = await closePeriod(session, { accountId, currency, from, to });
   assert(period !== undefined, 'a month that has ended can be closed');
   /** After every line of the last journal before the month. */
@@ -108,6 +108,7 @@ const columns = [
   'payout_token',
   'batch_token',
   'client_transfer_id',
+  'booking_reference',
 ] as const;
 
 /** A transfer debits the ledger account that it is taken from: the balances are credit balances. */
@@ -125,6 +126,7 @@ function writeTransfer(accountId: string, row: TransferRow): string {
     payout_token: payout === null ? '' : formatToken('payout', payout),
     batch_token: batch === null ? '' : formatToken('batch', batch),
     client_transfer_id: row.client_transfer_id ?? '',
+    booking_reference: row.booking_reference ?? '',
   };
   return writeRecord(columns.map((name) => cells[name]));
 }

@@ -6,7 +6,7 @@ export interface components {
         Overview: {
             /** @description The period in days */
             days: number;
-            /** @description Money by account and currency */
+            /** @description Money by account and currency, the first 1,000 by name; the report of a month has all */
             balances: {
                 /** @description The account */
                 account_id: string;

@@ -177,3 +177,32 @@ test('a month that was closed stays as it was although the clock goes back behin
   assert.deepEqual(await read(next), ['1', '7', '8', 1]);
   assert.equal((await write(month, accountId)).text, text);
 });
+
+test('a journal that begins on one page and ends on the next is whole', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  await money.rows(
+    `insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
+       wallet_balance, created_at)
+     select $1, journal_id(t.time, n, gen_random_uuid()), 'fund', 'USD', 1, 1000000 + n,
+       environment_now()
+     from next_journal_time($1) t (time), generate_series(1, 997) n`,
+    [owner.accountId],
+  );
+  await money.quoteAndCommit(owner);
+  await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 1n });
+  const month = readMonth();
+  await advanceToNextMonth();
+  const { rows, entries } = await write(month, owner.accountId);
+  assert.equal(entries, 1002);
+  assert.deepEqual(
+    rows.slice(-5).map((row) => [row['type'], row['debit_account'], row['credit_account']]),
+    [
+      ['fund', 'external', 'wallet'],
+      ['commit', 'wallet', 'fx'],
+      ['commit', 'wallet', 'fees'],
+      ['commit', 'fx', 'in_transit:fake'],
+      ['fund', 'external', 'wallet'],
+    ],
+  );
+  assert.equal(new Set(rows.map((row) => row['entry_reference'])).size, entries);
+});

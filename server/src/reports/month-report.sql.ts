@@ -109,7 +109,7 @@ const movements = defineQuery({
 
 const endedQuery = defineQuery({
   name: 'has_period_ended',
-  text: `select environment_now() >= $1 as has_ended`,
+  text: `select (select environment_now()) >= $1 as has_ended`,
   columns: { has_ended: column.boolean },
 });
 

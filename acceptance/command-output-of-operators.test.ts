@@ -162,8 +162,8 @@ const changed = [
  * The service itself, and what needs a file, an upload, a rail of a bank, a second person, more than a
  * minute, or the name of a cell.
  */
-const others = `all, serve, work, ledger export, proof verify, receipt verify, rates import,
-  operator renew-key, operator invite, policy set, approval withdraw, credential budget, user erase,
+const others = `all, serve, work, ledger export, report journal, proof verify, receipt verify,
+  rates import, operator renew-key, operator invite, policy set, approval withdraw, credential budget, user erase,
   link revoke, exception close, payout decide, payout cancel, recovery release, rail message,
   screening import, screening decide, screening clear, screening end-clearance, identity decide,
   identity export, identity read, reconciliation import, reconciliation list, reconciliation link,

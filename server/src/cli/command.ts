@@ -92,7 +92,7 @@ type OperatorCommand<Shape extends Options> = Omit<Definition<Shape, OperatorCon
       values: ValuesOf<Shape>,
       acting: Acting,
     ): Result | Promise<Result>;
-    /** Of a permission to read: it counts payouts, or asks rails, which may store answers. */
+    /** Of a permission to read: it counts payouts, asks rails, which may store answers, or closes periods. */
     isStoring?: true;
     /** Waits for every other process to end, and keeps others from starting. */
     replacesIndexKey?: true;

@@ -232,6 +232,18 @@ test('an export of the ledger overwrites nothing, and says where it can be writt
       links: number;
     };
     assert.equal(typeof links, 'number');
+    const month = new Date(money.clock.nowMs()).toISOString().slice(0, 7);
+    await assert.rejects(
+      run('report journal', { month, file: join(folder, 'open.csv') }),
+      (error) => error instanceof ConfigError && /has not ended/.test(error.message),
+    );
+    assert.deepEqual(
+      await run('report journal', { month: '2001-01', file: join(folder, '1.csv') }),
+      {
+        entries: 0,
+        totals: [],
+      },
+    );
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { openVerifyingKeys } from '../core/verifying-keys.ts';
 import { isSystemError } from '../db/embedded/error.ts';
@@ -20,7 +19,8 @@ import { readPayoutProof, verifyPayoutProof } from '../ledger/payout-proof.ts';
 import { findRevivedAccess } from '../operators/access-proof.ts';
 import { defineCommand, defineHostCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
-import { environmentName, file, flag, option } from './options.ts';
+import { newFile, writeNewFile } from './new-file.ts';
+import { environmentName, file, flag } from './options.ts';
 
 const checkpoints = file.meta({ value: 'path', about: 'checkpoints that were kept elsewhere' });
 const key = file.meta({ value: 'path', about: 'public keys of the environment (key set, or PEM)' });
@@ -59,9 +59,9 @@ export const ledgerCommands = [
     permission: 'read',
     about:
       'write checkpoints, links, journals and events to a new file, for `ledger verify --export`',
-    options: { file: option({ value: 'path', about: 'new file' }, z.string()) },
+    options: { file: newFile },
     argument: 'file',
-    run: ({ db }, { file: path }) => exportToNewFile(db, path),
+    run: ({ db }, { file: path }) => writeNewFile(() => exportChains(db, path)),
   }),
   defineCommand({
     name: 'ledger checkpoint',
@@ -99,23 +99,6 @@ export const ledgerCommands = [
     },
   }),
 ];
-
-/** Refuses to overwrite: the file may be an earlier export that is kept as evidence. */
-async function exportToNewFile(db: CommandContext['db'], path: string) {
-  try {
-    return await exportChains(db, path);
-  } catch (cause) {
-    if (isSystemError(cause, 'EEXIST')) {
-      throw new ConfigError('--file names a file that exists: give the path of a new one', {
-        cause,
-      });
-    }
-    if (isSystemError(cause, 'ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS')) {
-      throw new ConfigError('--file must be in a folder that exists and can be written', { cause });
-    }
-    throw cause;
-  }
-}
 
 const readKept = (path: string): Checkpoint[] => [...streamKept(path)];
 

@@ -98,11 +98,11 @@ describe('each command that only reads', () => {
   });
 
   const reading = commands.filter(({ isReading }) => isReading === true);
-  it('is one with the permission to read, unless it asks rails or counts what reports must not see', () => {
+  it('is one with the permission to read, unless it asks rails, counts what reports must not see, or closes a month', () => {
     const others = commands.filter((one) => one.permission === 'read' && one.isReading !== true);
     assert.deepEqual(
       others.map(({ name }) => name),
-      ['environment-key list', 'rail list', 'rail check'],
+      ['environment-key list', 'report journal', 'rail list', 'rail check'],
     );
   });
   for (const { name } of reading) {

@@ -271,6 +271,7 @@ const reportOperation = () =>
         environment: text('staging or live'),
         from: text('The first day'),
         to: text('The day after the last'),
+        has_ended: z.boolean().describe('Whether the month is over: until then the numbers change'),
         earned: z
           .array(
             z.object({
@@ -279,7 +280,7 @@ const reportOperation = () =>
               fx_margin: text('The margin of exchanges'),
             }),
           )
-          .describe('What was earned in the month'),
+          .describe('What was earned in the month, before charges of rails'),
         lines: z.array(objectAnswer).describe('By client, kind of journal, rail and corridor'),
         ledger: z.array(objectAnswer).describe('Opening, movement and closing of balances'),
       })

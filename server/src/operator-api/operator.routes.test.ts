@@ -264,6 +264,7 @@ describe('a command', () => {
     'environment-key rotate',
     'environment-key rotate-index',
     'environment-key destroy-old',
+    'report journal',
     'receipt key',
     'rail check',
     'secret seal',

@@ -54,7 +54,9 @@ const overview = z
           in_transit: text('Handed to rails and not completed, decimal'),
         }),
       )
-      .describe('Money by account and currency'),
+      .describe(
+        'Money by account and currency, the first 1,000 by name; the report of a month has all',
+      ),
     payouts_by_day: z
       .array(
         z.object({

@@ -1,10 +1,24 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { beginWideReading } from '../db/postgres/snapshot.ts';
-import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
 
 /** The sums of a month. All queries read the same snapshot, and every journal. */
 
 const reportMsMax = 24 * 3_600_000;
+
+/**
+ * Journals with their place beside the period. Where a statement or a journal closed a balance at its
+ * beginning or end, what was posted later is later, also after a step back of the clock.
+ */
+const placedText = `
+  select j.*, coalesce(j.id > b.last_id, j.created_at >= $1) as is_after_begin,
+    coalesce(j.id <= e.last_id, j.created_at < $2) as is_before_end
+  from ledger_journals j
+  left join statement_ends b
+    on b.account_id = j.account_id and b.currency = j.source_currency and b.at = $1
+  left join statement_ends e
+    on e.account_id = j.account_id and e.currency = j.source_currency and e.at = $2
+  where $3::uuid is null or j.account_id = $3`;
 
 const linesText = `
   select j.account_id, j.kind, coalesce(j.rail, '') as rail, coalesce(q.country, '') as country,
@@ -16,9 +30,9 @@ const linesText = `
       when j.kind in ('commit', 'batch_commit') then j.source_amount * q.mid_rate::numeric
       when j.kind in ('refund', 'return') then -j.source_amount * q.mid_rate::numeric end)
       as worth
-  from ledger_journals j
+  from (${placedText}) j
   left join payout_quotes q on q.account_id = j.account_id and q.id = j.payout_id
-  where j.created_at >= $1 and j.created_at < $2 and ($3::uuid is null or j.account_id = $3)
+  where j.is_after_begin and j.is_before_end
   group by 1, 2, 3, 4, 5, 6, 7`;
 
 const lines = defineQuery({
@@ -58,10 +72,15 @@ const movements = defineQuery({
   answerMsMax: reportMsMax,
   text: `
     with balances as (
-      select account_id, currency, name,
-        coalesce(sum(amount) filter (where created_at < $1), 0) as opening, sum(amount) as closing
-      from ledger_sides
-      where created_at < $2 and ($3::uuid is null or account_id = $3)
+      select j.account_id, t.currency, side.name,
+        coalesce(sum(side.amount) filter (where not j.is_after_begin), 0) as opening,
+        sum(side.amount) as closing
+      from (${placedText}) j
+      cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
+        j.destination_currency, j.destination_amount, j.rail) t
+      cross join lateral (values (t.from_name, -t.amount), (t.to_name, t.amount))
+        side (name, amount)
+      where j.is_before_end
       group by 1, 2, 3
     ), moved as (
       select l.account_id, t.currency, side.name, sum(side.amount) as amount
@@ -88,6 +107,17 @@ const movements = defineQuery({
   },
 });
 
+const endedQuery = defineQuery({
+  name: 'has_period_ended',
+  text: `select (select environment_now()) >= $1 as has_ended`,
+  columns: { has_ended: column.boolean },
+});
+
+/** By the clock of the environment. */
+export async function hasEnded(session: Session, at: Date): Promise<boolean> {
+  return (await one(session, endedQuery, [at])).has_ended;
+}
+
 export type ReportPeriod = { from: Date; to: Date; accountId: string | undefined };
 
 export type ReportLineRow = RowOf<typeof lines.columns>;
@@ -97,10 +127,11 @@ export type MovementRow = RowOf<typeof movements.columns>;
 export async function selectMonth(
   session: Session,
   { from, to, accountId }: ReportPeriod,
-): Promise<{ lines: ReportLineRow[]; movements: MovementRow[] }> {
+): Promise<{ hasEnded: boolean; lines: ReportLineRow[]; movements: MovementRow[] }> {
   await beginWideReading(session);
   const values = [from, to, accountId ?? null];
   return {
+    hasEnded: await hasEnded(session, to),
     lines: await many(session, lines, values),
     movements: await many(session, movements, values),
   };

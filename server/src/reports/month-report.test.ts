@@ -37,6 +37,7 @@ test('a month adds up to the ledger, by client, rail and corridor', async () => 
 
   const all = await report();
   assert.equal(all.adds_up, true);
+  assert.equal(all.has_ended, false);
   const balances = await money.rows<{
     account_id: string;
     currency: string;
@@ -73,12 +74,35 @@ test('a month adds up to the ledger, by client, rail and corridor', async () => 
   assert.match(csv[0] ?? '', /^account_id,account_name,kind,rail,country/);
 });
 
+test('payouts that were all refunded leave no margin, whatever their rates were rounded to', async () => {
+  const owner = await money.createOwner({ USD: 100_000n });
+  for (const midRate of ['18.200031', '18.3000177', '18.199999']) {
+    await money.quoteAndCommit(owner, { midRate });
+  }
+  const rail = createFakeRail(() => ({ outcome: 'rejected', reason: 'account_closed' }));
+  await money.createDispatcher(rail).drain();
+  const { earned, lines } = await report(owner.accountId);
+  assert.deepEqual(
+    lines.map(({ kind, fx_margin: margin }) => [kind, margin]),
+    [
+      ['commit', '70'],
+      ['fund', ''],
+      ['refund', '-70'],
+    ],
+  );
+  assert.deepEqual(earned, [
+    { currency: 'MXN', fees: '0', fx_margin: '0' },
+    { currency: 'USD', fees: '0', fx_margin: '0' },
+  ]);
+});
+
 test('a month without postings has only the balances that stay', async () => {
   const later = await report(undefined, '2099-01');
   assert.equal(later.adds_up, true);
   assert.deepEqual(later.lines, []);
   assert.ok(later.ledger.every(({ opening, closing }) => opening === closing));
-  assert.deepEqual((await report(undefined, '2001-01')).ledger, []);
+  const before = await report(undefined, '2001-01');
+  assert.deepEqual([before.has_ended, before.ledger], [true, []]);
 });
 
 function minorOf(text: string): bigint {

@@ -1,6 +1,7 @@
 import { writeRecord } from '../core/csv.ts';
 import { findCurrency } from '../core/currency.ts';
 import { formatAmount } from '../core/money.ts';
+import { divideRounded } from '../core/rate.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import {
   type MovementRow,
@@ -30,7 +31,7 @@ export type ReportLine = {
   destination_amount: string;
   /**
    * In the destination currency: what the source is worth at the mid rate of its quote, less what is
-   * delivered. Negative for refunds and returns, which take the margin back.
+   * delivered. Negative for refunds and returns, which take the margin back. Rounded toward zero.
    */
   fx_margin: string;
 };
@@ -49,9 +50,14 @@ export type MonthReport = {
   /** The first day, and the day after the last, UTC. */
   from: string;
   to: string;
+  /** Whether the month is over: until then its numbers change. */
+  has_ended: boolean;
   /** Whether opening and movement of the lines are the closing of every ledger account. */
   adds_up: boolean;
-  /** Earned in the month: fees less refunded ones, and the margin of exchanges. */
+  /**
+   * Earned in the month, before what rails charged: fees less refunded ones, and the margin of exchanges.
+   * The latter is added up before it is rounded, so it may differ from the sum of the lines.
+   */
   earned: { currency: string; fees: string; fx_margin: string }[];
   lines: ReportLine[];
   ledger: ReportBalance[];
@@ -63,13 +69,14 @@ export async function reportMonth(
   { environment, month, accountId }: ReportRequest,
 ): Promise<MonthReport> {
   const period: ReportPeriod = { ...periodOf(month), accountId };
-  const { lines, movements } = await db.systemTransaction((session) =>
+  const { hasEnded, lines, movements } = await db.systemTransaction((session) =>
     selectMonth(session, period),
   );
   return {
     environment,
     from: period.from.toISOString().slice(0, 10),
     to: period.to.toISOString().slice(0, 10),
+    has_ended: hasEnded,
     adds_up: movements.every(({ opening, moved, closing }) => opening + moved === closing),
     earned: listEarned(lines),
     lines: lines.map(describeLine),
@@ -83,7 +90,8 @@ export type ReportRequest = {
   accountId: string | undefined;
 };
 
-function periodOf(month: string): { from: Date; to: Date } {
+/** From the first instant to the first one after it. */
+export function periodOf(month: string): { from: Date; to: Date } {
   const from = new Date(`${month}-01T00:00:00Z`);
   const to = new Date(from);
   to.setUTCMonth(to.getUTCMonth() + 1);
@@ -91,65 +99,83 @@ function periodOf(month: string): { from: Date; to: Date } {
 }
 
 /** Minor units as they are where the currency is no longer known. */
-function format(minor: bigint | null, code: string): string {
+export function formatMinor(minor: bigint | null, code: string): string {
   if (minor === null) return '';
   const currency = findCurrency(code);
   return currency === undefined ? `${minor} minor units` : formatAmount(minor, currency);
 }
 
-/** Minor units of the destination, rounded down. */
-function findMargin(row: ReportLineRow): bigint | null {
+/** Minor units of the destination, exactly: `digits` x 10^-`scale`. */
+type Margin = { digits: bigint; scale: number };
+
+function findMargin(row: ReportLineRow): Margin | undefined {
   const source = findCurrency(row.source_currency);
   const destination = findCurrency(row.destination_currency);
-  if (row.worth_text === null || source === undefined || destination === undefined) return null;
-  const worth = scaleDown(row.worth_text, destination.scale - source.scale);
+  if (row.worth_text === null || source === undefined || destination === undefined)
+    return undefined;
+  const [whole = '', fraction = ''] = row.worth_text.split('.');
+  const worth = {
+    digits: BigInt(`${whole}${fraction}`),
+    scale: fraction.length + source.scale - destination.scale,
+  };
   const delivered = row.destination_amount ?? 0n;
-  return row.kind === 'refund' || row.kind === 'return' ? worth + delivered : worth - delivered;
+  const isBack = row.kind === 'refund' || row.kind === 'return';
+  return addMargins(worth, { digits: isBack ? delivered : -delivered, scale: 0 });
 }
 
-/** The whole part of a decimal text times a power of ten, toward negative infinity. */
-function scaleDown(text: string, power: number): bigint {
-  const [whole = '', fraction = ''] = text.split('.');
-  const digits = BigInt(`${whole}${fraction}`);
-  const shift = power - fraction.length;
-  if (shift >= 0) return digits * 10n ** BigInt(shift);
-  const divisor = 10n ** BigInt(-shift);
-  const quotient = digits / divisor;
-  return digits < 0n && quotient * divisor !== digits ? quotient - 1n : quotient;
+function addMargins(a: Margin, b: Margin): Margin {
+  const scale = Math.max(a.scale, b.scale);
+  const digitsOf = (one: Margin): bigint => one.digits * 10n ** BigInt(scale - one.scale);
+  return { digits: digitsOf(a) + digitsOf(b), scale };
+}
+
+/** Toward zero, so that what is given back is rounded as what was earned. */
+function roundMargin({ digits, scale }: Margin): bigint {
+  if (scale <= 0) return digits * 10n ** BigInt(-scale);
+  const size = divideRounded(digits < 0n ? -digits : digits, 10n ** BigInt(scale), 'floor');
+  return digits < 0n ? -size : size;
 }
 
 const commits = new Set(['commit', 'batch_commit']);
 
+const nothing: Margin = { digits: 0n, scale: 0 };
+
+/** Margins are added up exactly, and each sum is rounded once. */
 function listEarned(rows: readonly ReportLineRow[]): MonthReport['earned'] {
-  const sums = new Map<string, { fees: bigint; margin: bigint }>();
-  const add = (code: string, part: { fees?: bigint; margin?: bigint }): void => {
-    const { fees, margin } = sums.get(code) ?? { fees: 0n, margin: 0n };
-    sums.set(code, { fees: fees + (part.fees ?? 0n), margin: margin + (part.margin ?? 0n) });
+  const sums = new Map<string, { fees: bigint; margin: Margin }>();
+  const add = (code: string, part: { fees?: bigint; margin?: Margin }): void => {
+    const { fees, margin } = sums.get(code) ?? { fees: 0n, margin: nothing };
+    sums.set(code, {
+      fees: fees + (part.fees ?? 0n),
+      margin: addMargins(margin, part.margin ?? nothing),
+    });
   };
   for (const row of rows) {
     if (commits.has(row.kind)) add(row.source_currency, { fees: row.fee });
     if (row.kind === 'refund') add(row.source_currency, { fees: -row.fee });
     const margin = findMargin(row);
-    if (margin !== null) add(row.destination_currency, { margin });
+    if (margin !== undefined) add(row.destination_currency, { margin });
   }
   return [...sums]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([currency, { fees, margin }]) => ({
       currency,
-      fees: format(fees, currency),
-      fx_margin: format(margin, currency),
+      fees: formatMinor(fees, currency),
+      fx_margin: formatMinor(roundMargin(margin), currency),
     }));
 }
 
 function describeLine(row: ReportLineRow): ReportLine {
   const { worth_text: _worth, ...rest } = row;
+  const margin = findMargin(row);
   return {
     ...rest,
     count: Number(row.count),
-    source_amount: format(row.source_amount, row.source_currency),
-    fee: format(row.fee, row.source_currency),
-    destination_amount: format(row.destination_amount, row.destination_currency),
-    fx_margin: format(findMargin(row), row.destination_currency),
+    source_amount: formatMinor(row.source_amount, row.source_currency),
+    fee: formatMinor(row.fee, row.source_currency),
+    destination_amount: formatMinor(row.destination_amount, row.destination_currency),
+    fx_margin:
+      margin === undefined ? '' : formatMinor(roundMargin(margin), row.destination_currency),
   };
 }
 
@@ -158,9 +184,9 @@ function describeMovement(row: MovementRow): ReportBalance {
     account_id: row.account_id,
     currency: row.currency,
     ledger_account: row.name,
-    opening: format(row.opening, row.currency),
-    movement: format(row.moved, row.currency),
-    closing: format(row.closing, row.currency),
+    opening: formatMinor(row.opening, row.currency),
+    movement: formatMinor(row.moved, row.currency),
+    closing: formatMinor(row.closing, row.currency),
   };
 }
 

@@ -12,6 +12,8 @@ import {
   type Wallet,
 } from './statements.sql.ts';
 
+export { type ClosedPeriod, closePeriod } from './statements.sql.ts';
+
 /**
  * The statement of a balance over whole days (UTC) that have ended. It consists of posted journals and
  * terms of quotes, which are immutable, and its id and time follow from balance and period, so that it
@@ -33,6 +35,11 @@ export type StatementEntry = EntryRow & {
   /** Unique within the account, at most 34 characters: the journal, and the line in it. */
   readonly reference: string;
 };
+
+/** The same wherever the entry is listed. */
+export function nameEntry({ journal_id: id, line }: { journal_id: string; line: number }): string {
+  return `${id.replaceAll('-', '')}-${line}`;
+}
 
 const portionEntries = 1000;
 
@@ -80,7 +87,7 @@ async function* readEntries(
     if (last === undefined) return;
     yield rows.map((row) => ({
       ...row,
-      reference: `${row.journal_id.replaceAll('-', '')}-${row.line}`,
+      reference: nameEntry(row),
     }));
     after = { journalId: last.journal_id, line: last.line };
   }

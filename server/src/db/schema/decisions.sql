@@ -41,8 +41,9 @@ begin
 end
 $$;
 
--- The exceptions that a decision answers.
-create function list_answered_kinds(p_action text) returns text[]
+-- The exceptions that a decision answers. Another amount may only be dismissed once the payout has ended:
+-- before, that would let it be sent again.
+create function list_answered_kinds(p_action text, p_status text) returns text[]
   language sql immutable parallel safe
   return case p_action
     when 'write_off' then array['paid_after_refusal', 'paid_after_return']
@@ -53,6 +54,7 @@ create function list_answered_kinds(p_action text) returns text[]
     when 'dismiss' then array['paid_after_refusal', 'accepted_after_refusal', 'paid_after_return',
       'refused_after_payment', 'return_of_unpaid', 'excess_return', 'unmatched', 'rail_missing',
       'overdue', 'report_changed', 'recovered']
+      || case when p_status in ('COMPLETED', 'CANCELLED') then array['amount_differs'] end
     else array[]::text[] end;
 
 -- Whether a person may decide this now. `p_alive`: the rail of an attempt that may be in flight or was
@@ -85,7 +87,8 @@ create function is_decision_legal(
       and (payout.status in ('PENDING', 'SCHEDULED', 'COMPLETED', 'CANCELLED') or exists (
           select from payout_dispatches
           where account_id = payout.account_id and payout_id = payout.id and due_at < 'infinity')
-        or exists (select from open where kind <> all (list_answered_kinds(p_action))))
+        or exists (select from open where kind <> all (
+          list_answered_kinds(p_action, payout.status))))
     else false end
     -- Nothing is sent while an earlier payer claims to have paid.
     and (p_action not in ('release', 'retry') or not exists (
@@ -250,7 +253,7 @@ begin
     and state in ('sending', 'unknown', 'accepted', 'paid');
   select * into v_asked from exceptions
   where account_id = p_account and payout_id = p_payout and closed_at is null
-    and kind = any (list_answered_kinds(p_action))
+    and kind = any (list_answered_kinds(p_action, v_payout.status))
   order by opened_at desc limit 1;
   if not is_decision_legal(v_payout, p_action, v_alive, v_asked, p_next_rail is not null) then
     return 'illegal';
@@ -280,7 +283,7 @@ begin
   where account_id = p_account and payout_id = p_payout and closed_at is null
     and case when p_action = 'write_off' or p_action = 'paid' and kind = 'paid_after_refusal'
       then id = v_asked.id
-      else kind = any (list_answered_kinds(p_action)) end;
+      else kind = any (list_answered_kinds(p_action, v_payout.status)) end;
   if p_action in ('paid', 'not_paid', 'returned') then
     perform supply_outcome(v_payout, p_id, p_action, v_alive, v_asked, v_now);
   elsif p_action in ('release', 'retry') then

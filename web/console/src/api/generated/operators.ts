@@ -6,7 +6,7 @@ export interface components {
         Overview: {
             /** @description The period in days */
             days: number;
-            /** @description Money by account and currency */
+            /** @description Money by account and currency, the first 1,000 by name; the report of a month has all */
             balances: {
                 /** @description The account */
                 account_id: string;
@@ -503,7 +503,9 @@ export interface components {
             from: string;
             /** @description The day after the last */
             to: string;
-            /** @description What was earned in the month */
+            /** @description Whether the month is over: until then the numbers change */
+            has_ended: boolean;
+            /** @description What was earned in the month, before charges of rails */
             earned: {
                 /** @description The currency */
                 currency: string;

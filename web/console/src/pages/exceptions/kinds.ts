@@ -46,7 +46,10 @@ const kinds: Readonly<Record<string, Kind>> = {
     meaning: 'The rail reports as paid what it had rejected.',
     actions: ['write_off', 'paid', 'dismiss'],
   },
-  amount_differs: { meaning: 'The rail paid another amount.', actions: ['paid', 'not_paid'] },
+  amount_differs: {
+    meaning: 'The rail paid another amount.',
+    actions: ['paid', 'not_paid', 'dismiss'],
+  },
   return_of_unpaid: {
     meaning: 'Money came back for a payment that was never paid as far as we know.',
     actions: ['dismiss'],

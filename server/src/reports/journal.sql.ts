@@ -1,0 +1,81 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
+import type { ClosedPeriod } from '../statements/statements.ts';
+
+const pairsQuery = defineQuery({
+  name: 'list_journal_currencies',
+  text: `
+    select distinct account_id, currency from ledger_accounts
+    where $1::uuid is null or account_id = $1
+    order by account_id, currency`,
+  columns: { account_id: column.uuid, currency: column.text },
+});
+export type JournalCurrency = RowOf<typeof pairsQuery.columns>;
+
+/** Where journals may be: they are kept by account and source currency. */
+export async function listJournalCurrencies(
+  session: Session,
+  accountId: string | undefined,
+): Promise<JournalCurrency[]> {
+  return many(session, pairsQuery, [accountId ?? null]);
+}
+
+const transferColumns = {
+  journal_id: column.uuid,
+  line: column.integer,
+  posted_at: column.instant,
+  kind: column.text,
+  from_name: column.text,
+  to_name: column.text,
+  currency: column.text,
+  amount: column.bigint,
+  payout_id: nullable(column.uuid),
+  batch_id: nullable(column.uuid),
+  client_transfer_id: nullable(column.text),
+  /** Of what operators booked. */
+  booking_reference: nullable(column.text),
+} as const;
+export type TransferRow = RowOf<typeof transferColumns>;
+
+const transfersQuery = defineQuery({
+  name: 'select_transfers_of_period',
+  text: `
+    select j.id as journal_id, l.line, j.created_at as posted_at, j.kind, l.from_name, l.to_name,
+      l.currency, l.amount, j.payout_id, j.batch_id, q.client_transfer_id,
+      b.reference as booking_reference
+    from ledger_journals j
+    cross join lateral (
+      select * from journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
+        j.destination_currency, j.destination_amount, j.rail) offset 0) l
+    left join payout_quotes q on q.account_id = j.account_id and q.id = j.payout_id
+    left join balance_bookings b on j.kind in ('fund', 'adjust_credit', 'adjust_debit')
+      and b.account_id = j.account_id and b.currency = j.source_currency
+      and b.booked_at = j.created_at and b.balance_after = j.wallet_balance
+    where j.account_id = $1 and j.source_currency = $2 and j.id >= $3::uuid and j.id <= $4
+      and (j.id, l.line) > ($3::uuid, $5::smallint)
+    order by j.id, l.line
+    limit $6`,
+  columns: transferColumns,
+});
+
+/** A place among the lines of journals. */
+export type TransferPlace = { journalId: string; line: number };
+
+/** The transfers after a place, in the order in which they were posted. */
+export async function listTransfers(
+  session: Session,
+  {
+    account_id: accountId,
+    currency,
+    period,
+    after,
+    count,
+  }: JournalCurrency & {
+    period: ClosedPeriod;
+    after: TransferPlace;
+    count: number;
+  },
+): Promise<TransferRow[]> {
+  const values = [accountId, currency, after.journalId, period.last_id, after.line, count];
+  return many(session, transfersQuery, values);
+}

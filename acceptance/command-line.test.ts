@@ -218,6 +218,7 @@ test('a canceled payout ends watch with exit code 1', async () => {
   assert.equal(exitCode, 1);
   assert.match(out, /cancelled/);
   assert.match(error, /The payout is cancelled/);
+  assert.doesNotMatch((await done(['payout', 'show', 'r-3'])).out, /expected by/);
 });
 
 test('a scheduled payout is canceled before it runs', async () => {

@@ -149,6 +149,7 @@ test('410 disables an endpoint, with an event, and resuming it sends what waited
   const disabled = await readEndpoint(api, endpoint);
   assert.equal(disabled.status, 'DISABLED');
   assert.equal(disabled.status_reason, 'the endpoint answered 410 Gone');
+  assert.equal(disabled.next_attempt_on, '', 'nothing is sent until it is resumed');
   await fund(api, 'USD', '3');
   receiver.behave(() => undefined);
   assert.equal(ok(await api.post<Endpoint>(`${pathOf(endpoint)}/resume`, {})).status, 'ENABLED');

@@ -14,6 +14,7 @@ export type Endpoint = {
   public_key: string;
   previous_secret_until: string;
   failing_since: string;
+  next_attempt_on: string;
   backlog: ExactNumber;
   replaying_until: ExactNumber;
 };

@@ -2,9 +2,9 @@ import type { Client, Payout, PayoutAddress } from '../../../sdk/src/index.ts';
 import type { Context } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { printable } from '../table.ts';
-import { formatCode, formatTime, readDuration } from '../values.ts';
+import { formatCode, readDuration } from '../values.ts';
 import { commitPayout, describeCommit, findRefusal, followCommitted } from './commit.ts';
-import { ended, followPayout, saveReceipt } from './payouts.ts';
+import { describeExpected, ended, followPayout, saveReceipt } from './payouts.ts';
 
 /** The second half of `pay`: from a quote to its receipt. */
 
@@ -75,12 +75,11 @@ function chooseSeconds({ created_at, estimated_availability }: Payout): number {
   return lastsMs < 3_600_000 ? 15 : 2;
 }
 
-function describeEnd(
-  { status, status_reason, actor, payout_token, estimated_availability }: Payout,
-  file: string,
-): string {
+function describeEnd(payout: Payout, file: string): string {
+  const { status, status_reason, actor, payout_token } = payout;
+  const expected = describeExpected(payout);
   const state = `${payout_token} is ${formatCode(status)}`;
-  const when = status === 'COMPLETED' ? '' : `, expected by ${formatTime(estimated_availability)}`;
+  const when = expected === '' ? '' : `, expected by ${expected}`;
   const isWaiting = status === 'HOLD' || status === 'ERROR';
   const details = isWaiting ? `, to act: ${actor}: ${printable(status_reason)}` : when;
   return `${state}${details}. Receipt: ${file}`;

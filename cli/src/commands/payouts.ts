@@ -194,6 +194,12 @@ export function describePayout(output: Output, payout: Payout): string {
   return [describeTerms(output, payout), ...(steps.length === 0 ? [] : ['', ...steps])].join('\n');
 }
 
+/** When the money is expected; "" where it has arrived or will not. */
+export function describeExpected({ status, estimated_availability }: Payout): string {
+  const hasEnded = status === 'COMPLETED' || status === 'CANCELLED';
+  return hasEnded ? '' : formatTime(estimated_availability);
+}
+
 /** All but its timeline. */
 export function describeTerms(output: Output, payout: Payout): string {
   const { source_currency_code: source, destination_currency_code: destination, network } = payout;
@@ -208,7 +214,7 @@ export function describeTerms(output: Output, payout: Payout): string {
     ['arrives', formatArrival(payout.destination_amount, { currency: destination, network })],
     ['rate', `${payout.exchange_rate.text} ${destination} for 1 ${source}`],
     ['payer', `${payout.payer_name} (${formatCode(payout.delivery_type)})`],
-    ['expected by', formatTime(payout.estimated_availability)],
+    ['expected by', describeExpected(payout)],
     ['runs at', formatTime(payout.runs_at)],
     ['quote until', payout.status === 'PENDING' ? formatTime(payout.expiration) : ''],
     ['pickup code', payout.pickup_code],

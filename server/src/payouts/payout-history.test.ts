@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { stepBack } from '../../testing/setups/clock-step.ts';
 import {
   type CommittedPayout,
+  createFakeRail,
   createMoneyTest,
   type MoneyTest,
 } from '../../testing/setups/money.ts';
@@ -116,6 +117,44 @@ test('where the events are no longer kept, a past state is unknown and the prese
     read(new Date(0)),
     (error) => error instanceof AppError && error.code === 'not_found',
   );
+});
+
+/** The status and the rail's reference after each event of a payout. */
+async function listReferences({ accountId, payoutId }: CommittedPayout): Promise<string[]> {
+  const events = await money.rows<{ sequence: bigint }>(
+    `select sequence from events where account_id = $1 and subject_id = $2`,
+    [accountId, payoutId],
+  );
+  const sequences = events.map(({ sequence }) => sequence);
+  const session = money.db.tenant(accountId);
+  const rows = await listPayoutsAfterEvents(session, accountId, sequences);
+  return rows
+    .toSorted((a, b) => Number(a.event_sequence - b.event_sequence))
+    .map(({ status, rail_reference: reference }) => `${status} ${reference}`);
+}
+
+test("the rail's reference is that of the payment after a return too, and is there after a rejection", async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const answer = async (outcome: 'paid' | 'rejected') => {
+    const payout = await money.quoteAndCommit(owner);
+    const rail = createFakeRail(() => ({ outcome, reason: 'other', providerReference: 'PAYMENT' }));
+    await money.createDispatcher(rail).runOne(owner.accountId, payout.payoutId);
+    return payout;
+  };
+  const paid = await answer('paid');
+  await money.observe(paid, 'returned', { details: { provider_reference: 'RETURN' } });
+  assert.deepEqual(await listReferences(paid), [
+    'PENDING ',
+    'PROCESSING ',
+    'COMPLETED PAYMENT',
+    'CANCELLED PAYMENT',
+    'CANCELLED PAYMENT',
+  ]);
+  assert.deepEqual(await listReferences(await answer('rejected')), [
+    'PENDING ',
+    'PROCESSING ',
+    'CANCELLED PAYMENT',
+  ]);
 });
 
 test('a payout after each of its events is told by their order after a step back of the clock', async () => {

@@ -221,12 +221,7 @@ export function describeReceipt(
         ? person.business_name ||
           formatRecipientName(person, { country: user.country, language: person.language })
         : `Erased on ${formatSecondsZ(user.erasedAt).slice(0, 10)}`,
-    recipientAddressLines: [
-      person.address1,
-      person.address2,
-      [person.postal_code, person.city, person.state_province].filter(Boolean).join(' '),
-      getCountry(user.country).name,
-    ].filter(Boolean),
+    recipientAddressLines: listAddressLines(user),
     internalUserId: user.erasedAt === null ? user.internalUserId : '',
     countryName: getCountry(row.country).name,
     deliveryType: row.delivery_type,
@@ -237,6 +232,8 @@ export function describeReceipt(
     totalDebited: formatAmount(debited, source),
     refundAmount: refund === undefined ? '' : formatAmount(refund.minor, source),
     destinationAmount: formatAmount(row.destination_amount, destination),
+    returnedAmount:
+      row.returned_amount === 0n ? '' : formatAmount(row.returned_amount, destination),
     exchangeRate: rates.exchange_rate.text,
     midRate: rates.mid_rate.text,
     margin: rates.margin.text,
@@ -254,6 +251,15 @@ export function describeReceipt(
     transactionHash: network === '' ? '' : row.rail_reference,
     issuedOn: formatSecondsZ(new Date(nowMs)),
   };
+}
+
+function listAddressLines({ person, country }: User): string[] {
+  return [
+    person.address1,
+    person.address2,
+    [person.postal_code, person.city, person.state_province].filter(Boolean).join(' '),
+    getCountry(country).name,
+  ].filter(Boolean);
 }
 
 /** Attribute values under the labels of their corridor, in its order. */

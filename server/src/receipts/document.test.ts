@@ -24,6 +24,22 @@ test('a canceled payout shows its refund with the date, and no total debited', (
   assert.equal(JSON.stringify(amounts).includes('debited'), false);
 });
 
+test('a payment of which only a part came back shows that part, and the rest as not canceled', () => {
+  const returned = { ...canceled, completedOn: '2026-11-19T14:05:02', refundAmount: '420.15' };
+  const amountsOf = (returnedAmount: string) =>
+    composeReceipt(receiptOf({ ...returned, returnedAmount })).amounts.map(
+      ({ label, number }) => `${label} ${number}`,
+    );
+  assert.deepEqual(amountsOf('7791.74').slice(-2), [
+    'Amount to recipient 23,181.25',
+    'Of this, returned 7,791.74',
+  ]);
+  assert.deepEqual(amountsOf('23181.25').slice(-2), [
+    'Refunded on 2026-11-20 420.15',
+    'Amount to recipient, canceled 23,181.25',
+  ]);
+});
+
 test('a payout that was canceled before it ran says that nothing was debited', () => {
   const { title, headline, amounts, dates } = composeReceipt(
     receiptOf({

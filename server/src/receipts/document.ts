@@ -39,6 +39,8 @@ export type ReceiptData = {
   /** In the source currency; '' while the payout is not canceled. */
   refundAmount: string;
   destinationAmount: string;
+  /** In the destination currency: what came back after completion; '' for nothing. */
+  returnedAmount: string;
   exchangeRate: string;
   midRate: string;
   margin: string;
@@ -245,10 +247,20 @@ const amountTexts: Readonly<Record<string, typeof otherTexts | undefined>> = {
   ERROR: { source: 'Amount', total: 'Total debited', destination: 'Amount to recipient, not sent' },
 };
 
+/** The recipient has the rest. */
+function isReturnedInPart({ returnedAmount, destinationAmount }: ReceiptData): boolean {
+  return returnedAmount !== '' && returnedAmount !== destinationAmount;
+}
+
+function chooseAmountTexts(data: ReceiptData): typeof otherTexts {
+  const usual = amountTexts[data.status] ?? otherTexts;
+  if (isUnpaid(data)) return { ...usual, total: otherTexts.total };
+  return isReturnedInPart(data) ? { ...usual, destination: otherTexts.destination } : usual;
+}
+
 function composeAmounts(data: ReceiptData): ReceiptAmount[] {
-  const { status, sourceCurrency, destinationCurrency } = data;
-  const usual = amountTexts[status] ?? otherTexts;
-  const texts = isUnpaid(data) ? { ...usual, total: otherTexts.total } : usual;
+  const { sourceCurrency, destinationCurrency } = data;
+  const texts = chooseAmountTexts(data);
   const refundedOn = data.canceledOn === '' || isUnpaid(data) ? '' : data.canceledOn.slice(0, 10);
   const rows = [
     { label: texts.source, amount: data.sourceAmount, currency: sourceCurrency },
@@ -260,6 +272,15 @@ function composeAmounts(data: ReceiptData): ReceiptAmount[] {
       isTotal: true,
     },
     { label: texts.destination, amount: data.destinationAmount, currency: destinationCurrency },
+    ...(isReturnedInPart(data)
+      ? [
+          {
+            label: 'Of this, returned',
+            amount: data.returnedAmount,
+            currency: destinationCurrency,
+          },
+        ]
+      : []),
   ];
   const numbers = rows.map((row) => groupDigits(padToScale(row.amount, row.currency)));
   const fractions = numbers.map((number) => fractionOf(number));

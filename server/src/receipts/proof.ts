@@ -58,6 +58,7 @@ function describeRecord({ brand: _, ...data }: ReceiptData, keyId: string) {
     refund_amount: data.refundAmount,
     source_currency_code: data.sourceCurrency,
     destination_amount: data.destinationAmount,
+    returned_amount: data.returnedAmount,
     destination_currency_code: data.destinationCurrency,
     exchange_rate: data.exchangeRate,
     mid_rate: data.midRate,

@@ -147,6 +147,15 @@ test('an entry that came before its settlement is matched at the next import', a
   assert.equal((await importFile({ amount: '-1' })).matched, 1);
 });
 
+test('a debit and its return are matched by the bank reference of each', async () => {
+  const payout = await money.quoteAndCommit(owner, { destinationMinor: 10_000n, rail });
+  const paying = createFakeRail(() => ({ outcome: 'paid', providerReference: 'DEBIT-1' }));
+  await money.createDispatcherOf([{ ...paying, name: rail }]).runDue();
+  await money.observe(payout, 'returned', { details: { provider_reference: 'RETURN-1' } });
+  await importFile({ amount: '-100', bank: 'DEBIT-1' }, { amount: '100', bank: 'RETURN-1' });
+  assert.deepEqual(await readOpen(), { bank: [], ledger: [] });
+});
+
 test('a return is matched with the credit of the bank', async () => {
   const [payout] = await settle(10_000n);
   assert.ok(payout !== undefined);

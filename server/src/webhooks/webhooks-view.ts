@@ -54,7 +54,8 @@ export function writeEndpoint(row: EndpointRow) {
     public_key: row.public_key,
     previous_secret_until: writeTime(row.previous_expires_at),
     failing_since: writeTime(row.failing_since),
-    next_attempt_on: writeTime(row.next_at),
+    // A stopped endpoint keeps the time at which it would have been tried.
+    next_attempt_on: row.status === 'ENABLED' ? writeTime(row.next_at) : '',
     backlog: writeNumber(row.backlog),
     replaying_until: writeNumber(row.replay_end ?? 0n),
     created_on: formatSeconds(row.created_at),

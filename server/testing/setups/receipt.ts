@@ -25,6 +25,7 @@ const ordinary: ReceiptData = {
   totalDebited: '1253.5',
   refundAmount: '',
   destinationAmount: '23181.25',
+  returnedAmount: '',
   exchangeRate: '18.545',
   midRate: '18.6',
   margin: '0.002957',

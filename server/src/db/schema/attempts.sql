@@ -15,7 +15,7 @@ create table attempts (
   taken_at timestamptz,
   unknown_since timestamptz,
   answered_at timestamptz,
-  -- The reference of the rail for the payment.
+  -- The reference of the rail for the payment; of what came back only where it gave no other.
   provider_reference text not null default '',
   -- The standing on which its payer was chosen.
   standing_id uuid,

@@ -6,9 +6,10 @@ create function record_observations(p_observed classified_observation[], p_at ti
   language plpgsql as $$
 begin
   insert into observations (account_id, payout_id, id, source, outcome, reason, code, amount, is_applied,
-    observed_at, mac)
+    observed_at, provider_reference, mac)
   select account_id, payout_id, observation_id, source, outcome, reason,
-    coalesce(details ->> 'code', ''), (details ->> 'amount')::bigint, class = 'apply', p_at, mac
+    coalesce(details ->> 'code', ''), (details ->> 'amount')::bigint, class = 'apply', p_at,
+    coalesce(details ->> 'provider_reference', ''), mac
   from unnest(p_observed);
   update attempts a set
     state = attempt_state(o.outcome),
@@ -20,7 +21,10 @@ begin
       when o.outcome in ('unknown', 'hold') then coalesce(a.unknown_since, p_at) end,
     answered_at = p_at,
     reported_at = greatest(a.reported_at, least(o.happened_at, p_at)),
-    provider_reference = coalesce(o.details ->> 'provider_reference', a.provider_reference),
+    -- What came back has a reference of its own, which only its observation has.
+    provider_reference = case
+      when o.outcome = 'returned' and a.provider_reference <> '' then a.provider_reference
+      else coalesce(o.details ->> 'provider_reference', a.provider_reference) end,
     standing_id = coalesce((o.details ->> 'standing')::uuid, a.standing_id)
   from unnest(p_observed) o
   where o.class = 'apply' and a.account_id = o.account_id and a.payout_id = o.payout_id

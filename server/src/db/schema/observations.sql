@@ -12,6 +12,8 @@ create table observations (
   code text not null default '',
   -- Paid or returned, in minor units; null: not reported.
   amount bigint,
+  -- The reference of the rail for what it reports: the payment, or what came back.
+  provider_reference text not null default '',
   -- Over what is observed, under a key that the database does not have (`dispatch/observations.ts`). Null
   -- where a person decided it: the decision has one.
   mac bytea check (length(mac) = 36),
@@ -19,7 +21,8 @@ create table observations (
   constraint observed_by_service check ((source = 'person') = (mac is null))
 );
 create trigger append_only before delete or truncate
-  or update of account_id, payout_id, id, source, outcome, reason, is_applied, observed_at, code, amount
+  or update of account_id, payout_id, id, source, outcome, reason, is_applied, observed_at, code, amount,
+    provider_reference
   on observations
   for each statement execute function refuse_change('observations are immutable');
 

@@ -157,7 +157,7 @@ begin
   insert into settlement_items (account_id, journal_id, rail, kind, payout_id, reference,
     provider_reference, direction, currency, amount, booked_on)
   select j.account_id, j.id, j.rail, j.kind, j.payout_id, coalesce(a.reference, ''),
-    coalesce(a.provider_reference, ''),
+    coalesce(r.provider_reference, a.provider_reference, ''),
     case when l.to_name = 'settlement:' || j.rail then 'debit' else 'credit' end, l.currency,
     l.amount, (j.created_at at time zone 'UTC')::date
   from ledger_links k
@@ -170,6 +170,13 @@ begin
     where a.account_id = j.account_id and a.payout_id = j.payout_id and a.rail = j.rail
     order by a.state in ('paid', 'returned') desc, a.number desc limit 1
   ) a on true
+  left join lateral (
+    select o.provider_reference from observations o
+    where j.kind in ('return', 'excess') and o.account_id = j.account_id
+      and o.payout_id = j.payout_id and o.outcome = 'returned' and o.observed_at = j.created_at
+      and o.provider_reference <> ''
+    order by (o.amount = j.destination_amount) is true desc, o.id limit 1
+  ) r on true
   where k.account_id = p_account and k.number > v_after and k.number <= v_last
     and 'settlement:' || j.rail in (l.from_name, l.to_name);
   update settlement_cursors set last_link = v_last

@@ -8,6 +8,7 @@ import {
   isUuid,
   nameId,
   newId,
+  newIdAfter,
   newSecret,
   type TokenKind,
 } from './ids.ts';
@@ -52,6 +53,15 @@ test('new identifiers differ, and ascend in the order in which they are made', (
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(ids.toSorted(), ids);
   for (const id of ids.slice(0, 100)) assert.ok(isUuid(id) && id[14] === '7');
+});
+
+test('an identifier follows that of a process whose clock is ahead, and leaves later ones in time', () => {
+  const ahead = `f${newId().slice(1)}`;
+  const next = newIdAfter(ahead);
+  assert.ok(isUuid(next) && next > ahead && newIdAfter(next) > next);
+  assert.ok(newId() < ahead && newIdAfter(undefined) < ahead);
+  const earlier = newId();
+  assert.ok(newIdAfter(earlier) > earlier && newIdAfter(earlier) < ahead);
 });
 
 test('the identifier of a name is the same forever', () => {

@@ -19,6 +19,18 @@ export function newId(): string {
   return v7({ random: takeRandom(16), ...last });
 }
 
+/**
+ * As `newId`, and later than an id that another process may have made, whose clock may be ahead: for rows
+ * of which the newest counts.
+ */
+export function newIdAfter(earlier: string | undefined): string {
+  const id = newId();
+  if (earlier === undefined || id > earlier) return id;
+  const msecs = Number.parseInt(earlier.slice(0, 8) + earlier.slice(9, 13), 16) + 1;
+  // The ids that follow stay at this machine's time.
+  return v7({ random: takeRandom(16), msecs });
+}
+
 const last = { msecs: 0, seq: 0 };
 const seqMax = 0xffff_ffff;
 

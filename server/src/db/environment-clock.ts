@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../core/access.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, measureLead } from '../core/clock.ts';
 import type { Session } from './postgres/pool.ts';
 import { column, defineQuery, one } from './rows.ts';
 
@@ -11,6 +11,11 @@ import { column, defineQuery, one } from './rows.ts';
 export type EnvironmentClock = Clock & {
   /** Milliseconds of a clock that never jumps. */
   steadyMs(): number;
+  /**
+   * By how much the database's clock, without the offset of the sandbox, is at least ahead of this
+   * machine's time of day, in milliseconds; below 0: behind.
+   */
+  databaseAheadMs(): number;
   /** How long values read from the database, this clock among them, may be cached. */
   readonly cacheMs: number;
   observe(databaseNow: Date): void;
@@ -19,8 +24,8 @@ export type EnvironmentClock = Clock & {
 
 const selectNow = defineQuery({
   name: 'select_environment_now',
-  text: `select environment_now() as now`,
-  columns: { now: column.instant },
+  text: `select environment_now() as now, clock_timestamp() as real_now`,
+  columns: { now: column.instant, real_now: column.instant },
 });
 
 /**
@@ -33,13 +38,15 @@ const jitterMsMax = 1000;
 
 export async function createEnvironmentClock(
   session: Session,
-  options: { environmentName: EnvironmentName; steadyMs: () => number },
+  options: { environmentName: EnvironmentName; steadyMs: () => number; realNowMs: () => number },
 ): Promise<EnvironmentClock> {
   let offsetMs = Number.NEGATIVE_INFINITY;
   /** How often the clock was moved ahead. */
   let moves = 0;
+  let databaseAheadMs = 0;
   const clock: EnvironmentClock = {
     steadyMs: options.steadyMs,
+    databaseAheadMs: () => databaseAheadMs,
     cacheMs: cacheMsOf[options.environmentName],
     nowMs: () => Math.floor(options.steadyMs() + offsetMs),
     observe: (databaseNow) => {
@@ -52,7 +59,10 @@ export async function createEnvironmentClock(
     refresh: async (from) => {
       const beganMs = options.steadyMs();
       const movesBefore = moves;
-      const { now } = await one(from, selectNow);
+      const beganRealMs = options.realNowMs();
+      const { now, real_now: realNow } = await one(from, selectNow);
+      const asked = { beganMs: beganRealMs, endedMs: options.realNowMs() };
+      databaseAheadMs = measureLead(realNow.getTime(), asked);
       // As if it had been read at the beginning: were the clock of the database not set back, as by a
       // failover to a server that is behind, no time since would be earlier.
       const isSetBack = now.getTime() - beganMs <= offsetMs - jitterMsMax;

@@ -227,7 +227,9 @@ function startChores(
     repeat('old traces', cleaningIdleMs, () => removeOldTraceContexts(db.system));
   }
   repeat('abandoned batches', cleaningIdleMs, () => removeAbandoned({ db }));
-  repeat('partitions', partitionsIdleMs, () => keepPartitions(db.system, retention));
+  repeat('partitions', partitionsIdleMs, () =>
+    keepPartitions(db.system, retention, base.clock.databaseAheadMs()),
+  );
   if (hasRateSources(config)) repeat('import rates', ratesIdleMs, () => rates.importAll());
   if (listSources(config).length > 0) {
     repeat('import lists', listsIdleMs, () => importSanctionsLists(base));

@@ -32,6 +32,7 @@ test('the clock of a process follows that of the database back', async () => {
   state.databaseMs -= 3_600_000;
   await clock.refresh(session);
   assert.equal(clock.nowMs(), state.databaseMs);
+  assert.equal(clock.stepsBack(), 1);
 });
 
 test('an answer that takes long does not set the clock back', async () => {

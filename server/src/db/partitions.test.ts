@@ -80,6 +80,15 @@ test('no month is removed while the database alone takes it for expired', async 
   assert.ok((await monthsOf('events')).length < before.length);
 });
 
+test('the months ahead are the same in every time zone of a session', async () => {
+  const west = await connect(`set timezone = 'America/New_York'`);
+  // There it is 30 January, and a month later is March in UTC.
+  await west.query(`select open_months('2041-01-31T03:00:00Z')`);
+  await west.end();
+  const months = (await monthsOf('events')).filter((name) => name.includes('2041'));
+  assert.deepEqual(months, ['events_2041_01', 'events_2041_02', 'events_2041_03']);
+});
+
 test('concurrent commits are atomic while the clock jumps by years', async () => {
   const owner = await money.createOwner({ USD: 100_000_000n });
   const ids: string[] = [];

@@ -4,6 +4,16 @@
  */
 export type Clock = { nowMs(): number };
 
+/**
+ * By how much another clock is at least ahead of ours (below 0: behind), in milliseconds. It was read
+ * between `beganMs` and `endedMs`, so that a slow answer is no difference.
+ */
+export function measureLead(otherMs: number, asked: { beganMs: number; endedMs: number }): number {
+  const { beganMs, endedMs } = asked;
+  if (otherMs > endedMs) return otherMs - endedMs;
+  return Math.min(0, otherMs - beganMs);
+}
+
 /** `YYYY-MM-DDThh:mm:ss` in UTC, without offset or fraction: the form of created_on and expiration. */
 export function formatSeconds(time: Date): string {
   return time.toISOString().slice(0, 19);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import {
   findTokenId,
@@ -8,6 +10,7 @@ import {
   isUuid,
   nameId,
   newId,
+  newIdAfter,
   newSecret,
   type TokenKind,
 } from './ids.ts';
@@ -52,6 +55,33 @@ test('new identifiers differ, and ascend in the order in which they are made', (
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(ids.toSorted(), ids);
   for (const id of ids.slice(0, 100)) assert.ok(isUuid(id) && id[14] === '7');
+});
+
+test('identifiers follow a correction of the clock of the machine, and ascend where it goes back', async () => {
+  // A thread has a clock, and a last identifier, of its own.
+  const code = `
+    const { parentPort } = require('node:worker_threads');
+    import('${new URL('./ids.ts', import.meta.url).href}').then(({ newId }) => {
+      const nowMs = Date.now();
+      const ids = [0, 86_400_000, 0].map((aheadMs) => {
+        Date.now = () => nowMs + aheadMs;
+        return newId();
+      });
+      parentPort.postMessage(ids);
+    });`;
+  const [ids] = (await once(new Worker(code, { eval: true }), 'message')) as [string[]];
+  const msOf = (id = '') => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+  assert.equal(msOf(ids[1]) - msOf(ids[0]), 86_400_000);
+  assert.ok(ids.toSorted().every((id, index) => id === ids[index]));
+});
+
+test('an identifier follows that of a process whose clock is ahead, and leaves later ones in time', () => {
+  const ahead = `f${newId().slice(1)}`;
+  const next = newIdAfter(ahead);
+  assert.ok(isUuid(next) && next > ahead && newIdAfter(next) > next);
+  assert.ok(newId() < ahead && newIdAfter(undefined) < ahead);
+  const earlier = newId();
+  assert.ok(newIdAfter(earlier) > earlier && newIdAfter(earlier) < ahead);
 });
 
 test('the identifier of a name is the same forever', () => {

@@ -3,7 +3,9 @@ import { v5, v7, validate } from 'uuid';
 
 /** A time-ordered UUID (version 7): its order keeps every index warm, and tells who came first. */
 export function newId(): string {
-  const now = Math.floor(performance.timeOrigin + performance.now());
+  // Not the steady clock: it rests while a machine is suspended, and keeps the error of a wrong start.
+  // oxlint-disable-next-line outlay/no-current-time
+  const now = Date.now();
   if (now > last.msecs) {
     last.msecs = now;
     // Its upper half is left for those that follow within the same millisecond.
@@ -17,6 +19,18 @@ export function newId(): string {
     }
   }
   return v7({ random: takeRandom(16), ...last });
+}
+
+/**
+ * As `newId`, and later than an id that another process may have made, whose clock may be ahead: for rows
+ * of which the newest counts.
+ */
+export function newIdAfter(earlier: string | undefined): string {
+  const id = newId();
+  if (earlier === undefined || id > earlier) return id;
+  const msecs = Number.parseInt(earlier.slice(0, 8) + earlier.slice(9, 13), 16) + 1;
+  // The ids that follow stay at this machine's time.
+  return v7({ random: takeRandom(16), msecs });
 }
 
 const last = { msecs: 0, seq: 0 };

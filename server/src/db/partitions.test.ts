@@ -45,9 +45,12 @@ test('an interrupted removal is completed later, and other work continues meanwh
   const reader = await connect('begin isolation level repeatable read');
   await reader.query('select count(*) from events');
   const impatient = await connect('set statement_timeout = 300');
-  await assert.rejects(keepPartitions(sessionOf(impatient), { eventMonths: 1, webhookMonths: 1 }), {
-    code: '57014',
-  });
+  await assert.rejects(
+    keepPartitions(sessionOf(impatient), { eventMonths: 1, webhookMonths: 1 }, 0),
+    {
+      code: '57014',
+    },
+  );
   const pending = await money.rows('select 1 from pg_inherits where inhdetachpending');
   assert.equal(pending.length, 1);
   // Only the removal waits for the reader.
@@ -56,10 +59,34 @@ test('an interrupted removal is completed later, and other work continues meanwh
   const group = createGroupCommit(money.db, money.keys);
   assert.ok((await group.submit({ ...owner, payoutId, requestKey: undefined })) !== undefined);
   await reader.query('commit');
-  await keepPartitions(money.db.system, { eventMonths: 1, webhookMonths: 1 });
+  await keepPartitions(money.db.system, { eventMonths: 1, webhookMonths: 1 }, 0);
   const left = await money.rows('select 1 from pg_class where relname = $1', [oldest]);
   assert.equal(left.length, 0);
   await Promise.all([reader.end(), impatient.end()]);
+});
+
+test('no month is removed while the database alone takes it for expired', async () => {
+  await money.createOwner({ USD: 1n });
+  await money.advance(70 * dayMs);
+  await openMonths(money.db.system);
+  const before = await monthsOf('events');
+  const retention = { eventMonths: 1, webhookMonths: 1 };
+  await assert.rejects(
+    keepPartitions(money.db.system, retention, 2 * dayMs),
+    /more than a day ahead/,
+  );
+  assert.deepEqual(await monthsOf('events'), before);
+  await keepPartitions(money.db.system, retention, 0);
+  assert.ok((await monthsOf('events')).length < before.length);
+});
+
+test('the months ahead are the same in every time zone of a session', async () => {
+  const west = await connect(`set timezone = 'America/New_York'`);
+  // There it is 30 January, and a month later is March in UTC.
+  await west.query(`select open_months('2041-01-31T03:00:00Z')`);
+  await west.end();
+  const months = (await monthsOf('events')).filter((name) => name.includes('2041'));
+  assert.deepEqual(months, ['events_2041_01', 'events_2041_02', 'events_2041_03']);
 });
 
 test('concurrent commits are atomic while the clock jumps by years', async () => {

@@ -47,9 +47,27 @@ export async function openMonths(session: Session): Promise<void> {
   await exec(session, { name: 'open_months', text: 'select open_months(environment_now())' });
 }
 
-/** Creates the partitions of the months ahead and drops expired ones. */
-export async function keepPartitions(session: Session, retention: Retention): Promise<void> {
+/**
+ * What is dropped is gone: a database whose clock is further ahead of that of the process must not decide
+ * alone that a month has passed its retention.
+ */
+const aheadMsMax = 24 * 3_600_000;
+
+/**
+ * Creates the partitions of the months ahead and drops expired ones. `databaseAheadMs`: by how much the
+ * database's clock is ahead of the process's.
+ */
+export async function keepPartitions(
+  session: Session,
+  retention: Retention,
+  databaseAheadMs: number,
+): Promise<void> {
   await openMonths(session);
+  if (databaseAheadMs > aheadMsMax) {
+    throw new Error(
+      'no expired month is removed, because the clock of the database is more than a day ahead of that of this machine',
+    );
+  }
   const expired = await many(session, expiredPartitions, [
     retention.eventMonths,
     retention.webhookMonths,

@@ -201,3 +201,21 @@ test('every estimate is after the commit and within a bound', () => {
     }
   }
 });
+
+test('money arrives after the cut-off also where a change of the clocks skips that', () => {
+  const rule = { calendar: null, weekend: [], cutOff: '02:30' };
+  const delay = { businessDays: 0, arrival: '03:00' };
+  const newYork = { ...rule, timeZone: 'America/New_York', delay };
+  // 02:30 is 03:30 on this day; it is 03:15.
+  assert.equal(
+    estimateAvailability(newYork, Date.parse('2026-03-08T07:15:00Z')),
+    Date.parse('2026-03-08T07:30:00Z'),
+  );
+  const nextDay = { businessDays: 1, arrival: '00:15' };
+  const nuuk = { ...rule, timeZone: 'America/Nuuk', cutOff: '23:30', delay: nextDay };
+  // 23:30 is 00:30 of the next day; it is 00:20.
+  assert.equal(
+    estimateAvailability(nuuk, Date.parse('2026-03-29T01:20:00Z')),
+    Date.parse('2026-03-29T01:30:00Z'),
+  );
+});

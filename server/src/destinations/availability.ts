@@ -57,7 +57,9 @@ function computeAvailability(rule: AvailabilityRule, nowMs: number): Availabilit
     return { sinceMs: nowMs, untilMs: Math.min(minuteEndMs, counted.untilMs), availableAtMs };
   }
   const day = addBankingDays(rule, counted.day, delay.businessDays);
-  const availableAtMs = toInstant(rule.timeZone, { day, time: delay.arrival });
+  const arrivalMs = toInstant(rule.timeZone, { day, time: delay.arrival });
+  // Where a change of the clocks skips the cut-off, it is later than an arrival just after it.
+  const availableAtMs = Math.max(arrivalMs, counted.untilMs - 1);
   assert(availableAtMs >= nowMs, 'money arrives after it was sent');
   return { sinceMs: nowMs, untilMs: counted.untilMs, availableAtMs };
 }

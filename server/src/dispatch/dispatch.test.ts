@@ -8,6 +8,7 @@ import {
   type Owner,
 } from '../../testing/setups/money.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
+import { createStepFollower } from '../db/environment-clock.ts';
 import { reportMissingRails } from '../exceptions/decisions.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../rails/contract/references.ts';
@@ -300,6 +301,43 @@ test('a rail that hangs does not delay others', async () => {
   answer.resolve({ outcome: 'paid' });
   await dispatcher.settle();
   assert.equal((await money.payout(slow.payoutId)).status, 'COMPLETED');
+});
+
+test('after a step back of the clock nothing waits for as long as the step', async () => {
+  const rail = createFakeRail(({ kind }) => ({ outcome: kind === 'send' ? 'accepted' : 'paid' }));
+  const [died, accepted, unsent] = [
+    await createCommitted(),
+    await createCommitted(),
+    await createCommitted(),
+  ];
+  const dispatcher = money.createDispatcher(rail);
+  for (const { accountId, payoutId } of [died, accepted]) {
+    await dispatcher.runOne(accountId, payoutId);
+  }
+  // As rows are that were written when the clock was an hour ahead.
+  const change = `update payout_dispatches set due_at = environment_now() + interval '1 hour',
+    lease_until = clock_timestamp() + $2 * interval '1 hour' where payout_id = $1`;
+  await money.rows(change, [died.payoutId, 1]);
+  for (const { payoutId } of [accepted, unsent]) await money.rows(change, [payoutId, null]);
+  await money.rows(`insert into rail_passes (rail, lease_until)
+    values ('files', clock_timestamp() + interval '1 hour')`);
+  let stepsBack = 0;
+  const follow = createStepFollower(money.db, { ...money.clock, stepsBack: () => stepsBack });
+  await follow();
+  assert.equal(await dispatcher.runDue(), 0);
+  stepsBack = 1;
+  await follow();
+  await dispatcher.runDue();
+  assert.ok(rail.calls.some(({ reference }) => reference === unsent.reference));
+  // Of a payment under way its rail says when to ask.
+  assert.ok(rail.calls.every(({ kind }) => kind === 'send'));
+  const ends = `lease_until - clock_timestamp() between interval '1 minute' and interval '2 minutes'`;
+  const [row] = await money.rows<{ count: number }>(
+    `select (select count(*) from payout_dispatches where payout_id = $1 and ${ends})::integer
+       + (select count(*) from rail_passes where ${ends})::integer as count`,
+    [died.payoutId],
+  );
+  assert.equal(row?.count, 2);
 });
 
 /** Waits until a session of this database waits for a lock. */

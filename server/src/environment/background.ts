@@ -3,6 +3,7 @@ import { warnOfExpiries } from '../accounts/expiry-warnings.ts';
 import { expireApprovals } from '../approvals/approvals.ts';
 import { removeAbandoned, runCommits } from '../batches/committer.ts';
 import type { StopsInForce } from '../controls/stops-in-force.ts';
+import { createStepFollower } from '../db/environment-clock.ts';
 import { keepPartitions } from '../db/partitions.ts';
 import { applyNotifications } from '../dispatch/notifications.ts';
 import { followMarker, type RecoveryState, runRecovery } from '../dispatch/recovery.ts';
@@ -80,6 +81,8 @@ const cleaningIdleMs = 60_000;
 const fundsIdleMs = 60_000;
 /** The longest time from the expiry of a proposal to its event. */
 const proposalsIdleMs = 5_000;
+/** Between looks whether the database's clock was set back. */
+const stepsIdleMs = 5_000;
 const partitionsIdleMs = 10 * 60_000;
 /** The longest time from a payout's limit to its exception. */
 const reviewIdleMs = 60_000;
@@ -227,7 +230,10 @@ function startChores(
     repeat('old traces', cleaningIdleMs, () => removeOldTraceContexts(db.system));
   }
   repeat('abandoned batches', cleaningIdleMs, () => removeAbandoned({ db }));
-  repeat('partitions', partitionsIdleMs, () => keepPartitions(db.system, retention));
+  repeat('clock steps', stepsIdleMs, createStepFollower(db, base.clock));
+  repeat('partitions', partitionsIdleMs, () =>
+    keepPartitions(db.system, retention, base.clock.databaseAheadMs()),
+  );
   if (hasRateSources(config)) repeat('import rates', ratesIdleMs, () => rates.importAll());
   if (listSources(config).length > 0) {
     repeat('import lists', listsIdleMs, () => importSanctionsLists(base));

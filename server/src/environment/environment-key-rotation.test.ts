@@ -96,6 +96,7 @@ async function assertUsable(
   const clock = await createEnvironmentClock(db.system, {
     environmentName: 'staging',
     steadyMs: () => performance.now(),
+    realNowMs: Date.now,
   });
   const authenticator = createAuthenticator({ db, clock, keys });
   const { account, issued, operator } = rows;

@@ -94,7 +94,11 @@ async function openMigrated(
   const { keys, follower } = await openKeyRing(db, { config, name, onUnread });
   parts.defer(() => follower.close());
   await recordMigrations({ session: db.system, keys }, migrated);
-  const clock = await createEnvironmentClock(db.system, { environmentName: name, steadyMs });
+  const clock = await createEnvironmentClock(db.system, {
+    environmentName: name,
+    steadyMs,
+    realNowMs: options.realNowMs,
+  });
   if (task !== 'read') await openMonths(db.system);
   const opened = parts.move();
   const dispose = (): Promise<void> => opened.disposeAsync();

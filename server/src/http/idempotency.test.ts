@@ -238,7 +238,7 @@ test('after thirty days a key can be used anew, and older months are dropped', a
   await run(owner, { key: forgotten, work: fundCent(owner) });
   await money.advance((30 * daySeconds - 60) * 1000);
   assert.equal(isReplay(await run(owner, { key, work: fundCent(owner) })), true);
-  await keepPartitions(money.db.system, { eventMonths: 1, webhookMonths: 1 });
+  await keepPartitions(money.db.system, { eventMonths: 1, webhookMonths: 1 }, 0);
   assert.equal(isReplay(await run(owner, { key, work: fundCent(owner) })), true);
   await money.advance(120_000);
   const results = await Promise.allSettled(
@@ -250,7 +250,7 @@ test('after thirty days a key can be used anew, and older months are dropped', a
   await run(owner, { key: 'the only one', work: fundCent(owner) });
   await Promise.all(
     processes.map((process) =>
-      keepPartitions(process.db.system, { eventMonths: 1, webhookMonths: 1 }),
+      keepPartitions(process.db.system, { eventMonths: 1, webhookMonths: 1 }, 0),
     ),
   );
   const left = await money.rows<{ key: string }>(

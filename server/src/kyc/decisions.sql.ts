@@ -38,11 +38,18 @@ const needsTwoQuery = defineQuery({
   columns: { identity_two_persons: column.boolean },
 });
 
-/** Counts each person's last decision since the last one that took effect, unless the person has left. */
+/**
+ * Counts each person's last decision since the last one that took effect, unless the person has left.
+ * `last_id`: of the newest decision about the session.
+ */
 const countPersonsQuery = defineQuery({
   name: 'kyc_count_persons',
   text: `
-    select count(*)::integer as count from (
+    select count(*)::integer as count, (
+      select id from verification_decisions
+      where account_id = $1 and session_id = $2 order by id desc limit 1
+    ) as last_id
+    from (
       select distinct on (person) decision
       from verification_decisions d
       where account_id = $1 and session_id = $2 and submission = $3 and person <> $5
@@ -54,7 +61,7 @@ const countPersonsQuery = defineQuery({
       order by person, id desc
     ) latest
     where decision = $4`,
-  columns: { count: column.integer },
+  columns: { count: column.integer, last_id: nullable(column.uuid) },
 });
 
 const insertStatement: Statement = {
@@ -168,11 +175,18 @@ export type DecisionOutcome = SessionId & {
   person: string;
 };
 
-/** The number of other persons with the same decision about the same images. */
-export async function countOthers(session: Session, outcome: DecisionOutcome): Promise<number> {
+/**
+ * The number of other persons with the same decision about the same images, and the newest decision about
+ * the session.
+ */
+export async function countOthers(
+  session: Session,
+  outcome: DecisionOutcome,
+): Promise<{ count: number; lastId: string | undefined }> {
   const { accountId, sessionId, submission, decision, person } = outcome;
   const values = [accountId, sessionId, submission, decision, person];
-  return (await one(session, countPersonsQuery, values)).count;
+  const { count, last_id: lastId } = await one(session, countPersonsQuery, values);
+  return { count, lastId: lastId ?? undefined };
 }
 
 export async function insertDecision(

@@ -8,6 +8,7 @@ import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { createOperator, getOperator, revokeOperator } from '../operators/operators.ts';
+import { insertDecision } from './decisions.sql.ts';
 import {
   decideIdentity,
   type GivenDecision,
@@ -189,6 +190,30 @@ test('two people must decide the same about the same images', async () => {
   assert.equal(await resultOf('approved', 'Ada'), 'waiting');
   assert.equal(await resultOf('declined', 'Ada'), 'done');
   assert.equal(await person.kycStatus(), 'declined');
+});
+
+test('the last decision of a person counts, whichever process has the faster clock', async () => {
+  const person = await createPerson({ twoPersons: true });
+  const { accountId, userId } = person;
+  const { id: sessionId, submission } = await person.submit();
+  await insertDecision(kyc.db.system, {
+    accountId,
+    userId,
+    sessionId,
+    submission,
+    id: `f${newId().slice(1)}`,
+    decision: 'approved',
+    decidedBy: 'Ada',
+    person: 'ada',
+    reason: Buffer.alloc(0),
+    recipientReason: '',
+    credentialId: undefined,
+    isEffective: false,
+    now: new Date(kyc.clock.nowMs()),
+  });
+  assert.equal((await person.decide('declined')).result, 'waiting');
+  assert.equal((await person.decide('approved', { decidedBy: 'Bob' })).result, 'waiting');
+  assert.equal((await person.decide('declined', { decidedBy: 'Bob' })).result, 'done');
 });
 
 test('an illegal decision is rejected with its reason', async () => {

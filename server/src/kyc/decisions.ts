@@ -1,5 +1,5 @@
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
-import { newId } from '../core/ids.ts';
+import { newIdAfter } from '../core/ids.ts';
 import { normalizePersonName } from '../core/person-name.ts';
 import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -105,8 +105,9 @@ export async function decideIdentity(
   const { id: sessionId, submission } = session;
   const outcome = { accountId, sessionId, submission, decision, person };
   const personsNeeded = (await needsTwoPersons(sql, accountId)) ? 2 : 1;
-  const isEffective = (await countOthers(sql, outcome)) + 1 >= personsNeeded;
-  const id = newId();
+  const others = await countOthers(sql, outcome);
+  const isEffective = others.count + 1 >= personsNeeded;
+  const id = newIdAfter(others.lastId);
   const userKey = keys.unwrap(work.user.dataKey, { accountId, userId });
   await insertDecision(sql, {
     ...outcome,

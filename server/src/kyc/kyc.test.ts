@@ -5,6 +5,7 @@ import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openBytes } from '../core/sealing.ts';
+import { insertSession } from './kyc.sql.ts';
 import {
   type Decision,
   decideVerification,
@@ -315,4 +316,23 @@ test('a tenant sees its own sessions and images only', async () => {
     assert.ok(own !== undefined && own.count > 0n);
     assert.equal(foreign?.count, 0n);
   }
+});
+
+test('a new session is the newest, whichever process has the faster clock', async () => {
+  const person = await createPerson();
+  const { accountId, userId } = person;
+  const now = new Date(kyc.clock.nowMs());
+  await insertSession(kyc.db.system, {
+    accountId,
+    userId,
+    id: `f${newId().slice(1)}`,
+    status: 'Abandoned',
+    submission: 0,
+    expiresAt: new Date(now.getTime() + 1),
+    now,
+  });
+  const link = await person.getLink();
+  assert.equal(await person.getLink(), link);
+  const { sessionId } = await person.readToken(link);
+  assert.equal((await person.submit(sessionId)).status, 'Submitted');
 });

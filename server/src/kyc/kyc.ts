@@ -1,6 +1,6 @@
 import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { formatToken, newId } from '../core/ids.ts';
+import { formatToken, newIdAfter } from '../core/ids.ts';
 import { type KeyRing, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import type { PreparedImage } from './intake.ts';
@@ -266,11 +266,11 @@ export async function getUserVerification(
 }
 
 async function start(
-  { sql, accountId, userId, user }: Work,
+  { sql, accountId, userId, user, newest }: Work,
   { status, submission }: { status: SessionStatus; submission: number },
 ): Promise<VerificationSession> {
   const expiresAt = new Date(user.now.getTime() + linkLifeMs);
-  const id = newId();
+  const id = newIdAfter(newest?.id);
   return insertSession(sql, {
     accountId,
     userId,

@@ -147,6 +147,10 @@ function createServiceGauges(gauge: NewGauge) {
       'database_disk_full',
       '1 where the database had no disk space left for a statement of the last minute',
     ),
+    clockAhead: gauge(
+      'database_clock_ahead_seconds',
+      "By how much the database's clock is at least ahead of that of this machine",
+    ),
     readAge: gauge(
       'database_gauges_age_seconds',
       'Time since the gauges of the database were read',

@@ -164,6 +164,7 @@ function showProcess(
   steadyNowMs: number,
 ): void {
   const { name, clock, catalog, db } = environment;
+  gauges.clockAhead.set({ environment: name }, clock.databaseAheadMs() / 1000);
   const loops = environment.loopsSucceededAtMs();
   for (const [loop, atMs] of loops) {
     gauges.loopAge.set({ environment: name, loop }, (steadyNowMs - atMs) / 1000);

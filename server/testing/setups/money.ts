@@ -90,6 +90,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
   const clock = await createEnvironmentClock(db.system, {
     environmentName,
     steadyMs: () => performance.now(),
+    realNowMs: Date.now,
   });
 
   const test = {

@@ -1,10 +1,10 @@
+import { describeClocks } from '../doctor/clock-check.ts';
 import { type Finding, passed, problem } from '../doctor/finding.ts';
 import type { CellDescription } from './description.ts';
 
 /** What cells must not have in common, and what they must. Knows only their descriptions. */
 
 const dayMs = 86_400_000;
-const clockMsMax = 2_000;
 
 export function compareCells(cells: readonly CellDescription[], nowMs: number): Finding[] {
   if (cells.length < 2) return [problem('at least two cells must be described')];
@@ -31,11 +31,7 @@ function listFaults(cell: CellDescription, nowMs: number): Finding[] {
       problem(`${name}: ${fault}: describe the cell from where its processes run`),
     ),
     ...(ageMs > dayMs ? [problem(`${name}: was described at ${at}: describe it again`)] : []),
-    Math.abs(aheadMs) > clockMsMax
-      ? problem(
-          `${name}: the clocks of the machine and the database differ by ${aheadMs} ms: synchronize them (NTP)`,
-        )
-      : passed(`${name}: the clocks of the machine and the database agree`),
+    describeClocks(name, aheadMs),
   ];
 }
 

@@ -12,6 +12,7 @@ import type { Pooling } from '../../db/postgres/session-settings.ts';
 import { inspectTenantRole, listTasks } from '../../db/postgres/tenant-role.ts';
 import { column, defineQuery, many, maybeOne, one } from '../../db/rows.ts';
 import { getExpiryMs, liveAgeLimits } from '../../fx/age-limits.ts';
+import { checkClock } from './clock-check.ts';
 import { type Finding, formatCause, passed, problem } from './finding.ts';
 import { inspectServer } from './server-checks.ts';
 import type { EnvironmentRecord } from './source-checks.ts';
@@ -145,7 +146,9 @@ async function inspect(place: Place, client: pg.Client): Promise<Inspection> {
   const { name, config } = place;
   const session = createSession(({ text }, values = []) => client.query(text, [...values]));
   const tasks = await listTasks(client);
-  const server = await inspectServer({ name, config, tasks }, session);
+  const inspected = await inspectServer({ name, config, tasks }, session);
+  const clock = await checkClock(place, session);
+  const server = { ...inspected, findings: [...inspected.findings, clock] };
   const migrated = await checkMigrations({ name, isOwner: server.isOwner }, session);
   if (!migrated.isMigrated) {
     const findings = [...server.findings, ...migrated.findings];

@@ -297,6 +297,16 @@ describe('the doctor', () => {
     }
   });
 
+  it('finds a machine whose clock differs from that of the database', async () => {
+    const realNowMs = (): number => Date.now() - 3_600_000;
+    const findings = await examine(setup.variables, { realNowMs, uid: 1000 });
+    const texts = findings.filter(({ isFine }) => !isFine).map(({ text }) => text);
+    assert.match(
+      texts.join('\n'),
+      /^live: the clocks of .* differ by 3[56]\d{5} ms: synchronize them/m,
+    );
+  });
+
   it('finds a login that may do nothing, beside the tables of another one', async () => {
     const problems = await listProblems({
       OUTLAY_LIVE_DATABASE_URL: urlOf('right', 'plain:plain'),

@@ -19,6 +19,7 @@ import {
   type Pooling,
   type SettingOptions,
   type TransactionSettings,
+  writesOtherDates,
 } from './session-settings.ts';
 
 /** The set-up of a new connection: its settings, and what the server reports about itself. */
@@ -103,16 +104,23 @@ async function takeRole(client: pg.Client, { role, indexKey }: SetupOptions): Pr
 }
 
 const pooledAnswer = z.object({
-  rows: z.tuple([z.object({ acknowledges_early: z.boolean(), is_read_only: z.boolean() })]),
+  rows: z.tuple([
+    z.object({
+      acknowledgesEarly: z.boolean(),
+      writesOtherDates: z.boolean(),
+      is_read_only: z.boolean(),
+    }),
+  ]),
 });
 
 /** Sets nothing that outlives a transaction: the server connection is lent to others in between. */
 async function setUpPooled(client: pg.Client, options: SetupOptions): Promise<Setup> {
-  const text = `select ${acknowledgesEarly} as acknowledges_early, ${readOnlyColumn}`;
+  const text = `select ${acknowledgesEarly} as "acknowledgesEarly",
+    ${writesOtherDates} as "writesOtherDates", ${readOnlyColumn}`;
   const query = { text, query_timeout: Math.ceil(options.timeoutMs) };
   const [row] = pooledAnswer.parse(await client.query(query)).rows;
   if (row.is_read_only && options.mustBeWritable) throw new ReadOnlyServer();
-  const settings = describeTransactionSettings(options, row.acknowledges_early);
+  const settings = describeTransactionSettings(options, row);
   if (settings === undefined) return { backend: undefined, settings };
   await client.query({ ...settings.statement, values: [''] });
   if (options.role === undefined || options.indexKey === undefined) {

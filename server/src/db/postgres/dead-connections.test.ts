@@ -229,3 +229,19 @@ test('connections raise synchronous_commit where it is weaker than on', async ()
   await ask(direct.session, `alter database ${name} reset synchronous_commit`);
   await direct.close();
 });
+
+test('connections read times in whatever form the server writes them', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const direct = openOwner(database.url);
+  await ask(direct.session, `alter database ${name} set datestyle = 'German'`);
+  for (const pooling of ['session', 'transaction'] as const) {
+    const db = connectDatabase({ url: network.url, connectionsMax: 1, pooling });
+    for (const session of [db.system, db.tenant(newId()), ...db.lanes]) {
+      const [row] = await ask<{ at: unknown }>(session, 'select clock_timestamp() as at');
+      assert.ok(row?.at instanceof Date, pooling);
+    }
+    await db.close();
+  }
+  await ask(direct.session, `alter database ${name} reset datestyle`);
+  await direct.close();
+});

@@ -58,18 +58,24 @@ const keepAlive: readonly Setting[] = [
   ['tcp_user_timeout', '15000'],
 ];
 
+/** The only form of times that the driver reads; of another one it makes NULL. */
+const dates: Setting = ['datestyle', 'ISO'];
+
 /**
  * For a whole session. Settings are sent as statements, because poolers reject them in the startup
  * packet. `synchronous_commit` is raised if the server would acknowledge commits before writing them.
  */
 export function describeSessionSettings(options: SettingOptions): string {
-  const settings = [...listBounds(options), ...keepAlive];
+  const settings = [...listBounds(options), ...keepAlive, dates];
   return `${settings.map(([name, value]) => `set ${name} = ${value};`).join(' ')}
     select set_config('synchronous_commit', 'on', false) where ${acknowledgesEarly}`;
 }
 
 /** Whether the server would acknowledge commits before they are written. */
 export const acknowledgesEarly = `current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`;
+
+/** Whether the server writes times in a form that the driver does not read. */
+export const writesOtherDates = `current_setting('datestyle') not like 'ISO%'`;
 
 /** The settings of each transaction of a connection. */
 export type TransactionSettings = {
@@ -86,13 +92,14 @@ export type TransactionSettings = {
 /** Undefined where nothing is set. */
 export function describeTransactionSettings(
   options: SettingOptions & { readonly edition: Edition },
-  isRaised: boolean,
+  server: { readonly acknowledgesEarly: boolean; readonly writesOtherDates: boolean },
 ): TransactionSettings | undefined {
   const { role, edition } = options;
   const settings: Setting[] = [
     ...(role === undefined ? [] : ([['role', role]] as const)),
     ...listBounds(options),
-    ...(isRaised ? ([['synchronous_commit', 'on']] as const) : []),
+    ...(server.acknowledgesEarly ? ([['synchronous_commit', 'on']] as const) : []),
+    ...(server.writesOtherDates ? [dates] : []),
   ];
   if (settings.length === 0) return undefined;
   const commands = settings.map(([name, value]) => `set local ${name} = ${value};`);

@@ -13,7 +13,8 @@ begin
   perform 1 from environment for update;
   foreach v_table in array array['events', 'idempotency_records', 'notices', 'webhook_deliveries'] loop
     for v_month in
-      select month_of(p_at + n * interval '1 month') from generate_series(0, 2) n
+      -- From its first day, which the next month has too, in every time zone of a session.
+      select (month_of(p_at) + n * interval '1 month')::date from generate_series(0, 2) n
     loop
       v_name := v_table || '_' || to_char(v_month, 'YYYY_MM');
       if to_regclass('public.' || v_name) is null then
@@ -39,6 +40,41 @@ $$;
 
 create trigger follow_clock after insert or update of clock_offset_us on environment
   for each row execute function follow_clock();
+
+-- After the clock of the database was set back, as by a failover to a server that is behind. Leases of
+-- processes that have died would last for as long as the step, and payouts that nothing was sent for would
+-- wait. No lease is longer than two minutes: one that ends later ends in two minutes, after the calls that
+-- are under way. Rows that another process works on are left alone.
+create function follow_clock_back() returns void
+  language plpgsql as $$
+declare
+  v_latest constant timestamptz := clock_timestamp() + interval '2 minutes';
+  v_now constant timestamptz := environment_now();
+  v_table text;
+begin
+  update payout_dispatches d
+  set lease_until = least(d.lease_until, v_latest),
+    due_at = case when c.is_unsent then least(d.due_at, v_now) else d.due_at end
+  from (
+    select account_id, payout_id, is_unsent
+    from payout_dispatches o
+    cross join lateral (
+      select o.due_at > v_now and o.due_at < 'infinity' and not exists (
+        select from attempts a where a.account_id = o.account_id and a.payout_id = o.payout_id
+      ) as is_unsent
+    ) t
+    where lease_until > v_latest or is_unsent
+    for update of o skip locked
+  ) c
+  where d.account_id = c.account_id and d.payout_id = c.payout_id;
+  update payout_schedules set retry_at = clock_timestamp() where retry_at > v_latest;
+  foreach v_table in array array['payout_schedules', 'batches', 'rail_passes', 'rail_price_readings',
+    'screening_rounds', 'verification_checks', 'notices']
+  loop
+    execute format('update %I set lease_until = $1 where lease_until > $1', v_table) using v_latest;
+  end loop;
+end
+$$;
 
 -- The planner knows nothing about a table until autovacuum analyzes it: in the first minute of a
 -- database and of each month. Every process runs this when it discards its plans.

@@ -53,8 +53,8 @@ declare
   v_table text;
 begin
   update payout_dispatches d
-  set lease_until = least(d.lease_until, v_latest),
-    due_at = case when c.is_unsent then least(d.due_at, v_now) else d.due_at end
+  set lease_until = case when d.lease_until > v_latest then v_latest else d.lease_until end,
+    due_at = case when c.is_unsent then v_now else d.due_at end
   from (
     select account_id, payout_id, is_unsent
     from payout_dispatches o

@@ -147,6 +147,23 @@ test('a payment stated paid is not refunded by a query that says rejected', asyn
   setFaults();
 });
 
+test('a payment that an event announced as paid is not refunded by a query that says rejected', async () => {
+  const instruction = newInstruction();
+  const { reference } = instruction;
+  await subject.rail.send(instruction, context);
+  const { length } = subject.readings;
+  partner.state.lifecycle.move(reference, { state: 'paid', reason: '' });
+  await waitUntil(() => subject.readings.length > length, 'the callback comes');
+  partner.state.lifecycle.move(reference, { state: 'rejected', reason: 'payer_error' });
+  await subject.rail.work?.(context);
+  assert.deepEqual(observationsOf(reference), []);
+  assert.deepEqual(await subject.rail.query(instruction, context), unknown);
+  aheadMs = 61_000;
+  await subject.rail.query(instruction, context);
+  const problems = subject.host.problems.filter(({ id }) => id === `contradiction:${reference}`);
+  assert.equal(problems.length, 1);
+});
+
 test('a query that lags for a moment leaves no contradiction behind', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
@@ -194,7 +211,22 @@ test('an unknown reference is final only after the lag of queries', async () => 
     aheadMs = 5000;
     assert.equal((await slow.rail.query(instruction, context)).outcome, 'unknown');
     aheadMs = 9000;
+    const { store } = slow.host;
+    const { reference } = instruction;
+    const lost = await store.get('payments', reference);
     assert.equal((await slow.rail.query(instruction, context)).outcome, 'retry');
+    assert.deepEqual(await store.get('payments', reference), lost);
+    const payment = { reference, amount: '10.00', currency: 'EUR', state: 'ready_for_pickup' };
+    await announce(
+      slow.host,
+      eventSchema.parse({
+        id: `ready-${reference}`,
+        occurred_at: '2030-01-15T17:59:00Z',
+        payment: { ...payment, charges: [], returns: [] },
+      }),
+    );
+    const announced = await slow.rail.query(instruction, context);
+    assert.deepEqual(announced, unknown, 'an event said that it was booked');
   } finally {
     Object.assign(partner.state, { nowMs });
     await slow.close();

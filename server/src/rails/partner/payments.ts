@@ -255,8 +255,10 @@ export async function queryPayment(
   if (isNeverToArrive(setup, record, reading.createdS)) {
     return { answer: { outcome: 'retry', reason: 'unreachable' } };
   }
-  if (record?.state !== 'known') return { answer: { outcome: 'unknown', reason: 'no_answer' } };
-  const detail = 'the partner does not know a payment that it has answered for';
+  if (record?.state !== 'known' && !record?.value.wasBooked) {
+    return { answer: { outcome: 'unknown', reason: 'no_answer' } };
+  }
+  const detail = 'the partner does not know a payment that it has answered for or announced';
   host.log('error', detail, { reference });
   return await contradict(detail);
 }
@@ -278,8 +280,8 @@ function isNeverToArrive(
   partnerS: number,
 ): boolean {
   if (record === undefined) return true;
-  if (record.state === 'known') return false;
-  const { inFlightUntilS } = record.value;
+  const { inFlightUntilS, wasBooked } = record.value;
+  if (record.state === 'known' || wasBooked) return false;
   return inFlightUntilS === 0 || isPast(setup, inFlightUntilS, partnerS);
 }
 

@@ -119,6 +119,8 @@ export type Queried = {
   /** What the partner stated, where it gave a definite answer. */
   readonly payment?: Payment;
   readonly raw?: Buffer;
+  /** Where the partner contradicts itself: whether there is an exception about it. */
+  readonly contradiction?: 'recent' | 'reported';
 };
 
 /** Returns whether announcements are left that the next pass asks for again. */
@@ -143,7 +145,9 @@ export async function queryAnnounced(
     const queried = await query({ reference: key, amountMinor, currency });
     const message = describeAnswer(key, queried, host.nowMs());
     if (message !== undefined) await host.receive(message);
-    if (isStated(value, queried.payment)) await remove();
+    if (queried.contradiction === 'reported') await remove();
+    else if (queried.contradiction === 'recent') isLeft = true;
+    else if (isStated(value, queried.payment)) await remove();
     else if (await reportUnstated(setup, key, value)) await remove();
     else isLeft = true;
   }

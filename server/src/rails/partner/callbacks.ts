@@ -29,6 +29,8 @@ export type CallbackSetup = {
  */
 const windowS = 300;
 
+const notExactJson = 'the body must be JSON in UTF-8, with no member twice in one object';
+
 export async function readCallback(
   message: CallbackMessage,
   setup: CallbackSetup,
@@ -37,7 +39,7 @@ export async function readCallback(
   if (proof !== undefined) return { kind: 'refused', detail: proof };
   const source = { channel: 'callback', raw: message.body } as const;
   const json = parseExact(message.body);
-  const event = json === undefined ? 'the body must be JSON' : readEventJson(json);
+  const event = json === undefined ? notExactJson : readEventJson(json);
   const fault = typeof event === 'string' ? event : await findEchoFault(event, setup.host);
   if (typeof event === 'string' || fault !== undefined) {
     const detail = fault ?? '';
@@ -81,7 +83,7 @@ async function findEchoFault(event: PaymentEvent, host: RailHost): Promise<strin
   const isPaid = state === 'paid' && event.return === undefined;
   if (isPaid && currency === expected.currency) return undefined;
   host.log('error', 'an event reports another amount', { reference });
-  return `${state} of ${reference}: amount and currency must be those of the order`;
+  return `amount and currency must be those of the order (state ${state})`;
 }
 
 /** Pages of one pass: an endless list must not keep a process from stopping. */
@@ -175,7 +177,7 @@ function findProofFault(message: CallbackMessage, setup: CallbackSetup): string 
 
 export function readEvent(body: Uint8Array): PaymentEvent | string {
   const json = parseExact(body);
-  return json === undefined ? 'the body must be JSON' : readEventJson(json);
+  return json === undefined ? notExactJson : readEventJson(json);
 }
 
 export function readEventJson(json: unknown): PaymentEvent | string {

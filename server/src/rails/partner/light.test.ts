@@ -164,6 +164,31 @@ test('a payment that an event announced as paid is not refunded by a query that 
   assert.equal(problems.length, 1);
 });
 
+test('a rejection after the payment was completed becomes an exception, once', async () => {
+  const instruction = newInstruction();
+  const { reference } = instruction;
+  await subject.rail.send(instruction, context);
+  const announceState = async (state: 'paid' | 'rejected'): Promise<void> => {
+    const { length } = subject.readings;
+    partner.state.lifecycle.move(reference, { state, reason: '' });
+    await waitUntil(() => subject.readings.length > length, 'the callback comes');
+    await subject.rail.work?.(context);
+  };
+  await announceState('paid');
+  await announceState('rejected');
+  const outcomes = observationsOf(reference).map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, ['paid']);
+  aheadMs = 61_000;
+  await subject.rail.work?.(context);
+  await subject.rail.work?.(context);
+  const problems = subject.host.problems.filter(({ detail }) => detail.includes(reference));
+  assert.deepEqual(
+    problems.map(({ id }) => id),
+    [`contradiction:${reference}`],
+  );
+  assert.equal(await subject.host.store.get('announcements', reference), undefined);
+});
+
 test('a query that lags for a moment leaves no contradiction behind', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);

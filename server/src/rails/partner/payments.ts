@@ -237,10 +237,10 @@ export async function queryPayment(
       : (await setup.batches.query(batch))(money);
   const raw = reading.kind === 'payment' ? reading.raw : Buffer.alloc(0);
   const contradict = async (detail: string): Promise<Queried> => {
-    if (light !== undefined) {
-      await reportContradiction({ host, light }, money, { detail, raw });
-    }
-    return { answer: { outcome: 'unknown', reason: 'not_understood' } };
+    const answer = { outcome: 'unknown', reason: 'not_understood' } as const;
+    if (light === undefined) return { answer };
+    const isReported = await reportContradiction({ host, light }, money, { detail, raw });
+    return { answer, contradiction: isReported ? 'reported' : 'recent' };
   };
   if (reading.kind === 'payment') {
     const { payment } = reading;

@@ -12,7 +12,6 @@ import {
   waitUntil,
 } from '../../../testing/setups/partner.ts';
 import { announce } from './announcements.ts';
-import { configSchema } from './config.ts';
 import { authorize } from './light-authentication.ts';
 import { eventSchema } from './protocol.ts';
 
@@ -371,26 +370,6 @@ test('a client certificate opens the connection, and without a valid one there i
   } finally {
     await secured.close();
   }
-});
-
-test('the configuration has keys of the signed level or the light one', () => {
-  const baseUrl = 'https://partner.example';
-  const signing = { algorithm: 'hmac-sha256', ...key };
-  const read = (config: object) => configSchema.safeParse({ baseUrl, ...config });
-  assert.equal(read({ light: { authentication } }).success, true);
-  for (const config of [
-    {},
-    { signingKey: signing },
-    { light: { authentication }, signingKey: signing },
-    { light: { authentication: { kind: 'hmac', key: { id: 'a', key: 'short' } } } },
-    { light: { authentication: { kind: 'tls', ...key } } },
-  ]) {
-    assert.equal(read(config).success, false, JSON.stringify(config).slice(0, 60));
-  }
-  const client = createAuthority().issue('outlay');
-  const tls = { light: { authentication: { kind: 'tls', ...client } } };
-  assert.equal(read(tls).success, true);
-  assert.equal(read({ ...tls, baseUrl: 'http://127.0.0.1' }).success, false);
 });
 
 test('a rejection in a batch counts when the query of its payment says the same', async () => {

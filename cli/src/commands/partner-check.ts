@@ -3,6 +3,7 @@ import { Failure, UsageError } from '../failure.ts';
 import type { Output } from '../output.ts';
 import { type Result, runRules } from '../partner-check/check.ts';
 import { readDescription } from '../partner-check/description.ts';
+import { readHistory, writeHistory } from '../partner-check/history.ts';
 import { openListener } from '../partner-check/listener.ts';
 import { openPartner } from '../partner-check/partner.ts';
 import { rules } from '../partner-check/rules.ts';
@@ -20,6 +21,10 @@ export const partnerCheckCommands = [
         value: 'url',
         about: 'how the partner reaches that port; default: on this machine',
       },
+      remember: {
+        value: 'path',
+        about: 'writes the orders there; the next run, after a restart, asks for them again',
+      },
       wait: { value: 'seconds', about: 'how long a payment may take to end; default: 30' },
     },
     examples: ['partner-check http://127.0.0.1:8080/outlay/v1 --file partner-check.json'],
@@ -30,6 +35,7 @@ export const partnerCheckCommands = [
       }
       const description = readDescription(values.file);
       const waitMs = readNumber('wait', values.wait ?? '30', 86_400) * 1000;
+      const history = readHistory(values.remember);
       const { access } = description;
       const listener = await openListener({
         access,
@@ -43,12 +49,16 @@ export const partnerCheckCommands = [
           partner,
           description,
           listener,
+          history,
           waitMs,
           nowMs,
           sleep: (ms: number) => sleep(ms, signal),
         };
         const onResult = output.isJson ? () => undefined : (one: Result) => show(output, one);
-        report(output, await runRules(rules, options, onResult));
+        const results = await runRules(rules, options, onResult).finally(() => {
+          if (values.remember !== undefined) writeHistory(values.remember, history);
+        });
+        report(output, results);
       } finally {
         listener.close();
       }

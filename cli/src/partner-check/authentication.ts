@@ -113,8 +113,13 @@ export function findAnswerFault(
   if (readParameter(answer.headers['signature-input'] ?? '', 'nonce') !== nonce) {
     return 'the answer must repeat the nonce of its request';
   }
-  const created = Number(/;created=(\d+)/.exec(answer.headers['signature-input'] ?? '')?.[1]);
-  return isNear(created, answer.nowS) ? undefined : "the partner's clock differs by more than 30 s";
+  return isNear(readCreated(answer.headers), answer.nowS)
+    ? undefined
+    : "the partner's clock differs by more than 30 s";
+}
+
+function readCreated(headers: Headers): number {
+  return Number(/;created=(\d+)/.exec(headers['signature-input'] ?? '')?.[1]);
 }
 
 function isNear(seconds: number, nowS: number): boolean {
@@ -136,6 +141,8 @@ function findSignatureFault(
   if (!parameters.startsWith(`(${covered.names.join(' ')});`)) {
     return `the signature must cover ${covered.names.join(' ')}, in this order`;
   }
+  const parameterFault = findParameterFault(parameters);
+  if (parameterFault !== undefined) return parameterFault;
   if (readParameter(parameters, 'tag') !== covered.tag) return `tag must be ${covered.tag}`;
   const key = keys.find(({ id }) => id === readParameter(parameters, 'keyid'));
   if (key === undefined) return 'keyid must be one of partnerKeys';
@@ -147,6 +154,20 @@ function findSignatureFault(
       ? isSame(computeMac(base, key.key), signature)
       : verify(null, Buffer.from(base), createPublicKey(key.key), signature);
   return isRight ? undefined : 'the signature is wrong';
+}
+
+function findParameterFault(parameters: string): string | undefined {
+  const given = [...parameters.replace(/^\([^)]*\)/, '').matchAll(/;([^;=]+)=("[^"]*"|[^;]*)/g)];
+  const values = new Map(given.map(([, name = '', value = '']) => [name, value]));
+  for (const name of ['created', 'expires']) {
+    if (!/^\d{1,11}$/.test(values.get(name) ?? '')) return `${name} must be seconds since 1970`;
+  }
+  if (!/^"[0-9A-Za-z_-]{16,64}"$/.test(values.get('nonce') ?? '')) {
+    return 'nonce must have 16 to 64 of the characters 0-9 A-Z a-z _ -';
+  }
+  const known = new Set(['created', 'expires', 'nonce', 'keyid', 'alg', 'tag']);
+  const other = [...values.keys()].find((name) => !known.has(name));
+  return other === undefined ? undefined : `the signature must not have the parameter ${other}`;
 }
 
 function isSame(expected: Buffer, given: Buffer): boolean {
@@ -163,7 +184,9 @@ export function findCallbackFault(
     if (digest !== digestOf(body)) return 'Content-Digest must be that of the body';
     const values = ['POST', url.host, url.pathname, digest];
     const covered = { names: requestNames, values, tag: 'outlay-callback' };
-    return findSignatureFault(covered, headers, access.partnerKeys);
+    const fault = findSignatureFault(covered, headers, access.partnerKeys);
+    if (fault !== undefined) return fault;
+    return isNear(readCreated(headers), nowS) ? undefined : 'each attempt must be signed anew';
   }
   const expires = headers['outlay-expires'] ?? '';
   const form = /^Outlay-HMAC-SHA256 key=([0-9A-Za-z._:-]{1,64}), signature=([0-9a-f]{64})$/;

@@ -2,6 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { findCallbackFault, type Headers } from './authentication.ts';
 import type { Access } from './description.ts';
+import { findEventFault } from './forms.ts';
+import { readStrictJson } from './strict-json.ts';
 
 /** Receives the partner's callbacks. The first attempt of every event is turned away once. */
 
@@ -44,13 +46,14 @@ export async function openListener({
           [value ?? ''].flat().join(', '),
         ]),
       ) as Headers;
-      const fault = findCallbackFault(
-        { headers, body, url: new URL(url), nowS: nowMs() / 1000 },
-        access,
-      );
-      const { eventId, reference } = readEvent(body.toString('utf8'));
+      const callback = { headers, body, url: new URL(url), nowS: nowMs() / 1000 };
+      const proofFault = findCallbackFault(callback, access);
+      const { json, fault: bodyFault = findEventFault(json) } = readStrictJson(body);
+      const fault = proofFault ?? bodyFault;
+      const { eventId, reference } = readEvent(json);
       const isFirst = !received.some((one) => one.eventId === eventId);
-      const status = fault === undefined ? (isFirst ? 503 : 200) : 401;
+      const refused = proofFault === undefined ? 400 : 401;
+      const status = fault === undefined ? (isFirst ? 503 : 200) : refused;
       received.push({ eventId, reference, body: body.toString('utf8'), fault, status });
       response.writeHead(status).end();
     });
@@ -72,11 +75,8 @@ export async function openListener({
   };
 }
 
-function readEvent(body: string): { eventId: string; reference: string } {
-  try {
-    const event = JSON.parse(body) as { id?: unknown; payment?: { reference?: unknown } };
-    return { eventId: String(event.id), reference: String(event.payment?.reference) };
-  } catch {
-    return { eventId: '', reference: '' };
-  }
+function readEvent(json: unknown): { eventId: string; reference: string } {
+  const event = json as { id?: unknown; payment?: { reference?: unknown } } | null | undefined;
+  const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
+  return { eventId: toText(event?.id), reference: toText(event?.payment?.reference) };
 }

@@ -3,6 +3,7 @@ import { request as requestPlain } from 'node:http';
 import { request as requestSecure } from 'node:https';
 import { authenticate, findAnswerFault, type Headers, type Outgoing } from './authentication.ts';
 import type { Access } from './description.ts';
+import { readStrictJson } from './strict-json.ts';
 
 /** Requests to the partner under check, and what came back. */
 
@@ -63,9 +64,10 @@ export function openPartner(
           { access, usesCertificate, signal },
         );
         const received = { ...answer, nowS: nowMs() / 1000 };
-        const fault = findAnswerFault({ ...outgoing, body: sent, headers }, received, access);
+        const answerFault = findAnswerFault({ ...outgoing, body: sent, headers }, received, access);
+        const { json, fault = answerFault } = readStrictJson(answer.body);
         const body = answer.body.toString('utf8');
-        return { ...asked, status: answer.status, received: body, json: parse(body), fault };
+        return { ...asked, status: answer.status, received: body, json, fault };
       } catch (error) {
         if (signal.aborted) throw error;
         const detail = error instanceof Error ? error.message : 'no answer';
@@ -94,14 +96,6 @@ function replaceKey(access: Access): Access {
       return { ...access, key: { id: access.key.id, key } };
     case 'tls':
       return access;
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

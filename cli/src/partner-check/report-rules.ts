@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { needCapability } from './capabilities.ts';
 import { type Order, type Rule, Skip, type Trial, Violation } from './check.ts';
+import { findEventFault } from './forms.ts';
 
 /** Rules about events: in the list, and as callbacks. */
 
@@ -110,6 +111,10 @@ async function readAll(trial: Trial): Promise<readonly Event[]> {
       throw new Violation('a page must have the list "events" and the text "next"');
     }
     if (page.events.length > 100) throw new Violation('a page must have at most 100 events');
+    for (const event of page.events) {
+      const fault = findEventFault(event);
+      if (fault !== undefined) throw new Violation(fault);
+    }
     events.push(...(page.events as Event[]));
     if (page.events.length === 0) return events;
     if (page.next === after) throw new Violation('"next" must move on where there are events');

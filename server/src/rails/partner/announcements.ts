@@ -15,7 +15,7 @@ import { readEvent } from './callbacks.ts';
 import { isLater, reportUnclear } from './contradictions.ts';
 import { type LightLevel, verifyAuthorization } from './light-authentication.ts';
 import { type Payment, type PaymentEvent, paymentStates } from './protocol.ts';
-import { findPaymentRecord, isKnownPayment } from './records.ts';
+import { findPaymentRecord, isKnownPayment, markAnnounced } from './records.ts';
 
 /**
  * Events of the light level, posted or listed. They prove nothing, so that each only asks for a query
@@ -73,13 +73,21 @@ export async function readAnnouncement(
   return { kind: 'accepted', message: { id, channel: 'callback', raw: body, observations: [] } };
 }
 
-/** An event of a payment without a record is nothing to query: a person compares it with the partner. */
+/**
+ * After an event of `paid` a query that states rejected is a contradiction, and after any event of a booked
+ * payment one that does not know it. An event of a payment without a record is nothing to query: a person
+ * compares it with the partner.
+ */
 export async function announce(host: RailHost, event: PaymentEvent): Promise<void> {
   const { payment, return: entry } = event;
   const key = payment.reference;
   if ((await findPaymentRecord(host.store, key)) === undefined) {
     await reportUnordered(host, event);
     return;
+  }
+  if (payment.state !== 'rejected') {
+    const isPaid = payment.state === 'paid' || payment.state === 'returned';
+    await markAnnounced(host.store, key, { isPaid });
   }
   const sinceMs = Math.floor(host.realNowMs());
   const next = { state: payment.state, returnId: entry?.id ?? '', sinceMs };
@@ -111,6 +119,8 @@ export type Queried = {
   /** What the partner stated, where it gave a definite answer. */
   readonly payment?: Payment;
   readonly raw?: Buffer;
+  /** Where the partner contradicts itself: whether there is an exception about it. */
+  readonly contradiction?: 'recent' | 'reported';
 };
 
 /** Returns whether announcements are left that the next pass asks for again. */
@@ -135,7 +145,9 @@ export async function queryAnnounced(
     const queried = await query({ reference: key, amountMinor, currency });
     const message = describeAnswer(key, queried, host.nowMs());
     if (message !== undefined) await host.receive(message);
-    if (isStated(value, queried.payment)) await remove();
+    if (queried.contradiction === 'reported') await remove();
+    else if (queried.contradiction === 'recent') isLeft = true;
+    else if (isStated(value, queried.payment)) await remove();
     else if (await reportUnstated(setup, key, value)) await remove();
     else isLeft = true;
   }

@@ -128,6 +128,10 @@ test('nonsense is reported as malformed, without repeating it', async () => {
     const [problem] = reading.message?.problems ?? [];
     assert.equal(problem?.kind, 'not_understood');
     assert.equal(problem?.detail.includes('Secret'), false);
+    // A person finds the payment, as far as the event names it.
+    if (text.includes('occurred_at')) {
+      assert.match(problem?.detail ?? '', /^event e1 of payment \S+: /);
+    }
   }
 });
 

@@ -11,8 +11,8 @@ import { parseExact } from '../kit/answers.ts';
 import { describeMisfit } from '../kit/problem-messages.ts';
 import { describeExtras, describeFault, describeReturn, findFault, readMinor } from './answers.ts';
 import { isAmount } from './payment-order.ts';
-import { eventSchema, type PaymentEvent, readReason } from './protocol.ts';
-import { findCursor, findPaymentRecord, moveCursor } from './records.ts';
+import { eventSchema, identifier, type PaymentEvent, readReason } from './protocol.ts';
+import { findCursor, findPaymentRecord, markAnnounced, moveCursor } from './records.ts';
 import { type VerifyingKeys, verifyMessage } from './signatures.ts';
 
 /** The partner's events, which it posts to our callback address and lists. */
@@ -29,6 +29,8 @@ export type CallbackSetup = {
  */
 const windowS = 300;
 
+const notExactJson = 'the body must be JSON in UTF-8, with no member twice in one object';
+
 export async function readCallback(
   message: CallbackMessage,
   setup: CallbackSetup,
@@ -37,7 +39,7 @@ export async function readCallback(
   if (proof !== undefined) return { kind: 'refused', detail: proof };
   const source = { channel: 'callback', raw: message.body } as const;
   const json = parseExact(message.body);
-  const event = json === undefined ? 'the body must be JSON' : readEventJson(json);
+  const event = json === undefined ? notExactJson : readEventJson(json);
   const fault = typeof event === 'string' ? event : await findEchoFault(event, setup.host);
   if (typeof event === 'string' || fault !== undefined) {
     const detail = fault ?? '';
@@ -51,9 +53,12 @@ function describeEventMisfit(
   { json, detail }: { readonly json: unknown; readonly detail: string },
   source: Pick<InboundMessage, 'channel' | 'raw'>,
 ): InboundMessage {
-  const id = z.object({ id: eventSchema.shape.id }).safeParse(json).data?.id;
+  const id = z.object({ id: identifier }).safeParse(json).data?.id;
   const name = id === undefined ? undefined : `event:${id}`;
-  return describeMisfit({ name, detail: `an event: ${detail}` }, source);
+  const known = z.object({ payment: z.object({ reference: identifier }) }).safeParse(json).data;
+  const event = id === undefined ? 'an event' : `event ${id}`;
+  const of = known === undefined ? '' : ` of payment ${known.payment.reference}`;
+  return describeMisfit({ name, detail: `${event}${of}: ${detail}` }, source);
 }
 
 /** An event has the same message id whether it was posted or listed. */
@@ -78,7 +83,7 @@ async function findEchoFault(event: PaymentEvent, host: RailHost): Promise<strin
   const isPaid = state === 'paid' && event.return === undefined;
   if (isPaid && currency === expected.currency) return undefined;
   host.log('error', 'an event reports another amount', { reference });
-  return `${state} of ${reference}: amount and currency must be those of the order`;
+  return `amount and currency must be those of the order (state ${state})`;
 }
 
 /** Pages of one pass: an endless list must not keep a process from stopping. */
@@ -121,12 +126,16 @@ export async function announceEntry(
 ): Promise<'new' | 'known'> {
   const event = readEventJson(entry);
   if (typeof event === 'string') return await receiveEntry(host, entry);
-  if (!(await isKnownBooking(host, event))) await announce(host, event);
+  if (await isKnownBooking(host, event)) {
+    await markAnnounced(host.store, event.payment.reference, { isPaid: false });
+  } else {
+    await announce(host, event);
+  }
   return 'new';
 }
 
 /**
- * Whether an event says only that an order was booked which the record has. It changes nothing, and there
+ * Whether an event says only that an order was booked which the record has. It changes no outcome, and there
  * is one for each payment; one without a record is applied as unmatched.
  */
 async function isKnownBooking(host: RailHost, event: PaymentEvent): Promise<boolean> {
@@ -168,7 +177,7 @@ function findProofFault(message: CallbackMessage, setup: CallbackSetup): string 
 
 export function readEvent(body: Uint8Array): PaymentEvent | string {
   const json = parseExact(body);
-  return json === undefined ? 'the body must be JSON' : readEventJson(json);
+  return json === undefined ? notExactJson : readEventJson(json);
 }
 
 export function readEventJson(json: unknown): PaymentEvent | string {

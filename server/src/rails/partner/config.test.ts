@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createAuthority } from '../../../testing/setups/certificates.ts';
 import { newKeys } from '../../../testing/setups/partner.ts';
 import { readRailFile } from '../host/rail-config.ts';
 import { configSchema } from './config.ts';
@@ -59,4 +60,26 @@ test('a fault of the configuration does not repeat a secret', () => {
   const read = configSchema.safeParse({ ...config, signingKey: { ...keys.outlay, key } });
   assert.equal(read.success, false);
   assert.equal(JSON.stringify(read.error.issues).includes(key), false);
+});
+
+test('the configuration has keys of the signed level or the light one', () => {
+  const baseUrl = 'https://partner.example';
+  const signing = keys.outlay;
+  const { algorithm: _algorithm, ...key } = keys.outlay;
+  const authentication = { kind: 'hmac', key };
+  const read = (given: object) => configSchema.safeParse({ baseUrl, ...given });
+  assert.equal(read({ light: { authentication } }).success, true);
+  for (const given of [
+    {},
+    { signingKey: signing },
+    { light: { authentication }, signingKey: signing },
+    { light: { authentication: { kind: 'hmac', key: { id: 'a', key: 'short' } } } },
+    { light: { authentication: { kind: 'tls', ...key } } },
+  ]) {
+    assert.equal(read(given).success, false, JSON.stringify(given).slice(0, 60));
+  }
+  const client = createAuthority().issue('outlay');
+  const tls = { light: { authentication: { kind: 'tls', ...client } } };
+  assert.equal(read(tls).success, true);
+  assert.equal(read({ ...tls, baseUrl: 'http://127.0.0.1' }).success, false);
 });

@@ -39,18 +39,19 @@ export function isLater(state: Payment['state'], than: Payment['state']): boolea
   return paymentStates.indexOf(state) > paymentStates.indexOf(than);
 }
 
-/** Opens an exception, once, when the contradiction is older than `confirmSeconds`. */
+/** Opens an exception, once, when the contradiction is older than `confirmSeconds`. Whether it is. */
 export async function reportContradiction(
   { host, light }: { readonly host: RailHost; readonly light: LightLevel },
   money: OrderedMoney,
   found: { readonly detail: string; readonly raw: Uint8Array },
-): Promise<void> {
+): Promise<boolean> {
   const { reference } = money;
   const nowMs = Math.floor(host.realNowMs());
   const sinceMs = await markContradiction(host.store, money, nowMs);
   host.log('warn', 'the partner contradicts itself', { reference, detail: found.detail });
-  if (nowMs - sinceMs < light.confirmSeconds * 1000) return;
+  if (nowMs - sinceMs < light.confirmSeconds * 1000) return false;
   await reportUnclear(host, { id: `contradiction:${reference}`, reference, ...found });
+  return true;
 }
 
 /** Opens an exception, once for each id, about a payment whose outcome a person must find out. */

@@ -132,7 +132,8 @@ function readAnswer(
   if (verified.nonce !== request.nonce)
     return notUnderstood('the answer belongs to another request');
   const json = parseExact(raw);
-  if (json === undefined) return notUnderstood('the answer is not JSON');
+  if (json === undefined)
+    return notUnderstood('the answer must be JSON in UTF-8, with no member twice in one object');
   return { kind: 'answered', status, json, raw, createdS: verified.createdS, retryAfterMs: 0 };
 }
 

@@ -38,7 +38,11 @@ export function createLightExchange(options: LightExchangeOptions): Exchange {
       return { kind: 'unclear', reason: 'not_understood', detail: fault, retryAfterMs };
     }
     const json = parseExact(raw);
-    if (json === undefined) return { ...notUnderstood('the answer is not JSON'), retryAfterMs };
+    if (json === undefined)
+      return {
+        ...notUnderstood('the answer must be JSON in UTF-8, with no member twice in one object'),
+        retryAfterMs,
+      };
     return { kind: 'answered', status, json, raw, createdS: Number(time), retryAfterMs };
   };
 }

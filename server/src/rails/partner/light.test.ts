@@ -12,7 +12,6 @@ import {
   waitUntil,
 } from '../../../testing/setups/partner.ts';
 import { announce } from './announcements.ts';
-import { configSchema } from './config.ts';
 import { authorize } from './light-authentication.ts';
 import { eventSchema } from './protocol.ts';
 
@@ -147,6 +146,48 @@ test('a payment stated paid is not refunded by a query that says rejected', asyn
   setFaults();
 });
 
+test('a payment that an event announced as paid is not refunded by a query that says rejected', async () => {
+  const instruction = newInstruction();
+  const { reference } = instruction;
+  await subject.rail.send(instruction, context);
+  const { length } = subject.readings;
+  partner.state.lifecycle.move(reference, { state: 'paid', reason: '' });
+  await waitUntil(() => subject.readings.length > length, 'the callback comes');
+  partner.state.lifecycle.move(reference, { state: 'rejected', reason: 'payer_error' });
+  await subject.rail.work?.(context);
+  assert.deepEqual(observationsOf(reference), []);
+  assert.deepEqual(await subject.rail.query(instruction, context), unknown);
+  aheadMs = 61_000;
+  await subject.rail.query(instruction, context);
+  const problems = subject.host.problems.filter(({ id }) => id === `contradiction:${reference}`);
+  assert.equal(problems.length, 1);
+});
+
+test('a rejection after the payment was completed becomes an exception, once', async () => {
+  const instruction = newInstruction();
+  const { reference } = instruction;
+  await subject.rail.send(instruction, context);
+  const announceState = async (state: 'paid' | 'rejected'): Promise<void> => {
+    const { length } = subject.readings;
+    partner.state.lifecycle.move(reference, { state, reason: '' });
+    await waitUntil(() => subject.readings.length > length, 'the callback comes');
+    await subject.rail.work?.(context);
+  };
+  await announceState('paid');
+  await announceState('rejected');
+  const outcomes = observationsOf(reference).map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, ['paid']);
+  aheadMs = 61_000;
+  await subject.rail.work?.(context);
+  await subject.rail.work?.(context);
+  const problems = subject.host.problems.filter(({ detail }) => detail.includes(reference));
+  assert.deepEqual(
+    problems.map(({ id }) => id),
+    [`contradiction:${reference}`],
+  );
+  assert.equal(await subject.host.store.get('announcements', reference), undefined);
+});
+
 test('a query that lags for a moment leaves no contradiction behind', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
@@ -194,7 +235,22 @@ test('an unknown reference is final only after the lag of queries', async () => 
     aheadMs = 5000;
     assert.equal((await slow.rail.query(instruction, context)).outcome, 'unknown');
     aheadMs = 9000;
+    const { store } = slow.host;
+    const { reference } = instruction;
+    const lost = await store.get('payments', reference);
     assert.equal((await slow.rail.query(instruction, context)).outcome, 'retry');
+    assert.deepEqual(await store.get('payments', reference), lost);
+    const payment = { reference, amount: '10.00', currency: 'EUR', state: 'ready_for_pickup' };
+    await announce(
+      slow.host,
+      eventSchema.parse({
+        id: `ready-${reference}`,
+        occurred_at: '2030-01-15T17:59:00Z',
+        payment: { ...payment, charges: [], returns: [] },
+      }),
+    );
+    const announced = await slow.rail.query(instruction, context);
+    assert.deepEqual(announced, unknown, 'an event said that it was booked');
   } finally {
     Object.assign(partner.state, { nowMs });
     await slow.close();
@@ -314,26 +370,6 @@ test('a client certificate opens the connection, and without a valid one there i
   } finally {
     await secured.close();
   }
-});
-
-test('the configuration has keys of the signed level or the light one', () => {
-  const baseUrl = 'https://partner.example';
-  const signing = { algorithm: 'hmac-sha256', ...key };
-  const read = (config: object) => configSchema.safeParse({ baseUrl, ...config });
-  assert.equal(read({ light: { authentication } }).success, true);
-  for (const config of [
-    {},
-    { signingKey: signing },
-    { light: { authentication }, signingKey: signing },
-    { light: { authentication: { kind: 'hmac', key: { id: 'a', key: 'short' } } } },
-    { light: { authentication: { kind: 'tls', ...key } } },
-  ]) {
-    assert.equal(read(config).success, false, JSON.stringify(config).slice(0, 60));
-  }
-  const client = createAuthority().issue('outlay');
-  const tls = { light: { authentication: { kind: 'tls', ...client } } };
-  assert.equal(read(tls).success, true);
-  assert.equal(read({ ...tls, baseUrl: 'http://127.0.0.1' }).success, false);
 });
 
 test('a rejection in a batch counts when the query of its payment says the same', async () => {

@@ -11,6 +11,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { runRules } from '../../../../cli/src/partner-check/check.ts';
 import { readDescription } from '../../../../cli/src/partner-check/description.ts';
+import {
+  type History,
+  readHistory,
+  writeHistory,
+} from '../../../../cli/src/partner-check/history.ts';
 import { openListener } from '../../../../cli/src/partner-check/listener.ts';
 import { openPartner } from '../../../../cli/src/partner-check/partner.ts';
 import { rules as allRules } from '../../../../cli/src/partner-check/rules.ts';
@@ -103,7 +108,10 @@ async function run(url: string, description: object, words: readonly string[] = 
 async function checkRules(
   url: string,
   description: object,
-  names: readonly string[] = allRules.map(({ name }) => name),
+  {
+    names = allRules.map(({ name }) => name),
+    history = readHistory(undefined),
+  }: { readonly names?: readonly string[]; readonly history?: History } = {},
 ) {
   const read = readDescription(writeDescription(description));
   const { access } = read;
@@ -117,6 +125,7 @@ async function checkRules(
         partner: openPartner(url, access, { nowMs, signal }),
         description: read,
         listener,
+        history,
         waitMs: 500,
         nowMs,
         sleep: (ms) => sleep(ms),
@@ -197,7 +206,7 @@ test('a partner that signs with ed25519 passes every rule', async () => {
   try {
     const ran = await run(url, { access, ...payments });
     assert.deepEqual(listFailed(ran), []);
-    assert.equal((JSON.parse(ran.out) as Report).skipped, 0);
+    assert.equal((JSON.parse(ran.out) as Report).skipped, 1);
     assert.equal(ran.exitCode, 0);
   } finally {
     await partner.close();
@@ -210,7 +219,7 @@ test('a partner that signs with hmac-sha256 passes the rules about signatures', 
     .map(({ name }) => name)
     .filter((name) => /^(?:answers|authentication-.*|payment-paid|callback-authentic)$/.test(name));
   try {
-    const results = await checkRules(url, { access, ...payments }, names);
+    const results = await checkRules(url, { access, ...payments }, { names });
     assert.deepEqual(
       results.map(({ name, result }) => `${name} ${result}`),
       names.map((name) => `${name} passed`),
@@ -254,7 +263,8 @@ describe('with HMAC', () => {
     const ran = await run(url, { access, ...payments }, []);
     assert.equal(ran.exitCode, 0);
     assert.match(ran.error, /passed {2}cancel-unknown/);
-    assert.match(ran.out, /^\d+ passed, 0 failed, 0 skipped$/m);
+    // The orders of an earlier run.
+    assert.match(ran.out, /^\d+ passed, 0 failed, 1 skipped$/m);
   });
 
   test('missing data of the file is skipped with the reason', async () => {
@@ -266,7 +276,7 @@ describe('with HMAC', () => {
       'callback-repeated',
     ];
     const description = { access: { ...access, callbackKeys: [] }, order };
-    const results = await checkRules(url, description, ['health', ...names]);
+    const results = await checkRules(url, description, { names: ['health', ...names] });
     const skipped = results.filter(({ result }) => result === 'skipped');
     assert.deepEqual(
       skipped.map(({ name }) => name),
@@ -310,11 +320,22 @@ describe('with HMAC', () => {
     ignores_batch_limits: ['batch-limits'],
     forgets_batches: ['batch-query'],
     hides_bookings: ['booked-events'],
+    repeats_members: ['answers'],
+    states_times_without_zone: ['events-complete', 'callback-authentic'],
+    rejects_paid: ['outcomes-final'],
+    pays_canceled: ['outcomes-final'],
   };
   for (const [defect, names] of Object.entries(found)) {
     test(`a partner that ${defect.replaceAll('_', ' ')} is found`, async () => {
       partner.state.options.defects = [defect as Defect];
-      const results = await checkRules(url, { access, ...payments }, names);
+      const isFinal = names.includes('outcomes-final');
+      const before = isFinal ? ['payment-paid', 'cancel-booked'] : [];
+      const checked = await checkRules(
+        url,
+        { access, ...payments },
+        { names: [...before, ...names] },
+      );
+      const results = checked.filter(({ name }) => names.includes(name));
       partner.state.options.defects = [];
       assert.deepEqual(
         results.map(({ name, result }) => `${name} ${result}`).toSorted(),
@@ -322,6 +343,28 @@ describe('with HMAC', () => {
       );
     });
   }
+
+  test('orders of an earlier run are asked for again, and those that were forgotten are found', async () => {
+    const file = join(folder, 'earlier.json');
+    const description = { access, ...payments };
+    const first = readHistory(file);
+    const names = ['payment-paid', 'payment-rejected', 'cancel-unknown', 'expired-order'];
+    await checkRules(url, description, { names, history: first });
+    writeHistory(file, first);
+    const again = { names: ['earlier-orders'], history: readHistory(file) };
+    const [kept] = await checkRules(url, description, again);
+    assert.equal(kept?.result, 'passed', kept?.detail);
+    const other = await openWithSecrets(behavior, { light: { outlayKeys: [key], callbackKey } });
+    try {
+      const history = readHistory(file);
+      const otherUrl = `http://127.0.0.1:${other.port}`;
+      const [lost] = await checkRules(otherUrl, description, { ...again, history });
+      assert.equal(lost?.result, 'failed');
+      assert.match(lost.detail ?? '', /was (?:paid|rejected), and is unknown now/);
+    } finally {
+      await other.close();
+    }
+  });
 
   test('an answer without the time is found, with request, answer and rule', async () => {
     const fault: Fault = {
@@ -333,7 +376,7 @@ describe('with HMAC', () => {
       delayMs: 0,
     };
     partner.state.options.faults = [fault];
-    const [rule] = await checkRules(url, { access, ...payments }, ['answers']);
+    const [rule] = await checkRules(url, { access, ...payments }, { names: ['answers'] });
     partner.state.options.faults = [];
     assert.equal(rule?.result, 'failed');
     assert.match(rule.detail ?? '', /Outlay-Time must be seconds/);

@@ -237,10 +237,10 @@ export async function queryPayment(
       : (await setup.batches.query(batch))(money);
   const raw = reading.kind === 'payment' ? reading.raw : Buffer.alloc(0);
   const contradict = async (detail: string): Promise<Queried> => {
-    if (light !== undefined) {
-      await reportContradiction({ host, light }, money, { detail, raw });
-    }
-    return { answer: { outcome: 'unknown', reason: 'not_understood' } };
+    const answer = { outcome: 'unknown', reason: 'not_understood' } as const;
+    if (light === undefined) return { answer };
+    const isReported = await reportContradiction({ host, light }, money, { detail, raw });
+    return { answer, contradiction: isReported ? 'reported' : 'recent' };
   };
   if (reading.kind === 'payment') {
     const { payment } = reading;
@@ -255,8 +255,10 @@ export async function queryPayment(
   if (isNeverToArrive(setup, record, reading.createdS)) {
     return { answer: { outcome: 'retry', reason: 'unreachable' } };
   }
-  if (record?.state !== 'known') return { answer: { outcome: 'unknown', reason: 'no_answer' } };
-  const detail = 'the partner does not know a payment that it has answered for';
+  if (record?.state !== 'known' && !record?.value.wasBooked) {
+    return { answer: { outcome: 'unknown', reason: 'no_answer' } };
+  }
+  const detail = 'the partner does not know a payment that it has answered for or announced';
   host.log('error', detail, { reference });
   return await contradict(detail);
 }
@@ -278,8 +280,8 @@ function isNeverToArrive(
   partnerS: number,
 ): boolean {
   if (record === undefined) return true;
-  if (record.state === 'known') return false;
-  const { inFlightUntilS } = record.value;
+  const { inFlightUntilS, wasBooked } = record.value;
+  if (record.state === 'known' || wasBooked) return false;
   return inFlightUntilS === 0 || isPast(setup, inFlightUntilS, partnerS);
 }
 

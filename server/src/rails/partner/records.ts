@@ -17,8 +17,10 @@ const valueSchema = z.object({
   inFlightUntilS: z.int().default(0),
   /** The last batch that had the order, and the expiry of its request. */
   batch: z.object({ id: z.string(), untilS: z.int() }).optional(),
-  /** Of the light level: the partner has stated that it was paid. */
+  /** Of the light level: the partner has stated that it was paid, in an answer or an event. */
   wasPaid: z.literal(true).optional(),
+  /** Of the light level, before an answer counts: an event has stated that it is booked. */
+  wasBooked: z.literal(true).optional(),
   /** Of the light level: an answer has stated that it was rejected; a query is to confirm it. */
   wasRejected: z.literal(true).optional(),
   /** Of the light level: since this moment the partner's statements contradict each other. */
@@ -123,12 +125,33 @@ export async function markKnown(
       ...describeMoney(money),
       body: '',
       inFlightUntilS: 0,
+      ...(record?.value.wasPaid && { wasPaid: true as const }),
     };
     const isNews =
       (fact.wasPaid === true && known.wasPaid === undefined) ||
       (fact.wasRejected === true && known.wasRejected === undefined);
     if (earlier !== undefined && contradictedSinceMs === undefined && !isNews) return undefined;
     return { state: 'known', value: { ...known, ...fact } };
+  });
+}
+
+/** What an event has stated. What may be sent and queried stays as it is. */
+export async function markAnnounced(
+  store: RailStore,
+  reference: string,
+  { isPaid }: { readonly isPaid: boolean },
+): Promise<void> {
+  await openPayments(store).update(reference, (record) => {
+    if (record === undefined) return undefined;
+    const { state, value } = record;
+    const isNews =
+      (isPaid && value.wasPaid === undefined) ||
+      (state === 'sending' && value.wasBooked === undefined);
+    const facts = {
+      ...(isPaid && { wasPaid: true as const }),
+      ...(state === 'sending' && { wasBooked: true as const }),
+    };
+    return isNews ? { state, value: { ...value, ...facts } } : undefined;
   });
 }
 

@@ -167,6 +167,13 @@ function findNextStep(payment: BookedPayment, options: SimulatorOptions): Step |
   if (state === 'paid' && returns.length === 0 && matches(options.returnPattern, named)) {
     return { from: state, state: 'returned', reason: '', afterMs: options.returnAfterMs };
   }
+  const { defects, settleMs } = options;
+  if (state === 'paid' && defects.includes('rejects_paid')) {
+    return { from: state, state: 'rejected', reason: 'payer_error', afterMs: settleMs };
+  }
+  if (payment.reason === 'cancelled' && defects.includes('pays_canceled')) {
+    return { from: state, state: 'paid', reason: '', afterMs: settleMs };
+  }
   return undefined;
 }
 
@@ -210,9 +217,11 @@ export function showEvent(
   payment: BookedPayment,
   options: SimulatorOptions,
 ): PaymentEvent {
+  const occurredAt = new Date(event.atMs).toISOString();
+  const hasZone = !options.defects.includes('states_times_without_zone');
   return {
     id: event.id,
-    occurred_at: new Date(event.atMs).toISOString(),
+    occurred_at: hasZone ? occurredAt : occurredAt.slice(0, -1),
     payment: showPayment({ ...payment, ...event }, options),
     ...(event.entry === undefined ? {} : { return: event.entry }),
   };

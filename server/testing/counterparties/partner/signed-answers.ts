@@ -28,8 +28,10 @@ export async function sendAnswer(answering: Answering, response: ServerResponse)
       response.writeHead(200, { 'content-type': 'application/json' }).end(randomBytes(200));
       return;
     default: {
-      const body = Buffer.from(JSON.stringify(distort(withClaim(answering).reply.json, fault)));
-      const { level } = answering.partner;
+      const text = JSON.stringify(distort(withClaim(answering).reply.json, fault));
+      const { level, options } = answering.partner;
+      const isRepeating = options.defects.includes('repeats_members');
+      const body = Buffer.from(isRepeating ? `{"note":"a","note":"b",${text.slice(1)}` : text);
       const answer = withClaim(answering);
       response.writeHead(answer.reply.status, await level.describeAnswer(answer, body));
       await writeBody(response, { body, fault });

@@ -70,6 +70,10 @@ export const defects = [
   'ignores_batch_limits',
   'forgets_batches',
   'hides_bookings',
+  'repeats_members',
+  'states_times_without_zone',
+  'rejects_paid',
+  'pays_canceled',
 ] as const;
 export type Defect = (typeof defects)[number];
 

@@ -376,6 +376,32 @@ test('a recipient follows a payment to the counter, and the code is shown only w
   const receipt = await fetch(`${plain.url}/receipt`, { headers: { accept: 'application/pdf' } });
   assert.equal(receipt.headers.get('content-type'), 'application/pdf');
   ok(await api.post(`/sandbox/payout/${payoutToken}`, { outcome: 'completed' }));
+  ok(await api.post(`/sandbox/payout/${payoutToken}`, { outcome: 'returned' }));
+  await using returned = await visit(browser, plain.url);
+  const { page } = returned;
+  await page.getByRole('heading', { level: 1, name: 'Returned', exact: true }).waitFor();
+  await page.getByText('The money went back to the sender').waitFor();
+  await inspect(returned, 'status-returned-phone');
+});
+
+test('a recipient sees which part of a payment went back', async () => {
+  const recipient = await createRecipient(api, deliveryCases.cash);
+  const { payout_token: payoutToken } = await pay(api, recipient);
+  const request = { purpose: 'payout_status', payout_token: payoutToken };
+  const { url } = await createLink(recipient.userToken, request);
+  await using visited = await visit(browser, url);
+  const { page } = visited;
+  // The sandbox returns whole payments only.
+  await page.route('**/state', async (route) => {
+    const response = await route.fetch();
+    const data = (await response.json()) as { payout: object };
+    const payout = { ...data.payout, status: 'CANCELLED', returned_amount: '7.5' };
+    await route.fulfill({ response, json: { ...data, payout } });
+  });
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Returned in part' }).waitFor();
+  await page.getByText(/A part of the money went back: .*7\.50/).waitFor();
+  await inspect(visited, 'status-returned-in-part-phone');
 });
 
 test('hostile names of senders and recipients stay text, in the page and in its title', async () => {

@@ -3783,6 +3783,8 @@ export interface components {
                 status: components["schemas"]["PayoutStatus"];
                 /** @description What arrives, as a decimal */
                 amount: string;
+                /** @description Of it, what came back after it was paid out; "" for nothing */
+                returned_amount: string;
                 /** @description Of the currency */
                 fraction_digits: number;
                 /** @description Of the payer; "" for none yet */

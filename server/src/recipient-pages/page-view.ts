@@ -71,6 +71,9 @@ const payoutAnswer = z.object({
   ...destinationFields,
   status: z.enum(payoutStatuses),
   amount: z.string().describe('What arrives, as a decimal'),
+  returned_amount: z
+    .string()
+    .describe('Of it, what came back after it was paid out; "" for nothing'),
   fraction_digits: z.int().describe('Of the currency'),
   network_reference: z.string().describe('Of the payer; "" for none yet'),
   estimated_availability: z.string().describe('RFC 3339, UTC'),
@@ -158,6 +161,7 @@ export function writePayoutState(
     currency_code: row.destination_currency,
     status: row.status,
     amount: formatAmount(row.destination_amount, currency),
+    returned_amount: row.returned_amount === 0n ? '' : formatAmount(row.returned_amount, currency),
     fraction_digits: currency.scale,
     network_reference: row.rail_reference,
     estimated_availability: formatSecondsZ(row.estimated_availability),

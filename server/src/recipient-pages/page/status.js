@@ -49,22 +49,22 @@ async function refresh(isWanted) {
   }
   if (isWanted || payout.status !== before) draw(false);
   if (isWanted) document.getElementById('refresh')?.focus();
-  if (payout.status !== before) announce(say(`status.${payout.status}`));
+  if (payout.status !== before) announce(say(`status.${chooseTitle()}`));
   return plan();
 }
 
 function draw(movesFocus = true) {
-  const { status, amount, currency_code: currency, fraction_digits: digits } = payout;
+  const { status, amount } = payout;
   showScreen(
     {
-      title: say(`status.${status}`),
+      title: say(`status.${chooseTitle()}`),
       above: [drawMark(marks[status] ?? 'wait')],
       draw: () => draw(false),
       movesFocus,
     },
     failure === '' ? undefined : problems([failure]),
     element('p', { class: 'muted' }, say('status.youGet')),
-    element('p', { class: 'amount' }, writeMoney(amount, currency, digits)),
+    element('p', { class: 'amount' }, writePayoutMoney(amount)),
     drawCode(),
     drawTodo(),
     drawFacts(),
@@ -86,7 +86,9 @@ function drawCode() {
 }
 
 function drawTodo() {
-  const text = say(`todo.${chooseTodo()}`, withSender({ payer: payout.payer_name }));
+  const { payer_name: payer, returned_amount: returned } = payout;
+  const amount = returned === '' ? '' : writePayoutMoney(returned);
+  const text = say(`todo.${chooseTodo()}`, withSender({ payer, amount }));
   return element(
     'section',
     { class: 'card', 'aria-labelledby': 'todo' },
@@ -95,9 +97,20 @@ function drawTodo() {
   );
 }
 
+const writePayoutMoney = (amount) =>
+  writeMoney(amount, payout.currency_code, payout.fraction_digits);
+
+/** Of a payment that was paid out: what of it came back. */
+function chooseReturn() {
+  if (payout.returned_amount === '') return undefined;
+  return payout.returned_amount === payout.amount ? 'returned' : 'returnedInPart';
+}
+
+const chooseTitle = () => chooseReturn() ?? payout.status;
+
 function chooseTodo() {
   const { status, needs_pickup_code: needsCode, pickup_code: code, delivery_type: type } = payout;
-  if (status === 'CANCELLED') return 'canceled';
+  if (status === 'CANCELLED') return chooseReturn() ?? 'canceled';
   if (status === 'HOLD' || status === 'ERROR') return 'wait';
   if (status === 'READY_FOR_PICKUP') return needsCode && code === '' ? 'askCode' : 'pickup';
   if (status !== 'COMPLETED') return 'nothing';

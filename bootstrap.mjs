@@ -228,11 +228,16 @@ async function provideNode() {
 
 /** Runs npm and reports that it still runs; its output only if it fails. */
 async function runNpm(parameters, cwd, title) {
-  // No package needs an install script.
-  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  // No package needs an install script. The others are settings of a person or a machine (`.npmrc`) under
+  // which npm would not follow the lockfile, or would refuse the Node that runs it instead of Node 24.
+  const fixed = ['--ignore-scripts', '--package-lock=true', '--engine-strict=false'];
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
   const npm = process.env.npm_execpath ?? '';
   const [file, first] = basename(npm) === 'npm-cli.js' ? [process.execPath, [npm]] : ['npm', []];
-  const child = spawn(file, [...first, ...parameters, ...quiet], { cwd, env: npmEnvironment() });
+  const child = spawn(file, [...first, ...parameters, ...fixed, ...quiet], {
+    cwd,
+    env: npmEnvironment(),
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => (output += text));
@@ -251,8 +256,11 @@ async function runNpm(parameters, cwd, title) {
   clearInterval(timer);
   for (const signal of stopSignals) process.off(signal, stop);
   if (end === 0) return report(`${title}: done in ${seconds()}`);
-  const reason = output.trim().split('\n').slice(0, 8).join('\n');
-  const advice = 'Check the network, then run this again.';
+  const isStack = /^npm \S+ +at /;
+  const lines = output.split('\n').filter((line) => line.trim() !== '' && !isStack.test(line));
+  const reason = lines.slice(0, 8).join('\n');
+  const advice =
+    'Correct what npm says below (of the network: the connection, a proxy, the address from `npm config get registry`), then run this again.';
   throw new SetupError(`${title} failed (npm ${parameters[0]}: ${end}). ${advice}\n${reason}`);
 }
 

@@ -47,7 +47,10 @@ function bootstrapScratch(change: (scratch: Scratch) => void) {
     for (const file of ['bootstrap.mjs', 'lockfile.mjs']) {
       copyFileSync(join(root, file), join(folder, file));
     }
-    writeFileSync(npm, `require('node:fs').writeFileSync(${JSON.stringify(trace)}, '');`);
+    writeFileSync(
+      npm,
+      `require('node:fs').writeFileSync(${JSON.stringify(trace)}, process.argv.join(' '));`,
+    );
     const write = (): void => {
       writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
       writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lockfile));
@@ -59,7 +62,8 @@ function bootstrapScratch(change: (scratch: Scratch) => void) {
       encoding: 'utf8',
       env: { ...process.env, npm_execpath: npm },
     });
-    return { status, stderr, isNpmCalled: existsSync(trace) };
+    const isNpmCalled = existsSync(trace);
+    return { status, stderr, isNpmCalled, words: isNpmCalled ? readFileSync(trace, 'utf8') : '' };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -123,14 +127,16 @@ for (const [name, change, expected] of faults) {
 }
 
 test('the bootstrap hands a lockfile that is whole to npm, and compares what came of it', () => {
-  const { status, stderr, isNpmCalled } = bootstrapScratch(() => undefined);
+  const { status, stderr, isNpmCalled, words } = bootstrapScratch(() => undefined);
   assert.equal(isNpmCalled, true);
+  // Words win over a person's .npmrc, under which npm would not follow the lockfile, or refuse to run.
+  assert.match(words, /--package-lock=true --engine-strict=false/);
   assert.equal(status, 1);
   assert.match(stderr, /npm left packages out/);
 });
 
 test('the lockfiles are whole, for every kind of machine, and name no registry', () => {
-  for (const folder of ['.', 'runtime', 'fonts', 'anvil']) {
+  for (const folder of ['.', 'runtime', 'fonts', 'ocr', 'faces', 'anvil']) {
     assert.deepEqual(findLockfileFaults(join(root, folder)), [], folder);
   }
 });

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /**
  * What `npm test` runs: every test file, or with words those whose path contains one of them
@@ -93,7 +94,8 @@ function rank(file: string): number {
 function writeGroups(all: readonly string[]): string[] {
   const sorted = all.toSorted((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
   const [tracking, module] = ['test-tracking', 'test-group'].map((name) =>
-    JSON.stringify(join(root, `checks/${name}.ts`)),
+    // An import reads `#`, `?` and `%` of a path as parts of an address.
+    JSON.stringify(pathToFileURL(join(root, `checks/${name}.ts`)).href),
   );
   return Array.from({ length: Math.ceil(sorted.length / filesInGroup) }, (_, index) => {
     const group = sorted.slice(index * filesInGroup, (index + 1) * filesInGroup);

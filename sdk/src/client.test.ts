@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { type ClientOptions, createClient } from './client.ts';
 import { decimal } from './decimal.ts';
 import { OutlayError, RateLimitError, ServiceError, UnexpectedAnswerError } from './errors.ts';
-import { readRetryAfter } from './retry.ts';
+import { type RetryPolicy, readRetryAfter } from './retry.ts';
 
 /** The network in a list of answers. */
 function connect(answers: readonly (() => Response)[], baseUrl = 'https://api.example.org/') {
@@ -341,4 +341,42 @@ test('a date in Retry-After is compared with the clock of the service', () => {
   assert.equal(readRetryAfter(headers), 30_000);
   headers.delete('date');
   assert.equal(readRetryAfter(headers), 0);
+});
+
+test('a fetch that ignores its signal does not outlive the time-out, nor the signal of the caller', async () => {
+  const client = createClient({
+    baseUrl: 'https://api.example.org',
+    credential: { apiKey: 'test_key' },
+    timeoutMs: 20,
+    retry: { retries: 0 },
+    fetch: () => new Promise(() => undefined),
+  });
+  await assert.rejects(client.commitPayout(commit), { name: 'TimeoutError', outcomeUnknown: true });
+  const reason = new Error('enough');
+  const signal = AbortSignal.abort(reason);
+  const late = new AbortController();
+  const call = client.commitPayout(commit, { signal: late.signal, timeoutMs: 60_000 });
+  setImmediate(() => late.abort(reason));
+  await assert.rejects(call, reason);
+  await assert.rejects(client.commitPayout(commit, { signal }), reason);
+});
+
+test('a retry setting that is undefined is the default one', async () => {
+  // As a program compiles without exactOptionalPropertyTypes.
+  const retry = { retries: undefined, baseMs: 1 } as unknown as RetryPolicy;
+  const client = failing(new TypeError('fetch failed'), { retry });
+  const signal = AbortSignal.timeout(2_000);
+  await assert.rejects(client.listBalances({}, { signal }), { attempts: 5 });
+});
+
+test('a floating point number is refused in a query too', async () => {
+  const { client, sent } = connect([json({ companies: [] })]);
+  const query = { amount: 0.1 + 0.2 };
+  const call = client.request({ method: 'GET', path: '/country/MEX/cheapest', query });
+  await assert.rejects(call, /0.30000000000000004 is a floating point number/);
+  await client.request({ method: 'GET', path: '/event', query: { after: 7, all: true } });
+  assert.deepEqual(
+    sent.map(({ url }) => new URL(url).search),
+    ['?after=7&all=true'],
+  );
 });

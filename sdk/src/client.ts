@@ -5,7 +5,7 @@ import { writeJson } from './exact-json.ts';
 import { operationTable } from './generated/operations.ts';
 import type { CallOptions, Methods, Pages } from './methods.ts';
 import { createKey, waitFor } from './platform.ts';
-import { defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts';
+import { completeRetryPolicy, type RetryPolicy, withRetries } from './retry.ts';
 import { type Fetch, type HttpAnswer, sendOnce } from './transport.ts';
 
 export type Version = 'v0.1.0' | 'v0.1.1' | 'v0.1.2' | 'v0.1.3' | 'v0.1.4';
@@ -56,7 +56,7 @@ export type Client = Methods & {
 export function createClient(options: ClientOptions): Client {
   const { credential, version = 'v0.1.4', timeoutMs = 30_000 } = options;
   const baseUrl = readBaseUrl(options);
-  const retry = { ...defaultRetryPolicy, ...options.retry };
+  const retry = completeRetryPolicy(options.retry);
   const fetcher = options.fetch ?? ((...parameters) => globalThis.fetch(...parameters));
   const source = openTokenSource(credential, { baseUrl, fetch: fetcher, timeoutMs });
 
@@ -136,7 +136,8 @@ function writeQuery(query: Query): string {
   const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
     if (isList(value)) return value.map((item) => [name, item]);
-    if (value instanceof Decimal || typeof value !== 'object') return [[name, value.toString()]];
+    if (typeof value === 'string') return [[name, value]];
+    if (value instanceof Decimal || typeof value !== 'object') return [[name, writeJson(value)]];
     return Object.entries(value).map(([key, member]) => [`${name}[${key}]`, member]);
   });
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;

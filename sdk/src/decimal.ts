@@ -8,6 +8,8 @@ export class Decimal {
 
   /** @throws TypeError unless the text is a decimal number as JSON writes it. */
   constructor(text: string) {
+    // A number would pass the pattern as its text, with the digits that it lost.
+    if (typeof text !== 'string') throw new TypeError("A decimal must be a text such as '12.50'");
     if (!jsonNumber.test(text))
       throw new TypeError(`${JSON.stringify(text)} is not a decimal number`);
     this.text = text;
@@ -43,12 +45,12 @@ export class Decimal {
     return this.text;
   }
 
-  /** @throws TypeError where JavaScript would compute with a floating point number. */
+  /** @throws TypeError where JavaScript would compute with a floating point number, or join digits (`+`). */
   [Symbol.toPrimitive](hint: string): string {
-    if (hint === 'number') {
-      throw new TypeError('Use plus, minus and compare: a Decimal is not a floating point number');
-    }
-    return this.text;
+    if (hint === 'string') return this.text;
+    throw new TypeError(
+      'Use plus, minus, compare and text: a Decimal is not a floating point number',
+    );
   }
 }
 

@@ -69,6 +69,19 @@ test('a floating point number is refused before it is sent', () => {
   );
 });
 
+test('what JSON cannot hold is refused instead of being sent as an empty object', () => {
+  for (const value of [
+    new Map([['a', '1']]),
+    new Set(['a']),
+    new TextEncoder().encode('a,b'),
+    Buffer.from('a,b'),
+    new ReadableStream(),
+    Promise.resolve('a'),
+  ]) {
+    assert.throws(() => writeJson({ metadata: value }), /cannot be written as JSON/);
+  }
+});
+
 test('decimals add, subtract and compare exactly', () => {
   assert.equal(decimal('0.1').plus(decimal('0.2')).text, '0.3');
   assert.equal(decimal('1').minus(decimal('1.005')).text, '-0.005');
@@ -80,7 +93,14 @@ test('decimals add, subtract and compare exactly', () => {
 });
 
 test('a decimal is never used as a floating point number by accident', () => {
-  assert.throws(() => Number(decimal('1.5')), /not a floating point number/);
+  const add = (value: unknown) => (value as number) + 2;
+  for (const compute of [Number, add]) {
+    assert.throws(() => compute(decimal('1.5')), /not a floating point number/);
+  }
+  // JavaScript has no types that refuse them.
+  for (const value of [0.1 + 0.2, 1e21, 1, ['1'], undefined]) {
+    assert.throws(() => decimal(value as unknown as string), /must be a text/);
+  }
   for (const text of ['', '1,5', '.5', '0x1', 'Infinity', ' 1']) {
     assert.throws(() => decimal(text), TypeError, text);
   }

@@ -82,7 +82,8 @@ function readNumber(text: string, name: string): number | Decimal {
 
 /**
  * A `Decimal` becomes a JSON number with its digits.
- * @throws TypeError for a floating point number, which would have lost digits before it came here.
+ * @throws TypeError for a floating point number, which would have lost digits before it came here, and for
+ * collections, bytes, streams and promises, of which nothing would be left.
  */
 export function writeJson(value: unknown): string {
   if (value instanceof Decimal) return value.text;
@@ -91,9 +92,12 @@ export function writeJson(value: unknown): string {
     throw new TypeError(`${value} is a floating point number: write decimal('${value}')`);
   }
   if (Array.isArray(value)) return `[${value.map((item) => writeJson(item ?? null)).join(',')}]`;
-  if (typeof value !== 'object' || value === null || 'toJSON' in value) {
-    return JSON.stringify(value ?? null);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
+  if (Symbol.iterator in value || Symbol.asyncIterator in value || value instanceof Promise) {
+    const name = Object.prototype.toString.call(value).slice('[object '.length, -1);
+    throw new TypeError(`${name} cannot be written as JSON: give an object, a list or a text`);
   }
+  if ('toJSON' in value) return JSON.stringify(value);
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .map(([key, member]) => `${JSON.stringify(key)}:${writeJson(member)}`);

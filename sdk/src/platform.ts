@@ -1,6 +1,6 @@
 /** What the SDK takes from its surroundings: time and randomness of Node 18 and newer, and browsers. */
 
-/** As a variable, so that bundlers for browsers do not look for it. */
+/** As a variable, and imported with remarks for bundlers, so that those for browsers do not look for it. */
 const nodeCrypto = 'node:crypto';
 
 type WebCrypto = typeof globalThis.crypto;
@@ -9,7 +9,9 @@ type WebCrypto = typeof globalThis.crypto;
 export async function loadCrypto(): Promise<WebCrypto> {
   const present = (globalThis as { crypto?: WebCrypto }).crypto;
   if (present !== undefined) return present;
-  const { webcrypto } = (await import(/* @vite-ignore */ nodeCrypto)) as { webcrypto: WebCrypto };
+  const { webcrypto } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ nodeCrypto)) as {
+    webcrypto: WebCrypto;
+  };
   return webcrypto;
 }
 

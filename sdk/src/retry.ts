@@ -11,12 +11,18 @@ export type RetryPolicy = {
   readonly retryAfterMsMax: number;
 };
 
-export const defaultRetryPolicy: RetryPolicy = {
+const defaultRetryPolicy: RetryPolicy = {
   retries: 4,
   baseMs: 250,
   delayMsMax: 8_000,
   retryAfterMsMax: 60_000,
 };
+
+/** Undefined members have the default too: without a limit a call would be retried for ever. */
+export function completeRetryPolicy(given: Partial<RetryPolicy> = {}): RetryPolicy {
+  const members = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...defaultRetryPolicy, ...Object.fromEntries(members) };
+}
 
 /** Sends until there is an answer, a refusal that does not pass by itself, or no retry is left. */
 export async function withRetries<Result>(

@@ -6,7 +6,7 @@ import {
   UnexpectedAnswerError,
 } from './errors.ts';
 import { parseJson } from './exact-json.ts';
-import { timerMsMax } from './platform.ts';
+import { timerMsMax, waitFor } from './platform.ts';
 import { readRetryAfter } from './retry.ts';
 
 export type Fetch = typeof globalThis.fetch;
@@ -47,15 +47,19 @@ export async function sendOnce(
   const abort = (): void => controller.abort(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
   try {
-    const response = await fetcher(url, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-      // A redirect would take the credential to another address.
-      redirect: 'manual',
-      signal: controller.signal,
-    });
-    return await readAnswer(response, request.mediaTypes);
+    const exchange = async (): Promise<HttpAnswer> => {
+      const response = await fetcher(url, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        // A redirect would take the credential to another address.
+        redirect: 'manual',
+        signal: controller.signal,
+      });
+      return readAnswer(response, request.mediaTypes);
+    };
+    // A replacement of fetch may ignore the signal.
+    return await waitFor(exchange(), controller.signal);
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason;
     throw error instanceof OutlayError ? error : lostConnection(error);

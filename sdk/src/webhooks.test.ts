@@ -95,7 +95,18 @@ test('a message that is too old or too new is refused', async () => {
 });
 
 test('a malformed key is a mistake of the program', async () => {
-  for (const keys of ['', 'secret', 'whsec_', 'whsec_???']) {
-    await assert.rejects(verifyWebhook({ headers, body }, { keys, nowMs }), TypeError);
+  const missing = [undefined] as unknown as string[];
+  for (const keys of ['', 'secret', 'whsec_', 'whsec_???', missing]) {
+    await assert.rejects(verifyWebhook({ headers, body }, { keys, nowMs }), /A key must be whsec_/);
+  }
+});
+
+test('a body that was parsed before is a mistake of the program', async () => {
+  for (const parsed of [JSON.parse(body) as unknown, undefined]) {
+    const request = { headers, body: parsed as string };
+    await assert.rejects(verifyWebhook(request, { keys: secret, nowMs }), {
+      name: 'TypeError',
+      message: /body must be the text or the Uint8Array exactly as it arrived/,
+    });
   }
 });

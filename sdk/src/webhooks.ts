@@ -37,7 +37,8 @@ export type WebhookRequest = {
 
 /**
  * The JSON of a webhook whose signature is right, with exact amounts.
- * @throws WebhookVerificationError if it is not; TypeError for a malformed key.
+ * @throws WebhookVerificationError if it is not; TypeError for a malformed key, and for a body that is
+ * neither text nor bytes.
  */
 export async function verifyWebhook<Message = WebhookMessage>(
   { headers, body }: WebhookRequest,
@@ -47,7 +48,7 @@ export async function verifyWebhook<Message = WebhookMessage>(
   const timestamp = readHeader(headers, 'webhook-timestamp');
   const signatures = readHeader(headers, 'webhook-signature').split(' ');
   checkTime(timestamp, options);
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  const bytes = readBytes(body);
   const signed = join(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
   for (const key of typeof options.keys === 'string' ? [options.keys] : options.keys) {
     if (!(await isSigned(key, signed, signatures))) continue;
@@ -81,6 +82,13 @@ function checkTime(timestamp: string, options: WebhookOptions): void {
   }
 }
 
+/** A framework may have parsed the body, and no signature of what it wrote again would be right. */
+function readBytes(body: string | Uint8Array): Uint8Array {
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  if (ArrayBuffer.isView(body)) return body;
+  throw new TypeError('body must be the text or the Uint8Array exactly as it arrived, not parsed');
+}
+
 type Bytes = Uint8Array<ArrayBuffer>;
 
 function join(first: Uint8Array, second: Uint8Array): Bytes {
@@ -96,10 +104,15 @@ const kinds = {
   whpk_: { scheme: 'v1a', algorithm: { name: 'Ed25519' } },
 } as const;
 
-async function isSigned(key: string, signed: Bytes, signatures: string[]): Promise<boolean> {
-  const prefix = key.startsWith('whpk_') ? 'whpk_' : 'whsec_';
+/** The key is undefined where it is an environment variable that is not set. */
+async function isSigned(
+  key: string | undefined,
+  signed: Bytes,
+  signatures: string[],
+): Promise<boolean> {
+  const prefix = key?.startsWith('whpk_') === true ? 'whpk_' : 'whsec_';
   const { scheme, algorithm } = kinds[prefix];
-  const raw = key.startsWith(prefix) ? readBase64(key.slice(prefix.length)) : undefined;
+  const raw = key?.startsWith(prefix) === true ? readBase64(key.slice(prefix.length)) : undefined;
   if (raw === undefined) throw new TypeError('A key must be whsec_ or whpk_ with Base64');
   const { subtle } = await loadCrypto();
   const imported = await subtle.importKey('raw', raw, algorithm, false, ['verify']);

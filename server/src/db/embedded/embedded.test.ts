@@ -282,6 +282,7 @@ describe('a server that ends', { concurrency: true }, () => {
     process.kill(server.processId, 'SIGQUIT');
     await rm(join(dataDirectory, 'postgres', 'global', 'pg_control'));
     assert.match((await server.failed).message, /The database stopped/);
+    assert.ok(!existsSync(server.socketDirectory));
     await server.close();
   });
 

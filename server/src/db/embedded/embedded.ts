@@ -130,6 +130,8 @@ function superviseServer(
     }
   };
   const supervised = supervise().catch((error: unknown) => {
+    // No guard is left that would do it when this process ends.
+    rmSync(socketDirectory, { recursive: true, force: true });
     failed.resolve(error instanceof Error ? error : new Error(String(error)));
   });
   const close = async (): Promise<void> => {

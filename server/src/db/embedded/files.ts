@@ -76,8 +76,10 @@ export function prepareBinaries(
     .parse(JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')));
   const native = join(packageDirectory, 'native');
   const isComplete = isWritable(native) ? linkLibraries(native) : hasLibraryLinks(native);
+  // initdb starts the server through a shell, to which these characters mean something in its quotes.
+  const isPlain = !/["$`\\]/.test(native);
   const usable =
-    isComplete && isReadable(owner, native)
+    isComplete && isPlain && isReadable(owner, native)
       ? native
       : copyBinaries({ native, version }, owner, report);
   const bin = join(usable, 'bin');

@@ -87,7 +87,12 @@ async function openParts(given: EnvironmentOptions) {
     }),
   );
   const renderEvents = createWebhookRenderer(base, payments);
-  const deliverer = parts.use(openDeliverer(base, renderEvents, { onError, onWebhookDelivery }));
+  const deliverer = parts.use(
+    openDeliverer(base, renderEvents, {
+      onError: (error) => onError(error, 'webhooks'),
+      onWebhookDelivery,
+    }),
+  );
   const notices = openNotices(base, { onError, onNotice });
   const identityChecks = openIdentityChecks(base, onError);
   parts.defer(loops.stop);
@@ -245,8 +250,8 @@ function createVerification({ db, keys, clock }: Foundation) {
 /** Old code fails on a database that a newer release has migrated: every error checks for that. */
 function watchErrors(base: Foundation, checkSchema: () => Promise<boolean>) {
   const logError = createErrorLog({ ...base, level: 'error' }, 'background work failed');
-  return (error: unknown): void => {
-    logError(error);
+  return (error: unknown, work?: string): void => {
+    logError(error, work);
     void checkSchema();
   };
 }

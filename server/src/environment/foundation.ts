@@ -186,16 +186,20 @@ async function prepareRoles({ url, name, task = 'all' }: FoundationOptions): Pro
   }
 }
 
-/** Logs errors; those of one kind, as while the database is away, at a limited rate. */
+/**
+ * Logs errors with the work that failed, if it has a name. Those of one kind, as while the database is away,
+ * are logged at a limited rate.
+ */
 export function createErrorLog(
   to: Pick<Foundation, 'log' | 'repeated'> & { level: 'warn' | 'error' },
   message: string,
 ) {
   const { log, level, repeated } = to;
-  return (error: unknown): void => {
+  return (error: unknown, work?: string): void => {
     const logged = describeError(error);
     repeated.occurred(`${message} ${nameError(logged)}`, (count) => {
-      log[level]({ error: logged, ...(count > 1 && { count }) }, message);
+      const more = { ...(work !== undefined && { work }), ...(count > 1 && { count }) };
+      log[level]({ error: logged, ...more }, message);
     });
   };
 }

@@ -17,7 +17,10 @@ export type Loops = {
   stop(): Promise<void>;
 };
 
-export function createLoops(onError: (error: unknown) => void, steadyMs: () => number): Loops {
+export function createLoops(
+  onError: (error: unknown, name: string) => void,
+  steadyMs: () => number,
+): Loops {
   const loops = new Map<string, Loop>();
   const succeeded = new Map<string, number>();
   const stopping = new AbortController();
@@ -29,7 +32,11 @@ export function createLoops(onError: (error: unknown) => void, steadyMs: () => n
         return hasMore;
       };
       succeeded.set(name, steadyMs());
-      const loop = startLoop({ ...options, run: runOnce, onError });
+      const loop = startLoop({
+        ...options,
+        run: runOnce,
+        onError: (error) => onError(error, name),
+      });
       loops.set(name, loop);
     },
     wake: (name) => loops.get(name)?.wake(),

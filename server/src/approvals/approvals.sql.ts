@@ -1,6 +1,6 @@
 import { plainArray } from '../db/arrays.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 
 /** What rules look at, of payouts as they are quoted. */
@@ -67,8 +67,7 @@ const past = defineQuery({
 const nextExpiry = defineQuery({
   name: 'find_next_approval_expiry',
   text: `
-    select min(expires_at) as expires_at from exceptions
-    where closed_at is null and expires_at <= $1`,
+    select expires_at from find_next_approval_expiry() where expires_at <= $1`,
   columns: { expires_at: nullable(column.instant) },
 });
 
@@ -103,7 +102,7 @@ export const selectPastPayouts = (
 
 /** When the next approval expires, up to a time; undefined: none does. */
 export async function findNextExpiry(session: Session, until: Date): Promise<Date | undefined> {
-  return (await one(session, nextExpiry, [until])).expires_at ?? undefined;
+  return (await maybeOne(session, nextExpiry, [until]))?.expires_at ?? undefined;
 }
 
 /** False where none has expired. */

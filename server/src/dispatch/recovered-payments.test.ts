@@ -6,7 +6,9 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { expireApprovals } from '../approvals/approvals.ts';
 import { newId } from '../core/ids.ts';
+import { holdForApproval } from '../payouts/approval-hold.sql.ts';
 import type { Instruction, RecoveredPayment } from '../rails/contract/contract.ts';
 import { beginRecovery, describeRecovery, findRecoveredTwin, runRecovery } from './recovery.ts';
 
@@ -92,4 +94,56 @@ test('two payments that a rail lists under one reference are both kept', async (
   ]);
   await money.createDispatcher(rail).runDue();
   assert.equal(rail.sends(), 0);
+});
+
+test('a payout that waits for approval and is listed as paid is queried, and not refunded', async () => {
+  const unclear = await money.quoteAndCommit(owner);
+  const paid = await money.quoteAndCommit(owner);
+  const hold = { detail: 'a test', approvers: 1, seconds: 60 };
+  for (const payout of [unclear, paid]) {
+    const waiting = { ...payout, fence: undefined };
+    await money.db.tenantTransaction(owner.accountId, (session) =>
+      holdForApproval(session, waiting, hold),
+    );
+  }
+  const listed = [unclear, paid].map(({ reference }) => ({
+    ...payment,
+    currency: 'MXN',
+    reference,
+  }));
+  const { rail } = await recover(listed);
+  const dispatcher = money.createDispatcher({
+    ...rail,
+    query: async ({ reference }: Instruction) =>
+      reference === paid.reference
+        ? { outcome: 'paid' as const }
+        : { outcome: 'unknown' as const, reason: 'no_answer' as const },
+  });
+  await dispatcher.runDue();
+  assert.equal((await money.payout(paid.payoutId)).status, 'COMPLETED');
+  await money.advance(61_000);
+  await expireApprovals(money.db.system);
+  assert.equal((await money.payout(unclear.payoutId)).status, 'HOLD');
+  assert.equal(rail.sends(), 0);
+});
+
+test('no approval expires while a recovery is open', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const hold = { detail: 'a test', approvers: 1, seconds: 60 };
+  await money.db.tenantTransaction(owner.accountId, (session) =>
+    holdForApproval(session, { ...payout, fence: undefined }, hold),
+  );
+  await money.advance(61_000);
+  await money.rows(
+    `insert into recoveries (id, reason, since, started_at) values ($1, 'a test', now(), now())`,
+    [newId()],
+  );
+  await expireApprovals(money.db.system);
+  assert.equal((await money.payout(payout.payoutId)).status, 'HOLD');
+  await money.rows(
+    `update recoveries set listed_at = now(), released_at = now(), closed_at = now()
+     where closed_at is null`,
+  );
+  await expireApprovals(money.db.system);
+  assert.equal((await money.payout(payout.payoutId)).status, 'CANCELLED');
 });

@@ -111,7 +111,7 @@ const pendingColumns = {
       z.object({
         decision: z.enum(identityDecisions),
         decided_by: z.string(),
-        decided_at: z.string(),
+        decided_at: z.coerce.date<string>(),
       }),
     ),
   ),
@@ -179,7 +179,7 @@ export type DecisionOutcome = SessionId & {
  * The number of other persons with the same decision about the same images, and the newest decision about
  * the session.
  */
-export async function countOthers(
+export async function readVotes(
   session: Session,
   outcome: DecisionOutcome,
 ): Promise<{ count: number; lastId: string | undefined }> {

@@ -4,13 +4,13 @@ import { normalizePersonName } from '../core/person-name.ts';
 import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
-  countOthers,
   findDataKey,
   type IdentityDecision,
   insertDecision,
   listDecisionRows,
   needsTwoPersons,
   type RecipientReason,
+  readVotes,
   selectImages,
 } from './decisions.sql.ts';
 import type { ImageType } from './intake.ts';
@@ -105,7 +105,7 @@ export async function decideIdentity(
   const { id: sessionId, submission } = session;
   const outcome = { accountId, sessionId, submission, decision, person };
   const personsNeeded = (await needsTwoPersons(sql, accountId)) ? 2 : 1;
-  const others = await countOthers(sql, outcome);
+  const others = await readVotes(sql, outcome);
   const isEffective = others.count + 1 >= personsNeeded;
   const id = newIdAfter(others.lastId);
   const userKey = keys.unwrap(work.user.dataKey, { accountId, userId });

@@ -121,8 +121,8 @@ const returns = defineQuery({
         when (t.source_currency, t.destination_currency, t.fee)
             <> (q.source_currency, q.destination_currency, 0)
           or t.total > q.destination_amount
-          or t.source_amount <> trunc(q.source_amount::numeric * t.total / q.destination_amount)
-            - trunc(q.source_amount::numeric * (t.total - t.destination_amount) / q.destination_amount)
+          or t.source_amount <> div(q.source_amount::numeric * t.total, q.destination_amount)
+            - div(q.source_amount::numeric * (t.total - t.destination_amount), q.destination_amount)
           then 'other_amount'
         when t.rail <> coalesce(s.rail, q.rail) then 'other_rail'
         when s.completed_at is null or s.status <> 'CANCELLED' or t.total > s.returned_amount

@@ -173,8 +173,8 @@ const wrongPayouts = defineQuery({
         when p.status = 'COMPLETED' then
           ((p.source_amount + p.fee)::numeric, p.destination_amount::numeric, 0::numeric)
         when p.status = 'CANCELLED' and p.completed_at is not null then
-          (p.source_amount + p.fee - trunc(
-              p.source_amount::numeric * p.returned_amount / p.destination_amount),
+          (p.source_amount + p.fee - div(
+              p.source_amount::numeric * p.returned_amount, p.destination_amount),
             (p.destination_amount - p.returned_amount)::numeric, 0::numeric)
         when p.status = 'CANCELLED' then (0::numeric, 0::numeric, 0::numeric)
         else ((p.source_amount + p.fee)::numeric, 0::numeric, p.destination_amount::numeric)

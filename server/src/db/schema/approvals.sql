@@ -72,10 +72,11 @@ create function hold_for_approval(
   language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   v_payout payouts;
-  v_now timestamptz := environment_now();
+  v_now timestamptz;
 begin
   perform require_own_account(p_account);
   perform 1 from accounts where id = p_account for update;
+  v_now := environment_now();
   update payout_dispatches
   set due_at = 'infinity', lease_until = null, tries = 0, faults = 0, frozen_by = null
   where account_id = p_account and payout_id = p_payout and fence = coalesce(p_fence, fence);
@@ -95,22 +96,38 @@ end
 $$;
 grant execute on function hold_for_approval to outlay_tenant;
 
+-- When the next payout is canceled because it was not approved in time. Not one that its rail has listed
+-- in a recovery, which may be paid, and none while a recovery is open.
+create function find_next_approval_expiry() returns exceptions
+  language plpgsql stable as $$
+declare
+  v_next exceptions;
+begin
+  if is_recovering() then return null; end if;
+  select * into v_next from exceptions e
+  where e.expires_at is not null and e.closed_at is null and not exists (
+    select from attempts a
+    where a.account_id = e.account_id and a.payout_id = e.payout_id
+      and a.state in ('sending', 'unknown', 'accepted', 'paid'))
+  order by e.expires_at limit 1;
+  return v_next;
+end
+$$;
+
 -- Cancels one payout that was not approved in time, and gives its money back. Answers whether there was
 -- one; one in each transaction, which locks one account.
 create function expire_approval() returns boolean
   language plpgsql as $$
 declare
+  e exceptions := find_next_approval_expiry();
   v_now timestamptz := environment_now();
-  e exceptions;
   v_payout payouts;
 begin
-  select * into e from exceptions
-  where expires_at <= v_now and closed_at is null
-  order by expires_at limit 1;
-  if not found then return false; end if;
+  if e.expires_at is null or e.expires_at > v_now then return false; end if;
   perform 1 from accounts where id = e.account_id for update;
   perform 1 from payout_dispatches
   where account_id = e.account_id and payout_id = e.payout_id for update;
+  v_now := environment_now();
   perform 1 from exceptions
   where account_id = e.account_id and id = e.id and closed_at is null;
   -- Decided meanwhile.

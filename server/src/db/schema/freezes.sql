@@ -173,7 +173,9 @@ begin
   update payout_dispatches d
   set frozen_by = null, due_at = v_now + o.place * interval '1 microsecond'
   from ordered o
-  where d.account_id = o.account_id and d.payout_id = o.payout_id;
+  where d.account_id = o.account_id and d.payout_id = o.payout_id
+    -- Not one that was changed while its lock was waited for.
+    and d.frozen_by = p_id;
   get diagnostics v_released = row_count;
   return v_released;
 end

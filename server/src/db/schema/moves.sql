@@ -95,8 +95,8 @@ declare
   v_source bigint;
 begin
   if v_part <= 0 then return p_amount; end if;
-  v_source := trunc(payout.source_amount::numeric * (payout.returned_amount + v_part) / payout.destination_amount)
-    - trunc(payout.source_amount::numeric * payout.returned_amount / payout.destination_amount);
+  v_source := div(payout.source_amount::numeric * (payout.returned_amount + v_part), payout.destination_amount)
+    - div(payout.source_amount::numeric * payout.returned_amount, payout.destination_amount);
   update payout_states set returned_amount = returned_amount + v_part
   where account_id = payout.account_id and payout_id = payout.id;
   insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,

@@ -257,16 +257,17 @@ grant execute on function note_proposal_link to outlay_tenant;
 create function expire_proposals(p_limit integer) returns integer
   language plpgsql as $$
 declare
-  v_now timestamptz := environment_now();
+  v_now timestamptz;
   v_accounts uuid[];
   v_one proposals;
   v_count integer := 0;
 begin
   select array_agg(d.account_id) into v_accounts from (
     select account_id from proposals
-    where status = 'OPEN' and expires_at <= v_now order by expires_at limit p_limit) d;
+    where status = 'OPEN' and expires_at <= environment_now() order by expires_at limit p_limit) d;
   -- The account's row first, as every writer of events does.
   perform lock_accounts(v_accounts, true);
+  v_now := environment_now();
   for v_one in
     update proposals set status = 'EXPIRED'
     where (account_id, id) in (

@@ -167,7 +167,8 @@ create trigger never_removed before delete or truncate on rail_observations
 
 -- Stores a message with its reports and problems; true when it is new. Reports and problems of
 -- earlier messages are not repeated. A known report with other content is not applied: the message
--- is stored beside the first one and an exception is opened.
+-- is stored beside the first one and an exception is opened. Messages with the same report wait for each
+-- other, so that the second one sees the first.
 create function store_inbound_message(
   p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[],
   p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[],
@@ -180,6 +181,8 @@ declare
   v_changed json;
   v_is_new boolean;
 begin
+  perform pg_advisory_xact_lock(hashtext(p_rail), b.bucket)
+  from (select distinct hashtext(id) & 63 as bucket from unnest(p_ids) id order by 1) b;
   select json_agg(json_build_object(
     'id', 'changed/' || o.id || '/' || left(md5(concat_ws('|', o.reference, o.outcome, o.reason,
       o.amount)), 12),

@@ -135,6 +135,19 @@ begin
 end
 $$;
 
+-- Makes a payout due that waits for a decision: it is queried, and never sent while an attempt may be in
+-- flight. Its decision would otherwise be made without what its rail says.
+create function query_held_payout(p_account uuid, p_payout uuid, p_at timestamptz) returns void
+  language sql as $$
+  update payout_dispatches d set due_at = p_at
+  from payout_states s
+  where d.account_id = p_account and d.payout_id = p_payout and d.due_at = 'infinity'
+    and d.frozen_by is null and s.account_id = p_account and s.payout_id = p_payout
+    and s.status = 'HOLD' and exists (
+      select from attempts a
+      where a.account_id = p_account and a.payout_id = p_payout and a.state = 'unknown');
+$$;
+
 -- Matches a payment that a rail listed with a payout. An attempt that was recorded as not sent becomes
 -- unknown, so that it is queried. A committed payout without an attempt gets one. A quote, a
 -- scheduled payout or an unknown one opens an exception, and is recognized when it is sent.
@@ -159,6 +172,7 @@ begin
           select from attempts l
           where l.account_id = a.account_id and l.payout_id = a.payout_id
             and (l.number > a.number or l.state in ('sending', 'unknown', 'accepted', 'paid')));
+      perform query_held_payout(a.account_id, a.payout_id, p_at);
       return;
     end if;
     select p.* into q
@@ -175,10 +189,11 @@ begin
       and state in ('sending', 'unknown', 'accepted', 'paid'))
   then
     insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
-      started_at, unknown_since, provider_reference)
+      started_at, unknown_since, provider_reference, referenced_at)
     select q.account_id, q.id, 1 + count(*), r.rail, q.payer_key, r.reference, 'unknown', 0, p_at,
-      p_at, r.provider_reference
+      p_at, r.provider_reference, case when r.provider_reference <> '' then p_at end
     from attempts where account_id = q.account_id and payout_id = q.id;
+    perform query_held_payout(q.account_id, q.id, p_at);
     update recovered_payments set result = 'linked', account_id = q.account_id, payout_id = q.id
     where rail = r.rail and id = r.id;
     return;

@@ -232,4 +232,24 @@ describe('inbound messages of a rail', () => {
     });
     assert.equal(kept?.amount, 5n, 'the first content stays');
   });
+
+  it('opens an exception where the same observation comes twice at once with other content', async () => {
+    const counted = await count();
+    await Promise.all(
+      Array.from({ length: 6 }, (_, number) => {
+        const one = message(`at-once-${number}`, ['o8']);
+        const observations = one.observations.map((said) => ({
+          ...said,
+          amountMinor: BigInt(number < 3 ? 5 : 6),
+        }));
+        return host.receive({ ...one, observations });
+      }),
+    );
+    assert.equal((await count()) - counted, 1);
+    const rows = await readRows(host.db.system, {
+      name: '',
+      text: `select from exceptions where kind = 'report_changed' and detail like 'o8 was %'`,
+    });
+    assert.equal(rows.length, 1);
+  });
 });

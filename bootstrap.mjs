@@ -260,7 +260,7 @@ async function runNpm(parameters, cwd, title) {
   const lines = output.split('\n').filter((line) => line.trim() !== '' && !isStack.test(line));
   const reason = lines.slice(0, 8).join('\n');
   const advice =
-    'Correct what npm says below (of the network: the connection, a proxy, the address from `npm config get registry`), then run this again.';
+    'Fix the problem that npm reports below (for a network error, check the connection, the proxy and `npm config get registry`), then run this again.';
   throw new SetupError(`${title} failed (npm ${parameters[0]}: ${end}). ${advice}\n${reason}`);
 }
 

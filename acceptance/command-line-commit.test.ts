@@ -178,7 +178,7 @@ test('the commands of a message have the profile of the command that wrote it', 
     writeFileSync(file, content);
     const unusable = await shell.run(['balances', '--profile', 'work']);
     assert.equal(unusable.exitCode, 2);
-    assert.match(unusable.error, /config\.json has no profiles\. Correct it/);
+    assert.match(unusable.error, /config\.json does not have the expected form\. Correct it/);
   }
 });
 

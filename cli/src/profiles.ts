@@ -129,7 +129,9 @@ function findConfigFile(environment: Environment): string {
 function readJson<Value>(path: string, isExpected: (value: unknown) => value is Value): Value {
   const value = parse(path);
   if (isExpected(value)) return value;
-  throw new UsageError(`${path} has no profiles. Correct it, or remove it and log in again`);
+  throw new UsageError(
+    `${path} does not have the expected form. Correct it, or remove it and log in again`,
+  );
 }
 
 function parse(path: string): unknown {

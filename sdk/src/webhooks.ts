@@ -85,7 +85,7 @@ function checkTime(timestamp: string, options: WebhookOptions): void {
 /** A framework may have parsed the body, and no signature of what it wrote again would be right. */
 function readBytes(body: string | Uint8Array): Uint8Array {
   if (typeof body === 'string') return new TextEncoder().encode(body);
-  if (ArrayBuffer.isView(body)) return body;
+  if (body instanceof Uint8Array) return body;
   throw new TypeError('body must be the text or the Uint8Array exactly as it arrived, not parsed');
 }
 

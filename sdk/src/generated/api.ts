@@ -3783,7 +3783,7 @@ export interface components {
                 status: components["schemas"]["PayoutStatus"];
                 /** @description What arrives, as a decimal */
                 amount: string;
-                /** @description Of it, what came back after it was paid out; "" for nothing */
+                /** @description The part of it that came back after it was paid out; "" for none */
                 returned_amount: string;
                 /** @description Of the currency */
                 fraction_digits: number;

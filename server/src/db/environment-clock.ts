@@ -86,11 +86,12 @@ const followStatement: Statement = {
 };
 
 /**
- * What a process does after each step back of the database's clock: it shortens leases
- * that would last too long, and makes payouts due that nothing was sent for.
+ * What a process does after each step back of the database's clock, and once at its start, because it may
+ * not have seen one: it shortens leases that would last too long, and makes payouts due that nothing was
+ * sent for.
  */
 export function createStepFollower(db: { system: Session }, clock: EnvironmentClock) {
-  let followed = clock.stepsBack();
+  let followed: number | undefined;
   return async (): Promise<void> => {
     const stepsBack = clock.stepsBack();
     if (stepsBack === followed) return;

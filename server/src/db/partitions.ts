@@ -53,6 +53,13 @@ export async function openMonths(session: Session): Promise<void> {
  */
 const aheadMsMax = 24 * 3_600_000;
 
+class DatabaseAhead extends Error {
+  override readonly name = 'DatabaseAhead';
+  /** The log has it. */
+  readonly advice =
+    'synchronize the clocks of this machine and of the database (NTP): no expired month is removed until then';
+}
+
 /**
  * Creates the partitions of the months ahead and drops expired ones. `databaseAheadMs`: by how much the
  * database's clock is ahead of the process's.
@@ -64,9 +71,7 @@ export async function keepPartitions(
 ): Promise<void> {
   await openMonths(session);
   if (databaseAheadMs > aheadMsMax) {
-    throw new Error(
-      'no expired month is removed, because the clock of the database is more than a day ahead of that of this machine',
-    );
+    throw new DatabaseAhead('the clock of the database is more than a day ahead');
   }
   const expired = await many(session, expiredPartitions, [
     retention.eventMonths,

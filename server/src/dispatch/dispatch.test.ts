@@ -305,6 +305,11 @@ test('a rail that hangs does not delay others', async () => {
 
 test('after a step back of the clock nothing waits for as long as the step', async () => {
   const rail = createFakeRail(({ kind }) => ({ outcome: kind === 'send' ? 'accepted' : 'paid' }));
+  let stepsBack = 0;
+  const follow = createStepFollower(money.db, { ...money.clock, stepsBack: () => stepsBack });
+  await follow();
+  while ((await money.createDispatcher(rail).runDue()) > 0);
+  const { length: earlier } = rail.calls;
   const [died, accepted, unsent] = [
     await createCommitted(),
     await createCommitted(),
@@ -321,8 +326,6 @@ test('after a step back of the clock nothing waits for as long as the step', asy
   for (const { payoutId } of [accepted, unsent]) await money.rows(change, [payoutId, null]);
   await money.rows(`insert into rail_passes (rail, lease_until)
     values ('files', clock_timestamp() + interval '1 hour')`);
-  let stepsBack = 0;
-  const follow = createStepFollower(money.db, { ...money.clock, stepsBack: () => stepsBack });
   await follow();
   assert.equal(await dispatcher.runDue(), 0);
   stepsBack = 1;
@@ -330,7 +333,7 @@ test('after a step back of the clock nothing waits for as long as the step', asy
   await dispatcher.runDue();
   assert.ok(rail.calls.some(({ reference }) => reference === unsent.reference));
   // Of a payment under way its rail says when to ask.
-  assert.ok(rail.calls.every(({ kind }) => kind === 'send'));
+  assert.ok(rail.calls.slice(earlier).every(({ kind }) => kind === 'send'));
   const ends = `lease_until - clock_timestamp() between interval '1 minute' and interval '2 minutes'`;
   const [row] = await money.rows<{ count: number }>(
     `select (select count(*) from payout_dispatches where payout_id = $1 and ${ends})::integer

@@ -197,7 +197,7 @@ export function createErrorLog(
   const { log, level, repeated } = to;
   return (error: unknown, work?: string): void => {
     const logged = describeError(error);
-    repeated.occurred(`${message} ${nameError(logged)}`, (count) => {
+    repeated.occurred(`${message} ${work ?? ''} ${nameError(logged)}`, (count) => {
       const more = { ...(work !== undefined && { work }), ...(count > 1 && { count }) };
       log[level]({ error: logged, ...more }, message);
     });

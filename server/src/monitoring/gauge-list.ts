@@ -149,7 +149,7 @@ function createServiceGauges(gauge: NewGauge) {
     ),
     clockAhead: gauge(
       'database_clock_ahead_seconds',
-      "By how much the database's clock is at least ahead of that of this machine",
+      "Minimum lead of the database's clock over this machine's, in seconds",
     ),
     readAge: gauge(
       'database_gauges_age_seconds',

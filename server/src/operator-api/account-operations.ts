@@ -271,7 +271,7 @@ const reportOperation = () =>
         environment: text('staging or live'),
         from: text('The first day'),
         to: text('The day after the last'),
-        has_ended: z.boolean().describe('Whether the month is over: until then the numbers change'),
+        has_ended: z.boolean().describe('Whether the month is over'),
         earned: z
           .array(
             z.object({

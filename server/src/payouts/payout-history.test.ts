@@ -157,6 +157,26 @@ test("the rail's reference is that of the payment after a return too, and is the
   ]);
 });
 
+test("the rail's reference stays in events of before a later answer", async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const payout = await money.quoteAndCommit(owner);
+  const rail = createFakeRail(() => ({
+    outcome: 'unknown',
+    reason: 'no_answer',
+    providerReference: 'PAYMENT',
+  }));
+  const dispatcher = money.createDispatcher(rail);
+  await dispatcher.runOne(owner.accountId, payout.payoutId);
+  await money.advance(25 * 3_600_000);
+  await dispatcher.runOne(owner.accountId, payout.payoutId);
+  const held = ['PENDING ', 'PROCESSING ', 'HOLD PAYMENT'];
+  assert.deepEqual(await listReferences(payout), held);
+  await money.advance(3_600_000);
+  await dispatcher.runOne(owner.accountId, payout.payoutId);
+  await money.observe(payout, 'accepted', { details: { provider_reference: 'PAYMENT' } });
+  assert.deepEqual((await listReferences(payout)).slice(0, 3), held);
+});
+
 test('a payout after each of its events is told by their order after a step back of the clock', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { accountId } = owner;

@@ -149,7 +149,7 @@ export const selectPayoutsAsOf = (points: string): string =>
     {
       exception: 'e.opened_at <= r.at and (e.closed_at is null or e.closed_at > r.at)',
       event: 'and e.created_at <= r.at and e.sequence <= r.sequence',
-      attempt: 'and coalesce(a.taken_at, a.answered_at) <= r.at',
+      attempt: 'and a.referenced_at <= r.at',
       shortfall: pastShortfall,
       more: 'r.sequence as event_sequence, ',
     },

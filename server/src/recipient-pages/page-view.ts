@@ -73,7 +73,7 @@ const payoutAnswer = z.object({
   amount: z.string().describe('What arrives, as a decimal'),
   returned_amount: z
     .string()
-    .describe('Of it, what came back after it was paid out; "" for nothing'),
+    .describe('The part of it that came back after it was paid out; "" for none'),
   fraction_digits: z.int().describe('Of the currency'),
   network_reference: z.string().describe('Of the payer; "" for none yet'),
   estimated_availability: z.string().describe('RFC 3339, UTC'),

@@ -10,7 +10,9 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { twoPersonsAbove } from '../../testing/setups/policy.ts';
 import { newId } from '../core/ids.ts';
+import { decidePayout } from '../exceptions/decisions.ts';
 import { createStore } from '../rails/host/host.ts';
 import {
   closePeriod,
@@ -152,6 +154,38 @@ test('a debit and its return are matched by the bank reference of each', async (
   const paying = createFakeRail(() => ({ outcome: 'paid', providerReference: 'DEBIT-1' }));
   await money.createDispatcherOf([{ ...paying, name: rail }]).runDue();
   await money.observe(payout, 'returned', { details: { provider_reference: 'RETURN-1' } });
+  await importFile({ amount: '-100', bank: 'DEBIT-1' }, { amount: '100', bank: 'RETURN-1' });
+  assert.deepEqual(await readOpen(), { bank: [], ledger: [] });
+});
+
+test('a return of what was written off is matched by its own bank reference', async () => {
+  const payout = await money.quoteAndCommit(owner, { destinationMinor: 10_000n, rail });
+  const refusing = createFakeRail(() => ({
+    outcome: 'rejected',
+    reason: 'other',
+    providerReference: 'DEBIT-1',
+  }));
+  const dispatcher = money.createDispatcherOf([{ ...refusing, name: rail }]);
+  await dispatcher.runDue();
+  const paid = await money.observe(payout, 'paid', { source: 'file' });
+  assert.equal(paid, 'exception');
+  const decision = {
+    ...payout,
+    action: 'write_off',
+    decidedBy: 'Ana',
+    reason: 'paid twice',
+  } as const;
+  const decided = await decidePayout(
+    {
+      ...{ db: money.db, keys: money.keys, dispatcher },
+      rates: () => ({ find: () => ({ ok: false, reason: 'unknown', detail: '' }) }),
+      readPolicy: twoPersonsAbove(1_000_000),
+    },
+    { ...decision, operatorId: newId() },
+  );
+  assert.equal(decided, 'done');
+  const details = { provider_reference: 'RETURN-1' };
+  await money.observe(payout, 'returned', { source: 'file', details });
   await importFile({ amount: '-100', bank: 'DEBIT-1' }, { amount: '100', bank: 'RETURN-1' });
   assert.deepEqual(await readOpen(), { bank: [], ledger: [] });
 });

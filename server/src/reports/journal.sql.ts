@@ -1,23 +1,42 @@
-import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
-import type { ClosedPeriod } from '../statements/statements.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, nullable, type RowOf } from '../db/rows.ts';
+import type { ClosedPeriod, Wallet } from '../statements/statements.ts';
 
-const pairsQuery = defineQuery({
-  name: 'list_journal_currencies',
-  text: `
-    select distinct account_id, currency from ledger_accounts
-    where $1::uuid is null or account_id = $1
-    order by account_id, currency`,
-  columns: { account_id: column.uuid, currency: column.text },
+const accountsQuery = defineQuery({
+  name: 'list_journal_accounts',
+  text: `select id from accounts where $1::uuid is null or id = $1 order by id`,
+  columns: { id: column.uuid },
 });
-export type JournalCurrency = RowOf<typeof pairsQuery.columns>;
 
-/** Where journals may be: they are kept by account and source currency. */
-export async function listJournalCurrencies(
+export async function listAccountIds(
   session: Session,
   accountId: string | undefined,
-): Promise<JournalCurrency[]> {
-  return many(session, pairsQuery, [accountId ?? null]);
+): Promise<string[]> {
+  return (await many(session, accountsQuery, [accountId ?? null])).map(({ id }) => id);
+}
+
+const awaitStatement: Statement = {
+  name: 'await_postings',
+  text: 'select from accounts where id = $1 for share',
+};
+
+const currenciesQuery = defineQuery({
+  name: 'list_journal_currencies',
+  text: `select distinct currency from ledger_accounts where account_id = $1 order by currency`,
+  columns: { currency: column.text },
+});
+
+/**
+ * Where journals of an account may be: they are kept by source currency. A transaction that is posting may
+ * open the first balance of a currency, so that it is waited for, in a statement of its own.
+ */
+export async function listJournalCurrencies(
+  session: Session,
+  accountId: string,
+): Promise<string[]> {
+  await exec(session, awaitStatement, [accountId]);
+  const rows = await many(session, currenciesQuery, [accountId]);
+  return rows.map(({ currency }) => currency);
 }
 
 const transferColumns = {
@@ -65,12 +84,12 @@ export type TransferPlace = { journalId: string; line: number };
 export async function listTransfers(
   session: Session,
   {
-    account_id: accountId,
+    accountId,
     currency,
     period,
     after,
     count,
-  }: JournalCurrency & {
+  }: Wallet & {
     period: ClosedPeriod;
     after: TransferPlace;
     count: number;

@@ -4,9 +4,9 @@ import { writeRecord } from '../core/csv.ts';
 import { assert } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { closePeriod, nameEntry } from '../statements/statements.ts';
+import { closePeriod, nameEntry, type Wallet } from '../statements/statements.ts';
 import {
-  type JournalCurrency,
+  listAccountIds,
   listJournalCurrencies,
   listTransfers,
   type TransferPlace,
@@ -45,9 +45,9 @@ export async function exportJournal(
   const sums = new Map<string, { entries: number; minor: bigint }>();
   try {
     await file.appendFile(writeRecord([...columns]));
-    for (const pair of await listJournalCurrencies(db.system, accountId)) {
-      for await (const rows of readTransfers(db, pair, period)) {
-        await file.appendFile(rows.map((row) => writeTransfer(pair.account_id, row)).join(''));
+    for (const id of await listAccountIds(db.system, accountId)) {
+      for await (const rows of readAccount(db, id, period)) {
+        await file.appendFile(rows.map((row) => writeTransfer(id, row)).join(''));
         for (const row of rows) addTransfer(sums, row);
       }
     }
@@ -76,19 +76,32 @@ function addTransfer(
   sums.set(currency, { entries: entries + 1, minor: minor + amount });
 }
 
-async function* readTransfers(
+async function* readAccount(
   db: Database,
-  pair: JournalCurrency,
+  accountId: string,
+  period: { from: Date; to: Date },
+): AsyncGenerator<TransferRow[]> {
+  for (const currency of await listJournalCurrencies(db.system, accountId)) {
+    yield* readTransfers(db, { accountId, currency }, period);
+  }
+}
+
+async function* readTransfers(
+  { system: session }: Database,
+  wallet: Wallet,
   { from, to }: { from: Date; to: Date },
 ): AsyncGenerator<TransferRow[]> {
-  const { account_id: accountId, currency } = pair;
-  const session = db.system;
-  const period = await closePeriod(session, { accountId, currency, from, to });
+  const period = await closePeriod(session, { ...wallet, from, to });
   assert(period !== undefined, 'a month that has ended can be closed');
   /** After every line of the last journal before the month. */
   let after: TransferPlace = { journalId: period.after_id, line: 32_767 };
   for (;;) {
-    const rows = await listTransfers(session, { ...pair, period, after, count: portionTransfers });
+    const rows = await listTransfers(session, {
+      ...wallet,
+      period,
+      after,
+      count: portionTransfers,
+    });
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows;

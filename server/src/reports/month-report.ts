@@ -50,7 +50,7 @@ export type MonthReport = {
   /** The first day, and the day after the last, UTC. */
   from: string;
   to: string;
-  /** Whether the month is over: until then its numbers change. */
+  /** Whether the month is over. Its numbers are final once statements or a journal have closed it. */
   has_ended: boolean;
   /** Whether opening and movement of the lines are the closing of every ledger account. */
   adds_up: boolean;

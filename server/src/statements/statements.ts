@@ -12,7 +12,7 @@ import {
   type Wallet,
 } from './statements.sql.ts';
 
-export { type ClosedPeriod, closePeriod } from './statements.sql.ts';
+export { type ClosedPeriod, closePeriod, type Wallet } from './statements.sql.ts';
 
 /**
  * The statement of a balance over whole days (UTC) that have ended. It consists of posted journals and

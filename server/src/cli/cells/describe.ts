@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { RefusedCommand } from '../../config.ts';
+import { measureLead } from '../../core/clock.ts';
 import { findEnvironmentPlace } from '../../db/environment-place.ts';
 import { getPublicUrl } from '../../environment/public-url.ts';
 import type { ExclusiveResource } from '../../rails/contract/contract.ts';
@@ -50,7 +51,9 @@ export async function describeCell(
     cell,
     environment,
     described_at: new Date(afterMs).toISOString(),
-    database_ahead_ms: Math.round(place.now.getTime() - (beforeMs + afterMs) / 2),
+    database_ahead_ms: Math.round(
+      measureLead(place.now.getTime(), { beganMs: beforeMs, endedMs: afterMs }),
+    ),
     release: readRelease(),
     schema: place.schema,
     public_url: publicUrl,

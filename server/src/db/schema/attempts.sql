@@ -17,6 +17,8 @@ create table attempts (
   answered_at timestamptz,
   -- The reference of the rail for the payment; of what came back only where it gave no other.
   provider_reference text not null default '',
+  -- When there was a reference first.
+  referenced_at timestamptz,
   -- The standing on which its payer was chosen.
   standing_id uuid,
   -- When the latest report happened according to the rail. An older report that arrives later

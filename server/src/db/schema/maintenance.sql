@@ -44,7 +44,8 @@ create trigger follow_clock after insert or update of clock_offset_us on environ
 -- After the clock of the database was set back, as by a failover to a server that is behind. Leases of
 -- processes that have died would last for as long as the step, and payouts that nothing was sent for would
 -- wait. No lease is longer than two minutes: one that ends later ends in two minutes, after the calls that
--- are under way. Rows that another process works on are left alone.
+-- are under way. Payouts come last, because others wait for their rows; those that another process works
+-- on are left alone.
 create function follow_clock_back() returns void
   language plpgsql as $$
 declare
@@ -52,6 +53,16 @@ declare
   v_now constant timestamptz := environment_now();
   v_table text;
 begin
+  foreach v_table in array array['batches', 'rail_passes', 'rail_price_readings', 'screening_rounds',
+    'verification_checks', 'notices', 'payout_schedules']
+  loop
+    execute format('update %I set lease_until = $1 where lease_until > $1', v_table) using v_latest;
+  end loop;
+  -- Of questions that are asked and of reports that are applied, it is the end of the lease.
+  update screening_opinions set due_at = v_latest where state = 'asked' and due_at > v_latest;
+  update rail_observations set due_at = v_now + interval '2 minutes'
+  where state = 'waiting' and due_at > v_now + interval '2 minutes';
+  update payout_schedules set retry_at = v_latest where retry_at > v_latest;
   update payout_dispatches d
   set lease_until = case when d.lease_until > v_latest then v_latest else d.lease_until end,
     due_at = case when c.is_unsent then v_now else d.due_at end
@@ -67,12 +78,6 @@ begin
     for update of o skip locked
   ) c
   where d.account_id = c.account_id and d.payout_id = c.payout_id;
-  update payout_schedules set retry_at = clock_timestamp() where retry_at > v_latest;
-  foreach v_table in array array['payout_schedules', 'batches', 'rail_passes', 'rail_price_readings',
-    'screening_rounds', 'verification_checks', 'notices']
-  loop
-    execute format('update %I set lease_until = $1 where lease_until > $1', v_table) using v_latest;
-  end loop;
 end
 $$;
 

@@ -25,6 +25,8 @@ begin
     provider_reference = case
       when o.outcome = 'returned' and a.provider_reference <> '' then a.provider_reference
       else coalesce(o.details ->> 'provider_reference', a.provider_reference) end,
+    referenced_at = coalesce(a.referenced_at,
+      case when o.details ->> 'provider_reference' <> '' then p_at end),
     standing_id = coalesce((o.details ->> 'standing')::uuid, a.standing_id)
   from unnest(p_observed) o
   where o.class = 'apply' and a.account_id = o.account_id and a.payout_id = o.payout_id
@@ -153,7 +155,9 @@ begin
   if o.class = 'amount_differs' and payout.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') then
     -- It was sent, so it is never sent again. An operator decides whether it is complete.
     update attempts set state = 'paid', taken_at = coalesce(taken_at, p_at), answered_at = p_at,
-      provider_reference = coalesce(o.details ->> 'provider_reference', provider_reference)
+      provider_reference = coalesce(o.details ->> 'provider_reference', provider_reference),
+      referenced_at = coalesce(referenced_at,
+        case when o.details ->> 'provider_reference' <> '' then p_at end)
     where account_id = payout.account_id and payout_id = payout.id and number = o.attempt;
     perform reschedule_dispatches(array[payout.account_id], array[payout.id],
       array['infinity'::timestamptz], array[false], p_at);

@@ -14,7 +14,7 @@ create table observations (
   amount bigint,
   -- The reference of the rail for what it reports: the payment, or what came back.
   provider_reference text not null default '',
-  -- Over what is observed, under a key that the database does not have (`dispatch/observations.ts`). Null
+  -- Over source, outcome, reason, code and amount, under a key that the database does not have (`dispatch/observations.ts`). Null
   -- where a person decided it: the decision has one.
   mac bytea check (length(mac) = 36),
   primary key (account_id, payout_id, id),

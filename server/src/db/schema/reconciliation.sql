@@ -172,7 +172,7 @@ begin
   ) a on true
   left join lateral (
     select o.provider_reference from observations o
-    where j.kind in ('return', 'excess') and o.account_id = j.account_id
+    where j.kind in ('return', 'write_back') and o.account_id = j.account_id
       and o.payout_id = j.payout_id and o.outcome = 'returned' and o.observed_at = j.created_at
       and o.provider_reference <> ''
     order by (o.amount = j.destination_amount) is true desc, o.id limit 1

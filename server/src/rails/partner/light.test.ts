@@ -14,6 +14,7 @@ import {
 import { announce } from './announcements.ts';
 import { authorize } from './light-authentication.ts';
 import { eventSchema } from './protocol.ts';
+import { beginSending, undoSending } from './records.ts';
 
 const newKey = (id: string) => ({ id, key: randomBytes(32).toString('base64') });
 const key = newKey('outlay-1');
@@ -251,6 +252,10 @@ test('an unknown reference is final only after the lag of queries', async () => 
     );
     const announced = await slow.rail.query(instruction, context);
     assert.deepEqual(announced, unknown, 'an event said that it was booked');
+    const order = { body: '{}', untilS: Math.floor(realNowMs() / 1000) + 60 };
+    const sending = await beginSending(store, instruction, order);
+    assert.ok(sending !== 'known' && (await undoSending(store, instruction, sending)));
+    assert.deepEqual(await slow.rail.query(instruction, context), unknown, 'still, after a repeat');
   } finally {
     Object.assign(partner.state, { nowMs });
     await slow.close();

@@ -56,11 +56,11 @@ export type Sending = {
   readonly revision: number;
   /** `inFlightUntilS` without this sending. */
   readonly earlierUntilS: number;
-  /** The batch of an earlier sending. */
-  readonly earlierBatch: LeftBatch | undefined;
+  /** The record without this sending. */
+  readonly earlier: PaymentValue;
 };
 
-type LeftBatch = NonNullable<z.output<typeof valueSchema>['batch']>;
+type PaymentValue = z.output<typeof valueSchema>;
 
 /**
  * Records that an order may leave, to be booked before `untilS`. `known`: the partner has answered
@@ -72,22 +72,21 @@ export async function beginSending(
   order: { readonly body: string; readonly untilS: number; readonly batch?: string },
 ): Promise<Sending | 'known'> {
   const { untilS } = order;
-  let earlierUntilS = 0;
-  let earlierBatch: LeftBatch | undefined;
-  const { record, isChanged } = await openPayments(store).update(
-    instruction.reference,
-    (earlier) => {
-      if (earlier?.state === 'known') return undefined;
-      earlierUntilS = earlier?.value.inFlightUntilS ?? 0;
-      earlierBatch = earlier?.value.batch;
-      const inFlightUntilS = Math.max(earlierUntilS, untilS);
-      const value = earlier?.value ?? { ...describeMoney(instruction), body: order.body };
-      const batch = order.batch === undefined ? {} : { batch: { id: order.batch, untilS } };
-      return { state: 'sending', value: { ...value, inFlightUntilS, ...batch } };
-    },
-  );
+  let earlier: PaymentValue = {
+    ...describeMoney(instruction),
+    body: order.body,
+    inFlightUntilS: 0,
+  };
+  const { record, isChanged } = await openPayments(store).update(instruction.reference, (found) => {
+    if (found?.state === 'known') return undefined;
+    earlier = found?.value ?? earlier;
+    const inFlightUntilS = Math.max(earlier.inFlightUntilS, untilS);
+    const batch = order.batch === undefined ? {} : { batch: { id: order.batch, untilS } };
+    return { state: 'sending', value: { ...earlier, inFlightUntilS, ...batch } };
+  });
   if (!isChanged) return 'known';
-  return { body: record.value.body, revision: record.revision, earlierUntilS, earlierBatch };
+  const { body, inFlightUntilS: earlierUntilS } = earlier;
+  return { body, revision: record.revision, earlierUntilS, earlier };
 }
 
 function describeMoney({ amountMinor, currency }: OrderedMoney) {
@@ -97,17 +96,11 @@ function describeMoney({ amountMinor, currency }: OrderedMoney) {
 /** Takes back that a sending may have left. False where another one has begun meanwhile. */
 export async function undoSending(
   store: RailStore,
-  instruction: Instruction,
-  { body, revision, earlierUntilS, earlierBatch }: Sending,
+  { reference }: Instruction,
+  { revision, earlier }: Sending,
 ): Promise<boolean> {
-  const seen = { key: instruction.reference, revision };
-  const value = {
-    ...describeMoney(instruction),
-    body,
-    inFlightUntilS: earlierUntilS,
-    ...(earlierBatch === undefined ? {} : { batch: earlierBatch }),
-  };
-  return openPayments(store).write(seen, { state: 'sending', value });
+  const seen = { key: reference, revision };
+  return openPayments(store).write(seen, { state: 'sending', value: earlier });
 }
 
 /**

@@ -503,7 +503,7 @@ export interface components {
             from: string;
             /** @description The day after the last */
             to: string;
-            /** @description Whether the month is over: until then the numbers change */
+            /** @description Whether the month is over */
             has_ended: boolean;
             /** @description What was earned in the month, before charges of rails */
             earned: {

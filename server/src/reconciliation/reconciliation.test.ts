@@ -177,7 +177,9 @@ test('a return of what was written off is matched by its own bank reference', as
   } as const;
   const decided = await decidePayout(
     {
-      ...{ db: money.db, keys: money.keys, dispatcher },
+      db: money.db,
+      keys: money.keys,
+      dispatcher,
       rates: () => ({ find: () => ({ ok: false, reason: 'unknown', detail: '' }) }),
       readPolicy: twoPersonsAbove(1_000_000),
     },

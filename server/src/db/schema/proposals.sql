@@ -264,7 +264,8 @@ declare
 begin
   select array_agg(d.account_id) into v_accounts from (
     select account_id from proposals
-    where status = 'OPEN' and expires_at <= environment_now() order by expires_at limit p_limit) d;
+    where status = 'OPEN' and expires_at <= (select environment_now())
+    order by expires_at limit p_limit) d;
   -- The account's row first, as every writer of events does.
   perform lock_accounts(v_accounts, true);
   v_now := environment_now();

@@ -6,7 +6,7 @@ import { nextStates, type Statement, type Statements } from './history.ts';
 export const outcomeRules: readonly Rule[] = [
   {
     name: 'outcomes-final',
-    rule: 'Rejected stays rejected, paid stays paid or is returned, and what is unknown is never booked.',
+    rule: 'A rejected payment stays rejected, a paid one stays paid or is returned, and an unknown one is never booked later.',
     check: async (trial) => {
       const payments = [...trial.history.now].filter(([, { state }]) => isFinal(state));
       // What may still change has changed when an order that came later is paid.

@@ -1,6 +1,6 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
 import { column, defineQuery, exec, many, nullable, type RowOf } from '../db/rows.ts';
-import type { ClosedPeriod, Wallet } from '../statements/statements.ts';
+import type { ClosedPeriod, Portion, Wallet } from '../statements/statements.ts';
 
 const accountsQuery = defineQuery({
   name: 'list_journal_accounts',
@@ -77,23 +77,10 @@ const transfersQuery = defineQuery({
   columns: transferColumns,
 });
 
-/** A place among the lines of journals. */
-export type TransferPlace = { journalId: string; line: number };
-
 /** The transfers after a place, in the order in which they were posted. */
 export async function listTransfers(
   session: Session,
-  {
-    accountId,
-    currency,
-    period,
-    after,
-    count,
-  }: Wallet & {
-    period: ClosedPeriod;
-    after: TransferPlace;
-    count: number;
-  },
+  { accountId, currency, period, after, count }: Wallet & Portion & { period: ClosedPeriod },
 ): Promise<TransferRow[]> {
   const values = [accountId, currency, after.journalId, period.last_id, after.line, count];
   return many(session, transfersQuery, values);

@@ -4,12 +4,11 @@ import { writeRecord } from '../core/csv.ts';
 import { assert } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { closePeriod, nameEntry, type Wallet } from '../statements/statements.ts';
+import { closePeriod, nameEntry, readPortions, type Wallet } from '../statements/statements.ts';
 import {
   listAccountIds,
   listJournalCurrencies,
   listTransfers,
-  type TransferPlace,
   type TransferRow,
 } from './journal.sql.ts';
 import { hasEnded } from './month-report.sql.ts';
@@ -26,8 +25,6 @@ export type ExportedJournal = {
   /** What the file adds up to, by currency. */
   totals: { currency_code: string; entries: number; amount: string }[];
 };
-
-const portionTransfers = 1000;
 
 /**
  * Writes a new CSV file, and leaves none behind when it fails. Undefined while the month has not ended.
@@ -93,20 +90,9 @@ async function* readTransfers(
 ): AsyncGenerator<TransferRow[]> {
   const period = await closePeriod(session, { ...wallet, from, to });
   assert(period !== undefined, 'a month that has ended can be closed');
-  /** After every line of the last journal before the month. */
-  let after: TransferPlace = { journalId: period.after_id, line: 32_767 };
-  for (;;) {
-    const rows = await listTransfers(session, {
-      ...wallet,
-      period,
-      after,
-      count: portionTransfers,
-    });
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    yield rows;
-    after = { journalId: last.journal_id, line: last.line };
-  }
+  yield* readPortions(period, (portion) =>
+    listTransfers(session, { ...wallet, period, ...portion }),
+  );
 }
 
 const columns = [

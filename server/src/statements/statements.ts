@@ -5,6 +5,7 @@ import { endOf, type Period, startOf } from './period.ts';
 import {
   type ClosedPeriod,
   closePeriod,
+  type EntryPlace,
   type EntryRow,
   listEntries,
   type Sums,
@@ -78,17 +79,27 @@ async function* readEntries(
   { accountId, currency }: Wallet,
   closed: ClosedPeriod,
 ): AsyncGenerator<StatementEntry[]> {
+  const list = (portion: Portion) =>
+    listEntries(session, { accountId, currency, ...portion, lastId: closed.last_id });
+  for await (const rows of readPortions(closed, list)) {
+    yield rows.map((row) => ({ ...row, reference: nameEntry(row) }));
+  }
+}
+
+export type Portion = { after: EntryPlace; count: number };
+
+/** What `list` finds in a closed period, portion by portion, by journal and line. */
+export async function* readPortions<Row extends { journal_id: string; line: number }>(
+  closed: ClosedPeriod,
+  list: (portion: Portion) => Promise<Row[]>,
+): AsyncGenerator<Row[]> {
   /** After every line of the last journal before the period. */
   let after = { journalId: closed.after_id, line: 32_767 };
   for (;;) {
-    const range = { accountId, currency, after, lastId: closed.last_id, count: portionEntries };
-    const rows = await listEntries(session, range);
+    const rows = await list({ after, count: portionEntries });
     const last = rows.at(-1);
     if (last === undefined) return;
-    yield rows.map((row) => ({
-      ...row,
-      reference: nameEntry(row),
-    }));
+    yield rows;
     after = { journalId: last.journal_id, line: last.line };
   }
 }

@@ -84,6 +84,8 @@ const lines: Readonly<Record<string, () => string | Promise<string>>> = {
   'account fund': () => `${of()} --currency USD --amount 10 --reference one ${why}`,
   'account adjust': () => `${of()} --currency USD --amount 1 --reference two ${why}`,
   'account bookings': of,
+  'suspense list': () => '',
+  'suspense clear': () => `${of()} --currency USD --amount 1 --reference three ${why}`,
   'account set': () => `${of()} --accept-both-tokens true`,
   'account sender': of,
   'account set-sender': () => `${of()} --legal-name Sol --country MEX ${why}`,

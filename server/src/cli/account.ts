@@ -6,13 +6,14 @@ import { formatAmount, getAmountMinor, parseAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   type Booking,
+  type BookingKind,
   bookBalance,
   isBooked,
   listBookings,
   listDeposits,
 } from '../ledger/bookings.ts';
 import { findBalanceMinor } from '../ledger/ledger.ts';
-import { defineCommand, type OptionFault } from './command.ts';
+import { type Command, defineCommand, type OptionFault } from './command.ts';
 import type { CommandContext, OperatorContext } from './context.ts';
 import {
   account,
@@ -52,7 +53,7 @@ export const accountCommands = [
     about: 'record a deposit, once for each reference',
     options: { account, currency, amount, reference, reason },
     check: checkAmount,
-    snapshot: findBalance,
+    snapshot: (context, values) => findBalance(context, 'wallet', values),
     approval: async (context, values) => {
       const booking = await readBooking(context, 'fund', values);
       // A repeat moves nothing.
@@ -67,18 +68,10 @@ export const accountCommands = [
       return book(context, 'fund', { ...values, check });
     },
   }),
-  defineCommand({
+  bookingCommand({
     name: 'account adjust',
-    permission: 'operate',
     about: 'correct a balance, once for each reference; needs two people',
-    options: { account, currency, amount: signedAmount, reference, reason },
-    check: checkAmount,
-    snapshot: findBalance,
-    approval: async (context, values) => {
-      const booking = await readBooking(context, 'adjust', values);
-      return (await isBooked(context.db, booking)) ? undefined : { policy: 'adjustment' };
-    },
-    run: (context, values) => book(context, 'adjust', values),
+    kind: 'adjust',
   }),
   defineCommand({
     name: 'account bookings',
@@ -97,12 +90,41 @@ export const accountCommands = [
   }),
 ];
 
+/** A command that adds to a balance or takes from it, by two people. */
+export function bookingCommand({
+  kind,
+  ...named
+}: {
+  name: string;
+  about: string;
+  kind: Exclude<BookingKind, 'fund'>;
+}): Command {
+  return defineCommand({
+    ...named,
+    permission: 'operate',
+    options: { account, currency, amount: signedAmount, reference, reason },
+    check: checkAmount,
+    snapshot: (context, values) =>
+      findBalance(context, kind === 'suspense' ? 'suspense' : 'wallet', values),
+    approval: async (context, values) => {
+      const booking = await readBooking(context, kind, values);
+      return (await isBooked(context.db, booking)) ? undefined : { policy: 'adjustment' };
+    },
+    run: (context, values) => book(context, kind, values),
+  });
+}
+
 /** For the audit log. */
 async function findBalance(
   { db }: CommandContext,
+  ledgerAccount: 'wallet' | 'suspense',
   { account: accountId, currency: of }: { account: string; currency: Currency },
 ) {
-  const minor = await findBalanceMinor(db.system, { accountId, currency: of.code });
+  const minor = await findBalanceMinor(db.system, {
+    accountId,
+    currency: of.code,
+    name: ledgerAccount,
+  });
   return { currency: of.code, balance: formatAmount(minor, of) };
 }
 
@@ -111,7 +133,7 @@ type BookingValues = { account: string; currency: Currency; amount: string; refe
 /** @throws AppError not_found. */
 async function readBooking(
   context: CommandContext,
-  kind: 'fund' | 'adjust',
+  kind: BookingKind,
   { account: id, currency: of, amount: given, ...values }: BookingValues,
 ) {
   const isTaken = given.startsWith('-');
@@ -138,7 +160,7 @@ async function describeFunding(session: Session, by: string, booking: Booking) {
 
 async function book(
   context: OperatorContext,
-  kind: 'fund' | 'adjust',
+  kind: BookingKind,
   { check, ...values }: BookingValues & { reason: string; check?(session: Session): Promise<void> },
 ) {
   const booking = await readBooking(context, kind, values);

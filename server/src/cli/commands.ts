@@ -26,6 +26,7 @@ import { senderCommands } from './sender.ts';
 import { serviceCommands } from './service.ts';
 import { payoutListCommand, statusCommands } from './status.ts';
 import { freezeCommands, sendingCommands } from './stopping.ts';
+import { suspenseCommands } from './suspense.ts';
 import { userCommands } from './user.ts';
 
 /** The commands of operators: `npm run outlay -- admin <command>`. */
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   ...ledgerCommands,
   ...operatorCommands,
   ...accountCommands,
+  ...suspenseCommands,
   ...accountSettingsCommands,
   ...senderCommands,
   ...limitCommands,

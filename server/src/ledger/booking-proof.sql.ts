@@ -5,30 +5,34 @@ import { vouchedColumns } from './bookings.sql.ts';
 /** Proofs read whole tables. */
 const proofMsMax = 24 * 3_600_000;
 
-/** Journals of money from outside and corrections without their booking, and the other way round. */
+/** Journals that operators book without their booking, and the other way round. Suspense has no running balance. */
 const unmatched = defineQuery({
   name: 'select_unmatched_bookings',
   answerMsMax: proofMsMax,
   text: `
     with posted as (
-      select account_id, source_currency as currency, wallet_balance as balance, created_at as at, kind,
-        case kind when 'adjust_debit' then -source_amount else source_amount end as amount, id
-      from ledger_journals where kind in ('fund', 'adjust_credit', 'adjust_debit')
+      select account_id, source_currency as currency, coalesce(wallet_balance, 0) as balance,
+        created_at as at, split_part(kind, '_', 1) as kind,
+        case when kind like '%_debit' then -source_amount else source_amount end as amount, id
+      from ledger_journals
+      where kind in ('fund', 'adjust_credit', 'adjust_debit', 'suspense_credit', 'suspense_debit')
     ), numbered as (
       select *, row_number() over (
-        partition by account_id, currency, balance, at, amount order by id) as number
+        partition by account_id, currency, balance, at, kind, amount order by id) as number
       from posted
     ), booked as (
-      select account_id, currency, balance_after as balance, booked_at as at, amount, reference,
-        row_number() over (
-          partition by account_id, currency, balance_after, booked_at, amount order by reference) as number
-      from balance_bookings
+      select *, row_number() over (
+        partition by account_id, currency, balance, at, kind, amount order by reference) as number
+      from (
+        select account_id, currency, case kind when 'suspense' then 0 else balance_after end as balance,
+          booked_at as at, kind, amount, reference
+        from balance_bookings) b
     )
     select account_id, currency, amount::text as amount, coalesce(p.id::text, '') as journal_id,
       coalesce(b.reference, '') as reference
     from numbered p
-    full join booked b using (account_id, currency, balance, at, amount, number)
-    where (p.id is null or b.reference is null) and not (p.kind is not distinct from 'fund' and $1::boolean)
+    full join booked b using (account_id, currency, balance, at, kind, amount, number)
+    where (p.id is null or b.reference is null) and not (b.reference is null and kind = 'fund' and $1::boolean)
     order by account_id, at limit 100`,
   columns: {
     account_id: column.uuid,

@@ -47,6 +47,26 @@ test('bookings of the service are sound', async () => {
   assert.deepEqual(await findWrong(owner), []);
 });
 
+test('what clears suspense is sound with its booking, and found without it', async () => {
+  const owner = await money.createOwner();
+  await fund(owner, 'wire', 100_000n);
+  const payout = await money.quoteAndCommit(owner, { destinationMinor: 180_000n });
+  await money.observe(payout, 'paid');
+  await money.observe(payout, 'returned', { details: { amount: '180500' } });
+  await bookBalance(
+    money,
+    { ...owner, kind: 'suspense', reference: 'repaid', currency: 'MXN', amountMinor: -200n },
+    { by: 'bob', reason: 'sent back' },
+  );
+  assert.deepEqual(await findWrong(owner), []);
+  await money.rows(
+    `insert into ledger_journals (account_id, id, kind, source_currency, source_amount, created_at)
+     values ($1, gen_random_uuid(), 'suspense_debit', 'MXN', 300, clock_timestamp())`,
+    [owner.accountId],
+  );
+  assert.deepEqual(await findWrong(owner), [['not_booked', '-300', '']]);
+});
+
 test('money that was credited past the service is found, although chains and balances add up', async () => {
   const owner = await money.createOwner();
   await fund(owner, 'wire');

@@ -10,6 +10,10 @@ import {
   type RowOf,
 } from '../db/rows.ts';
 
+/** Money from outside, a correction of a balance, and what clears suspense. */
+const bookingKinds = ['fund', 'adjust', 'suspense'] as const;
+export type BookingKind = (typeof bookingKinds)[number];
+
 /** What the code of a booking covers. */
 export const vouchedColumns = {
   account_id: column.uuid,
@@ -40,7 +44,7 @@ const listed = defineQuery({
     limit $2`,
   columns: {
     reference: column.text,
-    kind: column.oneOf('fund', 'adjust'),
+    kind: column.oneOf(...bookingKinds),
     currency: column.text,
     amount: column.bigint,
     balance_after: column.bigint,
@@ -52,11 +56,11 @@ const listed = defineQuery({
 
 export type Booking = {
   accountId: string;
-  kind: 'fund' | 'adjust';
+  kind: BookingKind;
   /** Unique within the account. */
   reference: string;
   currency: string;
-  /** Negative: taken from the balance. */
+  /** Negative: taken from the balance or from suspense. */
   amountMinor: bigint;
 };
 

@@ -14,14 +14,15 @@ import {
 
 export {
   type Booking,
+  type BookingKind,
   type BookingRow,
   listBookingRows as listBookings,
   listDepositRows as listDeposits,
 } from './bookings.sql.ts';
 
 /**
- * What operators book on balances: money that came in from outside, and corrections. Each booking has a
- * reference, under which it is made once however often it is asked for.
+ * What operators book on balances: money that came in from outside, and corrections; and what they clear from
+ * suspense. Each booking has a reference, under which it is made once however often it is asked for.
  */
 
 export type Booked = {
@@ -53,7 +54,7 @@ export const protectedBookings = defineProtectedTable({
  * `check` runs in the transaction of a new booking, when no other deposit of the same person can be
  * recorded any more, and refuses it by throwing.
  *
- * @throws AppError illegal_move: the reference has other values, or the balance does not cover it.
+ * @throws AppError illegal_move: the reference has other values, or the balance or suspense does not cover it.
  */
 export async function bookBalance(
   { db, keys }: { db: Database; keys: KeyRing },
@@ -79,7 +80,9 @@ export async function bookBalance(
       case 'not_covered':
         throw new AppError(
           'illegal_move',
-          'the balance is less than the amount; what batches have reserved cannot be taken',
+          booking.kind === 'suspense'
+            ? 'suspense must come closer to zero: a positive amount covers a negative balance, a negative one takes from a positive balance'
+            : 'the balance is less than the amount; what batches have reserved cannot be taken',
         );
       default:
         return { result: row.result, balanceMinor: row.balance };

@@ -276,17 +276,21 @@ const balanceOfCurrency = defineQuery({
   name: 'find_balance_of_currency',
   text: `
     select coalesce((
-      select balance from ledger_accounts where account_id = $1 and currency = $2 and name = 'wallet'
+      select balance from ledger_accounts where account_id = $1 and currency = $2 and name = $3
     ), 0) as balance`,
   columns: { balance: column.bigint },
 });
 
-/** What an account may spend; 0 where the balance was never opened. */
+/** What an account may spend, or its suspense; 0 where the balance was never opened. */
 export async function findBalanceMinor(
   session: Session,
-  { accountId, currency }: { accountId: string; currency: string },
+  {
+    accountId,
+    currency,
+    name,
+  }: { accountId: string; currency: string; name: 'wallet' | 'suspense' },
 ): Promise<bigint> {
-  return (await one(session, balanceOfCurrency, [accountId, currency])).balance;
+  return (await one(session, balanceOfCurrency, [accountId, currency, name])).balance;
 }
 
 export type EntryRow = RowOf<typeof walletEntries.columns>;

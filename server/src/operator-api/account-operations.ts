@@ -22,6 +22,18 @@ const booked = z
   })
   .meta({ id: 'BookedBalance' });
 
+const suspense = z
+  .object({
+    account: text('The account'),
+    name: text('Its name'),
+    currency: text('Of the balance'),
+    balance: text('Decimal; negative: written off'),
+    payout_tokens: z
+      .array(z.string())
+      .describe('Payouts it came from, the latest first; at most ten'),
+  })
+  .meta({ id: 'SuspenseBalance' });
+
 const accountOperationList = () => [
   defineOperation({
     command: 'account list',
@@ -59,6 +71,9 @@ const accountOperationList = () => [
     result: nothing.meta({ id: 'ChangedAccount' }),
     refusals: [404],
   }),
+];
+
+const bookingOperations = () => [
   defineOperation({
     command: 'account fund',
     method: 'POST',
@@ -76,6 +91,32 @@ const accountOperationList = () => [
     operationId: 'adjustAccount',
     summary: 'Correct a balance',
     description: 'Once for each `reference`. A negative amount takes from the balance.',
+    result: booked,
+    refusals: [404, 409],
+  }),
+  defineOperation({
+    command: 'suspense list',
+    method: 'GET',
+    path: '/operator/suspense',
+    operationId: 'listSuspense',
+    summary: 'List amounts that belong to no payout',
+    description: 'Returned in excess (positive), or written off (negative), and not cleared yet.',
+    result: z
+      .object({
+        matching: count('On all pages'),
+        shown: count('In this answer'),
+        suspense: z.array(suspense),
+      })
+      .meta({ id: 'Suspense' }),
+  }),
+  defineOperation({
+    command: 'suspense clear',
+    method: 'POST',
+    path: '/operator/accounts/{account}/suspense-clearings',
+    operationId: 'clearSuspense',
+    summary: 'Bring suspense closer to zero',
+    description:
+      'Once for each `reference`. A positive amount covers what was written off, a negative one takes from an excess.',
     result: booked,
     refusals: [404, 409],
   }),
@@ -290,6 +331,7 @@ const reportOperation = () =>
 
 export const accountOperations = () => [
   ...accountOperationList(),
+  ...bookingOperations(),
   ...senderOperations(),
   ...limitOperations(),
   ...credentialOperations(),

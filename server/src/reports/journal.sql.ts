@@ -67,9 +67,11 @@ const transfersQuery = defineQuery({
       select * from journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
         j.destination_currency, j.destination_amount, j.rail) offset 0) l
     left join payout_quotes q on q.account_id = j.account_id and q.id = j.payout_id
-    left join balance_bookings b on j.kind in ('fund', 'adjust_credit', 'adjust_debit')
+    left join balance_bookings b
+      on j.kind in ('fund', 'adjust_credit', 'adjust_debit', 'suspense_credit', 'suspense_debit')
       and b.account_id = j.account_id and b.currency = j.source_currency
-      and b.booked_at = j.created_at and b.balance_after = j.wallet_balance
+      and b.kind = split_part(j.kind, '_', 1) and b.booked_at = j.created_at
+      and b.balance_after = coalesce(j.wallet_balance, b.balance_after)
     where j.account_id = $1 and j.source_currency = $2 and j.id >= $3::uuid and j.id <= $4
       and (j.id, l.line) > ($3::uuid, $5::smallint)
     order by j.id, l.line

@@ -121,6 +121,11 @@ test('it has the references of the statement, and the same bytes whenever it is 
     const booking = { accountId, kind, reference, currency: 'USD', amountMinor } as const;
     await bookBalance(money, booking, { by: 'ada', reason: 'a test' });
   }
+  await bookBalance(
+    money,
+    { accountId, kind: 'suspense', reference: 'repaid', currency: 'MXN', amountMinor: -5n },
+    { by: 'ada', reason: 'a test' },
+  );
   const month = readMonth();
   await advanceToNextMonth();
   const { rows, text } = await write(month, accountId);
@@ -129,6 +134,7 @@ test('it has the references of the statement, and the same bytes whenever it is 
       row['booking_reference'] ? [[row['type'], row['booking_reference']]] : [],
     ),
     [
+      ['suspense_debit', 'repaid'],
       ['fund', 'wire 4711'],
       ['adjust_debit', 'case 12'],
     ],

@@ -33,7 +33,7 @@ create table ledger_journals (
   id uuid not null,
   kind text not null check (kind in ('fund', 'adjust_credit', 'adjust_debit', 'commit', 'complete', 'refund', 'return',
     'reserve', 'batch_commit', 'release', 'unroute', 'route', 'charge', 'excess', 'write_off',
-    'write_back')),
+    'write_back', 'suspense_credit', 'suspense_debit')),
   payout_id uuid,
   -- The batch that the amount is reserved for.
   batch_id uuid,
@@ -49,13 +49,14 @@ create table ledger_journals (
   -- The order of a balance statement.
   primary key (account_id, source_currency, id),
   constraint whole_payout check (
-    (kind in ('fund', 'adjust_credit', 'adjust_debit', 'reserve', 'release')) = (payout_id is null)
+    (kind in ('fund', 'adjust_credit', 'adjust_debit', 'reserve', 'release', 'suspense_credit',
+      'suspense_debit')) = (payout_id is null)
     and num_nulls(payout_id, destination_currency, destination_amount, rail) in (0, 4)),
   constraint known_batch check (
     (kind in ('reserve', 'batch_commit', 'release')) = (batch_id is not null)),
   constraint wallet_or_not check (
     (kind in ('complete', 'batch_commit', 'unroute', 'route', 'charge', 'excess', 'write_off',
-      'write_back')) = (wallet_balance is null)),
+      'write_back', 'suspense_credit', 'suspense_debit')) = (wallet_balance is null)),
   -- A returned part may be worth less than one minor unit of the source currency.
   constraint ledger_journals_source_amount_check
     check (source_amount > 0 or (kind = 'return' and source_amount = 0))
@@ -114,7 +115,10 @@ create function journal_lines(
     -- Returned more than was paid; and paid for a payout that has ended.
     ('excess', 1, 'source', 'external', 'suspense', 'source', 0),
     ('write_off', 1, 'source', 'suspense', 'settlement:', 'source', 0),
-    ('write_back', 1, 'source', 'settlement:', 'suspense', 'source', 0)
+    ('write_back', 1, 'source', 'settlement:', 'suspense', 'source', 0),
+    -- Operators found out whose it is: a loss that was covered or recovered, and an excess that was repaid or kept.
+    ('suspense_credit', 1, 'source', 'external', 'suspense', 'source', 0),
+    ('suspense_debit', 1, 'source', 'suspense', 'external', 'source', 0)
   ) r (kind, line, side, from_name, to_name, amount_of, wallet_after)
   cross join lateral (
     select case r.amount_of when 'source' then p_source_amount when 'fee' then p_fee
@@ -271,14 +275,15 @@ end
 $$;
 grant execute on function fund_balance to outlay_tenant;
 
--- What operators booked on balances, with who decided it and why. A reference is booked once.
+-- What operators booked on balances and on suspense, with who decided it and why. A reference is booked
+-- once.
 create table balance_bookings (
   account_id uuid not null references accounts (id),
   reference text not null check (length(reference) between 1 and 100),
-  kind text not null check (kind in ('fund', 'adjust')),
+  kind text not null check (kind in ('fund', 'adjust', 'suspense')),
   currency text not null,
   -- Minor units; negative: taken from the balance.
-  amount bigint not null check (amount <> 0 and (kind = 'adjust' or amount > 0)),
+  amount bigint not null check (amount <> 0 and (kind <> 'fund' or amount > 0)),
   reason text not null check (length(reason) between 1 and 1000),
   -- The person whose decision booked it.
   booked_by text not null check (length(booked_by) between 1 and 100),
@@ -312,16 +317,17 @@ begin
 end
 $$;
 
--- Books money from outside, or a correction, on a balance that it opens where there is none. Returns
--- booked, booked_before (the same reference with the same values), reference_used (with others), or
--- not_covered: the balance does not have what would be taken. What batches have reserved is no part of
--- it.
+-- Books money from outside, or a correction, on a balance that it opens where there is none; or brings
+-- suspense closer to zero. Returns booked, booked_before (the same reference with the same values),
+-- reference_used (with others), or not_covered: the balance does not have what would be taken, or
+-- suspense would not come closer to zero. What batches have reserved is no part of the balance.
 create function book_balance(
   p_account uuid, p_kind text, p_reference text, p_currency text, p_amount bigint, p_by text,
   p_reason text, p_token uuid, p_mac bytea, out result text, out balance bigint, out token uuid
 )
   language plpgsql as $$
 declare
+  v_name constant text := case p_kind when 'suspense' then 'suspense' else 'wallet' end;
   v_now timestamptz;
   v_known balance_bookings;
 begin
@@ -336,24 +342,28 @@ begin
     return;
   end if;
   v_now := environment_now();
-  perform open_ledger_account(p_account, p_currency, 'wallet', p_token, v_now);
+  perform open_ledger_account(p_account, p_currency, v_name, p_token, v_now);
   select w.balance + p_amount, w.token into balance, token from ledger_accounts w
-  where account_id = p_account and currency = p_currency and name = 'wallet';
-  if balance < 0 then
+  where account_id = p_account and currency = p_currency and name = v_name;
+  if v_name = 'wallet' and balance < 0 or v_name = 'suspense'
+    and p_amount not between least(p_amount - balance, 0) and greatest(p_amount - balance, 0)
+  then
     result := 'not_covered';
     return;
   end if;
   insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
     wallet_balance, created_at)
   values (p_account, journal_id(next_journal_time(p_account), 0, gen_random_uuid()),
-    case when p_kind = 'fund' then 'fund' when p_amount > 0 then 'adjust_credit'
-      else 'adjust_debit' end, p_currency, abs(p_amount), balance, v_now);
+    case when p_kind = 'fund' then p_kind when p_amount > 0 then p_kind || '_credit' else p_kind || '_debit' end,
+    p_currency, abs(p_amount), case v_name when 'wallet' then balance end, v_now);
   insert into balance_bookings (account_id, reference, kind, currency, amount, reason, booked_by,
     balance_after, booked_at, mac)
   values (p_account, p_reference, p_kind, p_currency, p_amount, p_reason, p_by, balance, v_now, p_mac);
-  perform write_event(p_account,
-    case p_kind when 'fund' then 'balance.funded' else 'balance.adjusted' end, token,
-    json_build_object('currency', p_currency, 'balance', balance::text)::text, v_now);
+  if v_name = 'wallet' then
+    perform write_event(p_account,
+      case p_kind when 'fund' then 'balance.funded' else 'balance.adjusted' end, token,
+      json_build_object('currency', p_currency, 'balance', balance::text)::text, v_now);
+  end if;
   result := 'booked';
 end
 $$;

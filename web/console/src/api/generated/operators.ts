@@ -384,6 +384,25 @@ export interface components {
             /** @description The balance after it, decimal */
             balance: string;
         };
+        Suspense: {
+            /** @description On all pages */
+            matching: number;
+            /** @description In this answer */
+            shown: number;
+            suspense: components["schemas"]["SuspenseBalance"][];
+        };
+        SuspenseBalance: {
+            /** @description The account */
+            account: string;
+            /** @description Its name */
+            name: string;
+            /** @description Of the balance */
+            currency: string;
+            /** @description Decimal; negative: written off */
+            balance: string;
+            /** @description Payouts it came from, the latest first; at most ten */
+            payout_tokens: string[];
+        };
         Bookings: {
             /** @description The rows, newest first */
             data: {

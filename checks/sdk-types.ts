@@ -20,8 +20,8 @@ type Schema = {
 type Operation = {
   operationId: string;
   tags: string[];
-  parameters?: { name?: string; in?: string }[];
-  responses: Record<string, { content?: object } | undefined>;
+  parameters?: { name?: string; in?: string }[] | undefined;
+  responses: Record<string, { content?: object; headers?: object } | undefined>;
 };
 
 type PathItem = { servers?: unknown } & Partial<Record<Method, Operation>>;
@@ -29,6 +29,7 @@ type PathItem = { servers?: unknown } & Partial<Record<Method, Operation>>;
 type Document = {
   servers: { url: string }[];
   paths: Record<string, PathItem>;
+  webhooks?: unknown;
   components: { schemas: Record<string, Schema> };
 };
 
@@ -88,16 +89,25 @@ function readOperatorsDocument(): OpenAPI3 {
   return { openapi: '3.1.0', info, components: { schemas: Object.fromEntries(used) } } as OpenAPI3;
 }
 
-/** Only the operations of the SDK, and of their answers only the successful ones. */
+/** Only the operations of the SDK, without headers, and of their answers only the successful ones. */
 function readDocument(): Document {
   const document = readDescription();
   dropSchemasOfOperators(document);
+  document.components = { schemas: document.components.schemas };
+  delete document.webhooks;
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of methods) {
       const operation = item[method];
       if (operation === undefined) continue;
       if (operation.tags.some((tag) => tagsLeftOut.has(tag))) delete item[method];
-      else operation.responses = { 200: operation.responses[200] };
+      else {
+        delete operation.responses[200]?.headers;
+        operation.responses = { 200: operation.responses[200] };
+        // Shared parameters, which have no place of their own, are headers.
+        operation.parameters = operation.parameters?.filter(
+          ({ in: place }) => place === 'path' || place === 'query',
+        );
+      }
     }
     if (methods.every((method) => item[method] === undefined)) delete document.paths[path];
   }
@@ -161,12 +171,11 @@ function describeOperation({ path, method, operation, isVersioned }: Listed): st
   const members = [
     `method: '${method.toUpperCase()}'`,
     `path: '${path}'`,
-    `isVersioned: ${isVersioned}`,
-    `isPaged: ${query.includes('cursor')}`,
-    `takesWait: ${query.includes('wait')}`,
+    ...(isVersioned ? [] : ['isVersioned: false']),
+    ...(query.includes('cursor') ? ['isPaged: true'] : []),
     `mediaTypes: [${listMediaTypes(operation)}]`,
   ];
-  return `  ${operation.operationId}: {\n    ${members.join(',\n    ')},\n  },`;
+  return `  ${operation.operationId}: { ${members.join(', ')} },`;
 }
 
 /** Of a successful answer; none where its body is empty. */
@@ -190,8 +199,13 @@ async function writeTypes(
     defaultNonNullable: false,
     ...(transform !== undefined && { transform }),
   });
-  return astToString(nodes);
+  // Paths lead to the operations, which the SDK takes from its table.
+  return astToString(nodes.filter((node) => !isNamed(node, ['paths', 'webhooks', '$defs'])));
 }
+
+const isNamed = (node: ts.Node, names: readonly string[]): boolean =>
+  (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) &&
+  names.includes(node.name.text);
 
 /** The names of properties that hold whole numbers in answers, sorted. */
 function findWholeNumbers(schemas: Record<string, Schema>): string[] {

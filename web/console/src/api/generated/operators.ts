@@ -1,6 +1,4 @@
 /** Written by `npm run generate` from docs/openapi.json. */
-export type paths = Record<string, never>;
-export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Overview: {
@@ -1536,5 +1534,4 @@ export interface components {
     headers: never;
     pathItems: never;
 }
-export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

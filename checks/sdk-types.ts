@@ -20,8 +20,8 @@ type Schema = {
 type Operation = {
   operationId: string;
   tags: string[];
-  parameters?: { name?: string; in?: string }[] | undefined;
-  responses: Record<string, { content?: object; headers?: object } | undefined>;
+  parameters?: { name?: string; in?: string }[];
+  responses: Record<string, { content?: object } | undefined>;
 };
 
 type PathItem = { servers?: unknown } & Partial<Record<Method, Operation>>;
@@ -89,25 +89,17 @@ function readOperatorsDocument(): OpenAPI3 {
   return { openapi: '3.1.0', info, components: { schemas: Object.fromEntries(used) } } as OpenAPI3;
 }
 
-/** Only the operations of the SDK, without headers, and of their answers only the successful ones. */
+/** Only the operations of the SDK, and of their answers only the successful ones. */
 function readDocument(): Document {
   const document = readDescription();
   dropSchemasOfOperators(document);
-  document.components = { schemas: document.components.schemas };
   delete document.webhooks;
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of methods) {
       const operation = item[method];
       if (operation === undefined) continue;
       if (operation.tags.some((tag) => tagsLeftOut.has(tag))) delete item[method];
-      else {
-        delete operation.responses[200]?.headers;
-        operation.responses = { 200: operation.responses[200] };
-        // Shared parameters, which have no place of their own, are headers.
-        operation.parameters = operation.parameters?.filter(
-          ({ in: place }) => place === 'path' || place === 'query',
-        );
-      }
+      else operation.responses = { 200: operation.responses[200] };
     }
     if (methods.every((method) => item[method] === undefined)) delete document.paths[path];
   }
@@ -199,13 +191,38 @@ async function writeTypes(
     defaultNonNullable: false,
     ...(transform !== undefined && { transform }),
   });
-  // Paths lead to the operations, which the SDK takes from its table.
-  return astToString(nodes.filter((node) => !isNamed(node, ['paths', 'webhooks', '$defs'])));
+  const interfaces = nodes.filter(ts.isInterfaceDeclaration);
+  return astToString(
+    interfaces.flatMap((node) => {
+      if (node.name.text === 'components') return keepSchemas(node);
+      return node.name.text === 'operations'
+        ? ts.transform(node, [leaveOutUnused]).transformed
+        : [];
+    }),
+  );
 }
 
+/** Shared responses, parameters and headers are referred to by what is left out too. */
+function keepSchemas(node: ts.InterfaceDeclaration): ts.InterfaceDeclaration {
+  const { modifiers, name } = node;
+  const members = node.members.filter((member) => isNamed(member, ['schemas']));
+  return ts.factory.updateInterfaceDeclaration(node, modifiers, name, [], [], members);
+}
+
+/** Headers, and what an operation does not have: nothing refers to them. */
+const leaveOutUnused: ts.TransformerFactory<ts.Node> = (context) => (root) => {
+  const visit = (node: ts.Node): ts.Node | undefined =>
+    isNamed(node, ['header', 'headers']) || isNever(node)
+      ? undefined
+      : ts.visitEachChild(node, visit, context);
+  return ts.visitNode(root, visit) ?? root;
+};
+
 const isNamed = (node: ts.Node, names: readonly string[]): boolean =>
-  (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) &&
-  names.includes(node.name.text);
+  ts.isPropertySignature(node) && ts.isIdentifier(node.name) && names.includes(node.name.text);
+
+const isNever = (node: ts.Node): boolean =>
+  ts.isPropertySignature(node) && node.type?.kind === ts.SyntaxKind.NeverKeyword;
 
 /** The names of properties that hold whole numbers in answers, sorted. */
 function findWholeNumbers(schemas: Record<string, Schema>): string[] {

@@ -3370,27 +3370,13 @@ export interface components {
             secret: string;
         };
     };
-    responses: never;
-    parameters: never;
-    requestBodies: never;
-    headers: never;
-    pathItems: never;
 }
 export interface operations {
     listBalances: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Balance"][];
                 };
@@ -3414,7 +3400,6 @@ export interface operations {
                 /** @description Posted by then, the day or second included */
                 to?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
@@ -3422,15 +3407,10 @@ export interface operations {
                  */
                 balance_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["LedgerEntry"][];
                 };
@@ -3454,7 +3434,6 @@ export interface operations {
                 /** @description Instead of the Accept header */
                 format?: "json" | "csv" | "pdf" | "camt.053";
             };
-            header?: never;
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
@@ -3462,15 +3441,10 @@ export interface operations {
                  */
                 balance_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Statement"];
                     "text/csv": string;
@@ -3510,17 +3484,10 @@ export interface operations {
                 /** @description Created by then, the day or second included */
                 to?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["User"][];
                 };
@@ -3528,12 +3495,7 @@ export interface operations {
         };
     };
     createUser: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UserRequest"];
@@ -3542,9 +3504,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
@@ -3564,17 +3523,10 @@ export interface operations {
                 /** @description First name */
                 first_name?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["UserLookup"];
                 };
@@ -3583,8 +3535,6 @@ export interface operations {
     };
     getUser: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3592,15 +3542,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
@@ -3609,8 +3554,6 @@ export interface operations {
     };
     updateUser: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3618,7 +3561,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -3628,9 +3570,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
@@ -3639,8 +3578,6 @@ export interface operations {
     };
     eraseUser: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3648,15 +3585,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Erasure"];
                 };
@@ -3671,7 +3603,6 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3679,15 +3610,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["VerificationSession"][];
                 };
@@ -3696,8 +3622,6 @@ export interface operations {
     };
     uploadIdImages: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3705,7 +3629,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -3714,12 +3637,7 @@ export interface operations {
         };
         responses: {
             /** @description Success; the body is empty. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            200: {};
         };
     };
     listPendingIdentities: {
@@ -3730,17 +3648,10 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PendingIdentity"][];
                 };
@@ -3749,8 +3660,6 @@ export interface operations {
     };
     listIdentityFindings: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3758,15 +3667,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["IdentityFindings"][];
                 };
@@ -3775,8 +3679,6 @@ export interface operations {
     };
     decideIdentity: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3784,7 +3686,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -3794,9 +3695,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["IdentityDecision"];
                 };
@@ -3804,19 +3702,10 @@ export interface operations {
         };
     };
     listCountries: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ServedCountry"][];
                 };
@@ -3851,7 +3740,6 @@ export interface operations {
                 /** @description Returns the logos of companies and payers */
                 include_payer_logos?: boolean;
             };
-            header?: never;
             path: {
                 /**
                  * @description ISO 3166-1 alpha-3, such as MEX
@@ -3859,15 +3747,10 @@ export interface operations {
                  */
                 country_code: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CountryLookup"];
                 };
@@ -3902,7 +3785,6 @@ export interface operations {
                  */
                 include_payer_logos?: boolean;
             };
-            header?: never;
             path: {
                 /**
                  * @description ISO 3166-1 alpha-3, such as MEX
@@ -3910,15 +3792,10 @@ export interface operations {
                  */
                 country_code: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CountryLookup"];
                 };
@@ -3927,8 +3804,6 @@ export interface operations {
     };
     readAttributes: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3946,15 +3821,10 @@ export interface operations {
                  */
                 currency: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Attribute"][];
                 };
@@ -3963,8 +3833,6 @@ export interface operations {
     };
     storeAttributes: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -3982,7 +3850,6 @@ export interface operations {
                  */
                 currency: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -3992,9 +3859,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["StoredAttributes"];
                 };
@@ -4003,8 +3867,6 @@ export interface operations {
     };
     readAttributeSchema: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4022,15 +3884,10 @@ export interface operations {
                  */
                 currency: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         [key: string]: unknown;
@@ -4065,7 +3922,6 @@ export interface operations {
                     [key: string]: string;
                 };
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4073,15 +3929,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Payout"][];
                 };
@@ -4090,8 +3941,6 @@ export interface operations {
     };
     createPayout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4099,7 +3948,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -4109,9 +3957,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CreatedPayout"];
                 };
@@ -4134,7 +3979,6 @@ export interface operations {
                 /** @description Answers the payout as it was at the end of that second or day, UTC. Excludes force_status_update, and must not lie in the future */
                 as_of?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4147,15 +3991,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Payout"];
                     "application/pdf": string;
@@ -4165,8 +4004,6 @@ export interface operations {
     };
     commitPayout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4179,15 +4016,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CommitResult"];
                 };
@@ -4202,7 +4034,6 @@ export interface operations {
                 /** @description Queries the rail before answering */
                 force_status_update?: boolean;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4215,15 +4046,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PayoutWithPdf"];
                     "application/pdf": string;
@@ -4233,23 +4059,16 @@ export interface operations {
     };
     getReceipt: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /** @description The recipient */
                 user_token: string;
                 /** @description The payout */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/pdf": string;
                 };
@@ -4258,8 +4077,6 @@ export interface operations {
     };
     getPayoutProof: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4272,15 +4089,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PayoutProof"];
                 };
@@ -4289,8 +4101,6 @@ export interface operations {
     };
     cancelPayout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4303,15 +4113,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Payout"];
                 };
@@ -4349,17 +4154,10 @@ export interface operations {
                     [key: string]: string;
                 };
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Payout"][];
                 };
@@ -4409,7 +4207,6 @@ export interface operations {
                     [key: string]: string;
                 };
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4417,15 +4214,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["HistoryRow"][];
                 };
@@ -4477,17 +4269,10 @@ export interface operations {
                     [key: string]: string;
                 };
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["HistoryRow"][];
                 };
@@ -4496,8 +4281,6 @@ export interface operations {
     };
     proposePayout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4510,7 +4293,6 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -4520,9 +4302,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Proposal"];
                 };
@@ -4542,17 +4321,10 @@ export interface operations {
                  */
                 status?: "OPEN" | "CONFIRMED" | "DECLINED" | "EXPIRED";
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Proposal"][];
                 };
@@ -4561,8 +4333,6 @@ export interface operations {
     };
     getProposal: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The proposal of a payout
@@ -4570,15 +4340,10 @@ export interface operations {
                  */
                 proposal_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Proposal"];
                 };
@@ -4587,8 +4352,6 @@ export interface operations {
     };
     createConfirmationLink: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The proposal of a payout
@@ -4596,15 +4359,10 @@ export interface operations {
                  */
                 proposal_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ConfirmationLink"];
                 };
@@ -4613,8 +4371,6 @@ export interface operations {
     };
     decideProposal: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The proposal of a payout
@@ -4622,7 +4378,6 @@ export interface operations {
                  */
                 proposal_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -4632,9 +4387,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Proposal"];
                 };
@@ -4659,7 +4411,6 @@ export interface operations {
                 /** @description The balance that pays. Default USD */
                 source_currency?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4667,15 +4418,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
                 };
@@ -4688,7 +4434,6 @@ export interface operations {
                 /** @description The set to ask about. Without it, the one that a payout without it would use */
                 attr_set_token?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4706,15 +4451,10 @@ export interface operations {
                  */
                 currency: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PayeeCheck"];
                 };
@@ -4723,21 +4463,14 @@ export interface operations {
     };
     getLinkedReceipt: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /** @description The secret part of a receipt link */
                 token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/pdf": string;
                 };
@@ -4745,19 +4478,10 @@ export interface operations {
         };
     };
     getReceiptKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/x-pem-file": string;
                 };
@@ -4765,19 +4489,10 @@ export interface operations {
         };
     };
     listReceiptKeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ReceiptKeySet"];
                 };
@@ -4785,19 +4500,10 @@ export interface operations {
         };
     };
     readBrand: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Brand"];
                 };
@@ -4805,12 +4511,7 @@ export interface operations {
         };
     };
     changeBrand: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["BrandRequest"];
@@ -4819,9 +4520,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Brand"];
                 };
@@ -4836,7 +4534,6 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4844,15 +4541,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["RecipientLink"][];
                 };
@@ -4861,8 +4553,6 @@ export interface operations {
     };
     createRecipientLink: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4870,7 +4560,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -4880,9 +4569,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["NewRecipientLink"];
                 };
@@ -4891,8 +4577,6 @@ export interface operations {
     };
     revokeRecipientLink: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4905,15 +4589,10 @@ export interface operations {
                  */
                 link_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["RecipientLink"];
                 };
@@ -4922,8 +4601,6 @@ export interface operations {
     };
     explainPayout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -4936,15 +4613,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PayoutDecision"];
                 };
@@ -4968,17 +4640,10 @@ export interface operations {
                 /** @description Uploaded by then, the day or second included */
                 to?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"][];
                 };
@@ -4991,9 +4656,6 @@ export interface operations {
                 /** @description A name of your own, shown with the batch */
                 name?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5007,9 +4669,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -5022,9 +4681,6 @@ export interface operations {
                 /** @description A name of your own, shown with the batch */
                 name?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5034,9 +4690,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -5049,7 +4702,6 @@ export interface operations {
                 /** @description Count its payouts by status, which reads every row */
                 include_payouts?: boolean;
             };
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -5057,15 +4709,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -5074,8 +4721,6 @@ export interface operations {
     };
     commitBatch: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -5083,7 +4728,6 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5093,9 +4737,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["BatchCommitResult"];
                 };
@@ -5119,7 +4760,6 @@ export interface operations {
                 /** @description Only rows to this user */
                 user_token?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -5127,15 +4767,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["BatchRow"][];
                 };
@@ -5144,8 +4779,6 @@ export interface operations {
     };
     getBatchResult: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -5153,15 +4786,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/csv": string;
                     "application/x-ndjson": string;
@@ -5171,8 +4799,6 @@ export interface operations {
     };
     quoteBatch: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -5180,15 +4806,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -5197,8 +4818,6 @@ export interface operations {
     };
     cancelBatch: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -5206,15 +4825,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -5236,17 +4850,10 @@ export interface operations {
                 /** @description Only events of this object, by its token */
                 object?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Event"][];
                 };
@@ -5263,17 +4870,10 @@ export interface operations {
                 /** @description Only events of this object, by its token */
                 object?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/event-stream": string;
                 };
@@ -5286,17 +4886,10 @@ export interface operations {
                 /** @description Only ENABLED gets events; PAUSED and DISABLED miss none: resume it to get them */
                 status?: "ENABLED" | "PAUSED" | "DISABLED";
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"][];
                 };
@@ -5304,12 +4897,7 @@ export interface operations {
         };
     };
     createWebhook: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewWebhook"];
@@ -5318,9 +4906,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookWithSecret"];
                 };
@@ -5329,8 +4914,6 @@ export interface operations {
     };
     getWebhook: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5338,15 +4921,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -5355,8 +4933,6 @@ export interface operations {
     };
     changeWebhook: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5364,7 +4940,6 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5374,9 +4949,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -5385,8 +4957,6 @@ export interface operations {
     };
     rotateWebhookSecret: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5394,7 +4964,6 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5404,9 +4973,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookWithSecret"];
                 };
@@ -5415,8 +4981,6 @@ export interface operations {
     };
     pauseWebhook: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5424,15 +4988,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -5441,8 +5000,6 @@ export interface operations {
     };
     resumeWebhook: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5450,15 +5007,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -5467,8 +5019,6 @@ export interface operations {
     };
     removeWebhook: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5476,15 +5026,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -5493,8 +5038,6 @@ export interface operations {
     };
     testWebhook: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5502,15 +5045,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookTest"];
                 };
@@ -5519,8 +5057,6 @@ export interface operations {
     };
     replayWebhook: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5528,7 +5064,6 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5538,9 +5073,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookReplay"];
                 };
@@ -5564,7 +5096,6 @@ export interface operations {
                 /** @description The sequence of the event */
                 sequence?: number;
             };
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5572,15 +5103,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"][];
                 };
@@ -5589,8 +5115,6 @@ export interface operations {
     };
     getWebhookDelivery: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -5603,15 +5127,10 @@ export interface operations {
                  */
                 delivery_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookDeliveryDetail"];
                 };
@@ -5619,12 +5138,7 @@ export interface operations {
         };
     };
     createSandboxAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SandboxAccountRequest"];
@@ -5633,9 +5147,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxAccount"];
                 };
@@ -5643,12 +5154,7 @@ export interface operations {
         };
     };
     fundSandboxBalance: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SandboxFunding"];
@@ -5657,9 +5163,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Balance"];
                 };
@@ -5667,19 +5170,10 @@ export interface operations {
         };
     };
     readSandboxClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxClock"];
                 };
@@ -5687,12 +5181,7 @@ export interface operations {
         };
     };
     moveSandboxClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SandboxClockMove"];
@@ -5701,9 +5190,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxClock"];
                 };
@@ -5712,8 +5198,6 @@ export interface operations {
     };
     scriptSandboxPayout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The payout
@@ -5721,7 +5205,6 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5731,9 +5214,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxOutcomeApplied"];
                 };
@@ -5742,8 +5222,6 @@ export interface operations {
     };
     decideSandboxVerification: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5751,7 +5229,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5761,9 +5238,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxDecisionApplied"];
                 };

@@ -1528,10 +1528,4 @@ export interface components {
             proposal: string;
         };
     };
-    responses: never;
-    parameters: never;
-    requestBodies: never;
-    headers: never;
-    pathItems: never;
 }
-export type operations = Record<string, never>;

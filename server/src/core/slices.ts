@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 /**
  * Long computations in a process that serves requests: after each slice, what waits in the event loop
  * runs first.
@@ -22,3 +20,5 @@ export async function* textInSlices(text: string, length: number): AsyncGenerato
     await nextTurn();
   }
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

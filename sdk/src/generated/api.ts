@@ -667,15 +667,6 @@ export interface components {
             /** @description Your notice about data protection; "" removes it */
             privacy_url?: string;
         };
-        CheckedDetails: {
-            /** @description Empty if everything is there and right */
-            errors: {
-                /** @description The field */
-                token: string;
-                /** @description The code of the fault; `required` for an empty field */
-                code: string;
-            }[];
-        };
         Checkpoint: {
             /** @description JSON, exactly as it is signed: the heads of both chains */
             statement: string;
@@ -2255,15 +2246,6 @@ export interface components {
                 until: string | null;
             }[];
         };
-        RecipientDetails: {
-            /** @description The fields that the form shows */
-            values: {
-                /** @description The field */
-                token: string;
-                /** @description What was typed; "" for an empty field */
-                value: string;
-            }[];
-        };
         RecipientLink: {
             /** @description Identifies the link; it opens nothing */
             link_token: string;
@@ -2324,132 +2306,6 @@ export interface components {
              * @default
              */
             redirect_url?: string;
-        };
-        RecipientPage: {
-            /**
-             * @description The purpose of the link, or `gone`
-             * @enum {string}
-             */
-            kind: "payout_details" | "verification" | "payout_status" | "gone";
-            /**
-             * @description Of `gone`: why the link does nothing
-             * @enum {string}
-             */
-            reason: "" | "invalid" | "expired" | "revoked" | "used" | "not_offered";
-            /**
-             * @description `staging` moves no money
-             * @enum {string}
-             */
-            environment: "staging" | "live";
-            /** @description Null for an unknown link */
-            sender: {
-                /** @description Of the account that created the link */
-                name: string;
-                /** @description Null for the default colors */
-                tones: {
-                    /** @description #rrggbb of texts and lines on a light page */
-                    light: string;
-                    /** @description #rrggbb of texts and lines on a dark page */
-                    dark: string;
-                    /** @description #rrggbb of filled buttons */
-                    fill: string;
-                    /** @description #rrggbb of texts on them */
-                    on_fill: string;
-                } | null;
-                /** @description The path of its picture; "" for none */
-                logo: string;
-                /** @description "" for none */
-                privacy_url: string;
-            } | null;
-            /** @description Where it leads at the end; "" for nowhere */
-            redirect_url: string;
-            /** @description RFC 3339, UTC */
-            expiration: string;
-            /** @description When the state was read, RFC 3339, UTC */
-            read_on: string;
-            /** @description Of payout_details */
-            details: {
-                /** @description The payer, as a recipient knows it */
-                payer_name: string;
-                /** @description ISO 3166-1 alpha-2, whose name the page writes */
-                country_code: string;
-                /** @description How the recipient gets the money */
-                delivery_type: string;
-                /** @description ISO 4217 code, or the ticker of a cryptocurrency */
-                currency_code: string;
-                /** @description In the order in which they are asked for */
-                fields: {
-                    /** @description The attribute */
-                    token: string;
-                    /** @description The key of its name in the texts */
-                    text: string;
-                    /** @description What the country calls it; "" for nothing else */
-                    term: string;
-                    /**
-                     * @description The kind of input
-                     * @enum {string}
-                     */
-                    input: "text" | "options" | "date";
-                    /** @description Whether it may be left empty */
-                    is_optional: boolean;
-                    /** @description The greatest number of characters */
-                    length_max: number;
-                    /** @description The least and the greatest number; empty for other forms */
-                    digits: number[];
-                    /** @description The form of a value, zeros for digits; "" for words */
-                    example: string;
-                    /** @description The keyboard of a phone, as HTML names it */
-                    input_mode: string;
-                    /** @description What a browser may fill in, as HTML names it */
-                    autocomplete: string;
-                    /** @description Of options; else empty */
-                    choices: {
-                        /** @description What is stored */
-                        value: string;
-                        /** @description The key of its name in the texts; "" for a name of the country */
-                        text: string;
-                        /** @description Whether the value is shown beside its name */
-                        shows_value: boolean;
-                        /** @description What the country means by it; "" where the name says it */
-                        meaning: string;
-                    }[];
-                    /** @description The options that need it, of which one is chosen */
-                    options: string[];
-                }[];
-            } | null;
-            /** @description Of verification */
-            verification: components["schemas"]["VerificationLink"] | null;
-            /** @description Of payout_status */
-            payout: {
-                /** @description The payer, as a recipient knows it */
-                payer_name: string;
-                /** @description ISO 3166-1 alpha-2, whose name the page writes */
-                country_code: string;
-                /** @description How the recipient gets the money */
-                delivery_type: string;
-                /** @description ISO 4217 code, or the ticker of a cryptocurrency */
-                currency_code: string;
-                /** @description The present status */
-                status: components["schemas"]["PayoutStatus"];
-                /** @description What arrives, as a decimal */
-                amount: string;
-                /** @description The part of it that came back after it was paid out; "" for none */
-                returned_amount: string;
-                /** @description Of the currency */
-                fraction_digits: number;
-                /** @description Of the payer; "" for none yet */
-                network_reference: string;
-                /** @description RFC 3339, UTC */
-                estimated_availability: string;
-                /** @description RFC 3339, UTC; "" before */
-                completed_on: string;
-                /** @description "" where the link does not show it, or there is none */
-                pickup_code: string;
-                /** @description Whether the money is collected with a code */
-                needs_pickup_code: boolean;
-                /** @description Whether it is committed, so that there is a receipt */
-                has_receipt: boolean;
-            } | null;
         };
         RevocationRequest: {
             /** @description An access token of the client, or an API key of its account */
@@ -3011,22 +2867,6 @@ export interface components {
              * @description When the change happened, UTC, to the second
              */
             timestamp: string;
-        };
-        VerificationLink: {
-            /**
-             * @description Where the verification stands
-             * @enum {string}
-             */
-            status: "Started" | "Submitted" | "Abandoned" | "Expired" | "Resubmitted" | "Declined" | "Approved" | "Resubmission requested" | "Review";
-            /** @description Whether three images can be sent now. */
-            takes_images: boolean;
-            /**
-             * @description Why the last images were not accepted; "" for no reason given.
-             * @enum {string}
-             */
-            recipient_reason: "" | "dark" | "blurred" | "cut" | "glare" | "expired" | "unsupported" | "face_hidden" | "face_mismatch" | "data_mismatch";
-            /** @description The time within which four of five of the last reviews ended; 0 where too few are known. */
-            review_seconds: number;
         };
         VerificationSession: {
             /**

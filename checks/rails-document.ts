@@ -1,8 +1,7 @@
-import { listCountries } from '../server/src/core/country.ts';
+import { type Country, listCountries } from '../server/src/core/country.ts';
 import type { RailModule } from '../server/src/rails/contract/contract.ts';
 import {
   type CorridorDeclaration,
-  type DeliveryType,
   deliveryTypes,
 } from '../server/src/rails/contract/declarations.ts';
 import { loadRailModules } from '../server/src/rails/host/registry.ts';
@@ -24,21 +23,21 @@ export async function generateRailsDocument(): Promise<Map<string, string>> {
     '| `sandbox` | The simulated network of staging; it moves no money. | 64 | 1000 |',
     ...modules.map(describeModule),
     '',
-    '## Any country',
+    '## What each kind can pay',
     '',
-    'These kinds are not bound to countries: the payers that you configure name them.',
+    'Where a kind can pay in any country, the payers that you configure name the countries.',
     '',
-    '| delivery type | currencies | rails |',
-    '|---|---|---|',
-    ...describeWorldwide(modules),
-    '',
-    '## By country',
-    '',
-    'In addition to those above. `sandbox` serves staging only.',
-    '',
-    '| country | delivery type | currency | rails |',
+    '| kind | countries | delivery types | currencies |',
     '|---|---|---|---|',
-    ...listCountries().flatMap(({ code, name }) => describeCountry({ code, name }, modules)),
+    ...modules.flatMap(describeCorridors),
+    '',
+    '## The sandbox by country',
+    '',
+    'What the simulated network of staging can pay.',
+    '',
+    '| country | delivery types and currencies |',
+    '|---|---|',
+    ...listCountries().map(describeSandboxCountry),
     '',
   ].join('\n');
   return new Map([['docs/rails.md', text]]);
@@ -49,73 +48,34 @@ function describeModule({ kind, about, reference, pace }: RailModule): string {
   return `| [\`${kind}\`](${folder}) | ${about} | ${reference.lengthMax} | ${pace.concurrencyMax} |`;
 }
 
-function describeWorldwide(modules: readonly RailModule[]): string[] {
-  const rows = new Map<string, string[]>();
-  for (const { kind, corridors } of modules) {
-    for (const { countries, deliveryType, currencies, accountForm } of corridors) {
-      if (countries !== 'any') continue;
-      const named = currencies === 'any' ? 'every national currency' : currencies.join(', ');
-      const form = accountForm === undefined ? '' : ` by \`${accountForm}\``;
-      const row = `${deliveryType}${form} | ${named}`;
-      rows.set(row, [...(rows.get(row) ?? []), kind]);
-    }
-  }
-  return [...rows]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([row, kinds]) => `| ${row} | ${kinds.join(', ')} |`);
-}
-
-/** A row for each delivery type and currency of the country. */
-function describeCountry(
-  country: { code: string; name: string },
-  modules: readonly RailModule[],
-): string[] {
-  return deliveryTypes.flatMap((deliveryType) => {
-    const railsByCurrency = new Map<string, Set<string>>();
-    const add = (currency: string, rail: string): void => {
-      const rails = railsByCurrency.get(currency) ?? new Set();
-      railsByCurrency.set(currency, rails.add(rail));
-    };
-    for (const currency of listSandboxCurrencies(country.code, deliveryType)) {
-      add(currency, 'sandbox');
-    }
-    for (const { kind, corridors } of modules) {
-      for (const corridor of corridors) {
-        if (!isInCountry(corridor, country.code, deliveryType)) continue;
-        const { currencies } = corridor;
-        for (const currency of currencies === 'any' ? ['every'] : currencies) add(currency, kind);
-      }
-    }
-    const byRails = new Map<string, string[]>();
-    for (const [currency, rails] of railsByCurrency) {
-      const name = [...rails].join(', ');
-      byRails.set(name, [...(byRails.get(name) ?? []), currency]);
-    }
-    return [...byRails].map(
-      ([rails, currencies]) =>
-        `| ${country.code} ${country.name} | ${deliveryType} | ${currencies.join(', ')} | ${rails} |`,
-    );
+/** Delivery types with the same countries and currencies share a row. */
+function describeCorridors({ kind, corridors }: RailModule): string[] {
+  const rows = Map.groupBy(
+    corridors,
+    ({ countries, currencies }) =>
+      `${listed(countries, 'any')}\n${listed(currencies, 'every national currency')}`,
+  );
+  return [...rows].map(([key, same]) => {
+    const [countries, currencies] = key.split('\n');
+    const types = same.map(describeDelivery).join(', ');
+    return `| \`${kind}\` | ${countries} | ${types} | ${currencies} |`;
   });
 }
 
-function isInCountry(
-  { countries, deliveryType }: CorridorDeclaration,
-  code: string,
-  wanted: DeliveryType,
-): boolean {
-  return countries !== 'any' && deliveryType === wanted && countries.includes(code);
-}
+const listed = (codes: readonly string[] | 'any', any: string): string =>
+  codes === 'any' ? any : codes.join(', ');
 
-const sandboxCurrencies = new Map<string, Set<string>>();
+const describeDelivery = ({ deliveryType, accountForm }: CorridorDeclaration): string =>
+  accountForm === undefined ? deliveryType : `${deliveryType} by \`${accountForm}\``;
 
-function listSandboxCurrencies(code: string, deliveryType: DeliveryType): ReadonlySet<string> {
-  if (sandboxCurrencies.size === 0) {
-    for (const payer of sandboxPayers) {
-      const name = `${payer.countryCode} ${payer.deliveryType}`;
-      const known = sandboxCurrencies.get(name) ?? new Set();
-      for (const currency of payer.currencies) known.add(currency);
-      sandboxCurrencies.set(name, known);
-    }
-  }
-  return sandboxCurrencies.get(`${code} ${deliveryType}`) ?? new Set();
+const payersByCountry = Map.groupBy(sandboxPayers, ({ countryCode }) => countryCode);
+
+function describeSandboxCountry({ code, name }: Country): string {
+  const payers = payersByCountry.get(code) ?? [];
+  const parts = deliveryTypes.flatMap((type) => {
+    const ofType = payers.filter(({ deliveryType }) => deliveryType === type);
+    const currencies = new Set(ofType.flatMap((payer) => payer.currencies));
+    return currencies.size === 0 ? [] : [`${type} ${[...currencies].join(', ')}`];
+  });
+  return `| ${code} ${name} | ${parts.join('; ')} |`;
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import openapiTypescript, {
   astToString,
   type OpenAPI3,
@@ -29,25 +31,30 @@ type PathItem = { servers?: unknown } & Partial<Record<Method, Operation>>;
 type Document = {
   servers: { url: string }[];
   paths: Record<string, PathItem>;
+  webhooks?: unknown;
   components: { schemas: Record<string, Schema> };
 };
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 type Method = (typeof methods)[number];
 
-/** Operations without a client's credential, or that the SDK performs by itself. */
-const tagsLeftOut = new Set([
-  'Authentication',
-  'Operations',
+/** Operations of people. */
+const tagsOfPages = [
   'Operators',
   'Console',
   'Verification page',
   'Recipient page',
   'Confirmation page',
-]);
+];
+
+/** Operations without a client's credential, or that the SDK performs by itself. */
+const tagsLeftOut = new Set([...tagsOfPages, 'Authentication', 'Operations']);
 
 const folder = 'sdk/src/generated';
-const consoleFolder = 'web/console/src/api/generated';
+const consoleFolder = 'web/console/src/api';
+/** They name the schemas of operators' answers that the console reads. */
+const namingFiles = [`${consoleFolder}/operator-types.ts`, `${consoleFolder}/session.ts`];
+const root = join(import.meta.dirname, '..');
 const heading = '/** Written by `npm run generate` from docs/openapi.json. */\n';
 
 /** @throws Error if a name is an amount in one answer and a count in another. */
@@ -62,7 +69,10 @@ export async function generateSdk(): Promise<Map<string, string>> {
       `${folder}/api.ts`,
       `${heading}import type { Decimal } from '../decimal.ts';\n\n${await writeTypes(document as unknown as OpenAPI3, decimals)}`,
     ],
-    [`${consoleFolder}/operators.ts`, `${heading}${await writeTypes(readOperatorsDocument())}`],
+    [
+      `${consoleFolder}/generated/operators.ts`,
+      `${heading}${await writeTypes(readConsoleDocument())}`,
+    ],
     [
       `${folder}/operations.ts`,
       `${heading}export const operationTable = {\n${table}\n} as const;\n\n` +
@@ -76,22 +86,26 @@ function readDescription(): Document {
   return JSON.parse(generateDescription().get('docs/openapi.json') ?? '') as Document;
 }
 
-/** Only the schemas of what operations of operators answer. */
-function readOperatorsDocument(): OpenAPI3 {
+/** Only the schemas that the console names, and those to which they refer. */
+function readConsoleDocument(): OpenAPI3 {
   const document = readDescription();
   const { schemas } = document.components;
-  const answers = listAllOperations(document)
-    .filter(isOfOperators)
-    .map(({ responses }) => responses[200]);
-  const used = listUsedSchemas(document, answers).map((name) => [name, schemas[name]] as const);
+  const named = namingFiles.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\bSchemas\['(\w+)'\]/g)].map(
+      ([, name]) => `#/components/schemas/${name}`,
+    ),
+  );
+  const used = new Set(listUsedSchemas(document, named));
+  const kept = Object.entries(schemas).filter(([name]) => used.has(name));
   const info = { title: 'Operators', version: '' };
-  return { openapi: '3.1.0', info, components: { schemas: Object.fromEntries(used) } } as OpenAPI3;
+  return { openapi: '3.1.0', info, components: { schemas: Object.fromEntries(kept) } } as OpenAPI3;
 }
 
 /** Only the operations of the SDK, and of their answers only the successful ones. */
 function readDocument(): Document {
   const document = readDescription();
-  dropSchemasOfOperators(document);
+  dropSchemasOfPages(document);
+  delete document.webhooks;
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of methods) {
       const operation = item[method];
@@ -107,22 +121,18 @@ function readDocument(): Document {
 const listAllOperations = ({ paths }: Document): Operation[] =>
   Object.values(paths).flatMap((item) => methods.flatMap((method) => item[method] ?? []));
 
-const isOfOperators = ({ tags }: Operation): boolean =>
-  tags.includes('Operators') || tags.includes('Console');
-
-/** Schemas that only the operations of operators have. */
-function dropSchemasOfOperators(document: Document): void {
-  const operations = listAllOperations(document);
-  const kept = new Set(
-    listUsedSchemas(
-      document,
-      operations.filter((one) => !isOfOperators(one)),
-    ),
+/** Schemas that only operations of people have. */
+function dropSchemasOfPages(document: Document): void {
+  const [ofPages, others] = [true, false].map((isOfPage) =>
+    listAllOperations(document).filter(({ tags }) => isOfPage === tags.some(isTagOfPage)),
   );
-  for (const name of listUsedSchemas(document, operations.filter(isOfOperators))) {
+  const kept = new Set(listUsedSchemas(document, others));
+  for (const name of listUsedSchemas(document, ofPages)) {
     if (!kept.has(name)) delete document.components.schemas[name];
   }
 }
+
+const isTagOfPage = (tag: string): boolean => tagsOfPages.includes(tag);
 
 /** The names of the schemas to which a part of the document refers, directly or through others. */
 function listUsedSchemas({ components }: Document, part: unknown): string[] {
@@ -161,12 +171,11 @@ function describeOperation({ path, method, operation, isVersioned }: Listed): st
   const members = [
     `method: '${method.toUpperCase()}'`,
     `path: '${path}'`,
-    `isVersioned: ${isVersioned}`,
-    `isPaged: ${query.includes('cursor')}`,
-    `takesWait: ${query.includes('wait')}`,
+    ...(isVersioned ? [] : ['isVersioned: false']),
+    ...(query.includes('cursor') ? ['isPaged: true'] : []),
     `mediaTypes: [${listMediaTypes(operation)}]`,
   ];
-  return `  ${operation.operationId}: {\n    ${members.join(',\n    ')},\n  },`;
+  return `  ${operation.operationId}: { ${members.join(', ')} },`;
 }
 
 /** Of a successful answer; none where its body is empty. */
@@ -190,8 +199,38 @@ async function writeTypes(
     defaultNonNullable: false,
     ...(transform !== undefined && { transform }),
   });
-  return astToString(nodes);
+  const interfaces = nodes.filter(ts.isInterfaceDeclaration);
+  return astToString(
+    interfaces.flatMap((node) => {
+      if (node.name.text === 'components') return keepSchemas(node);
+      return node.name.text === 'operations'
+        ? ts.transform(node, [leaveOutUnused]).transformed
+        : [];
+    }),
+  );
 }
+
+/** Shared responses, parameters and headers are referred to by what is left out too. */
+function keepSchemas(node: ts.InterfaceDeclaration): ts.InterfaceDeclaration {
+  const { modifiers, name } = node;
+  const members = node.members.filter((member) => isNamed(member, ['schemas']));
+  return ts.factory.updateInterfaceDeclaration(node, modifiers, name, [], [], members);
+}
+
+/** Headers, and what an operation does not have: nothing refers to them. */
+const leaveOutUnused: ts.TransformerFactory<ts.Node> = (context) => (tree) => {
+  const visit = (node: ts.Node): ts.Node | undefined =>
+    isNamed(node, ['header', 'headers']) || isNever(node)
+      ? undefined
+      : ts.visitEachChild(node, visit, context);
+  return ts.visitNode(tree, visit) ?? tree;
+};
+
+const isNamed = (node: ts.Node, names: readonly string[]): boolean =>
+  ts.isPropertySignature(node) && ts.isIdentifier(node.name) && names.includes(node.name.text);
+
+const isNever = (node: ts.Node): boolean =>
+  ts.isPropertySignature(node) && node.type?.kind === ts.SyntaxKind.NeverKeyword;
 
 /** The names of properties that hold whole numbers in answers, sorted. */
 function findWholeNumbers(schemas: Record<string, Schema>): string[] {

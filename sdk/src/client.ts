@@ -156,12 +156,13 @@ function writeBody(body: unknown, { contentType = 'text/csv' }: CallOptions): Se
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
-type Operation = (typeof operationTable)[keyof typeof operationTable];
+type Operation = Pick<ApiRequest, 'method' | 'path' | 'isVersioned' | 'mediaTypes'>;
+type Row = Operation & { readonly isPaged?: boolean };
 
 function createMethods(request: Client['request']): Methods {
-  const methods = Object.entries(operationTable).map(([name, operation]) => [
+  const methods = Object.entries<Row>(operationTable).map(([name, { isPaged, ...operation }]) => [
     name,
-    operation.isPaged
+    isPaged
       ? (values: Arguments = {}, options?: CallOptions) =>
           createPages((cursor) =>
             request(describeCall(operation, { ...values, ...cursor }), options),
@@ -174,15 +175,14 @@ function createMethods(request: Client['request']): Methods {
 
 /** Arguments that the path names go there, `body` is the body, and the others are the query. */
 function describeCall(operation: Operation, values: Arguments): ApiRequest {
-  const { method, path, isVersioned, mediaTypes } = operation;
   const { body, ...query } = { ...values };
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = query[name];
     delete query[name];
     if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text`);
     return encodeURIComponent(value);
   });
-  return { method, path: filled, isVersioned, query: query as Query, body, mediaTypes };
+  return { ...operation, path, query: query as Query, body };
 }
 
 /**

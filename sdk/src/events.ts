@@ -1,7 +1,6 @@
 import type { Client } from './client.ts';
 import { OutlayError, ProblemError } from './errors.ts';
 import type { components } from './generated/api.ts';
-import { operationTable } from './generated/operations.ts';
 import type { ArgumentsOf } from './methods.ts';
 import { sleep } from './platform.ts';
 
@@ -125,12 +124,11 @@ export async function* tailEvents(
   client: Pick<Client, 'listEvents'>,
   { after: start = 0, type, signal, pollMs = 1_000 }: TailOptions,
 ): AsyncGenerator<Event, never> {
-  const wait = operationTable.listEvents.takesWait ? { wait: waitSeconds } : {};
   const options = { signal, timeoutMs: waitSeconds * 2_000 };
   const filter = type === undefined || type.length === 0 ? {} : { type };
   let after = start;
   for (;;) {
-    const events = await client.listEvents({ after, ...filter, ...wait }, options);
+    const events = await client.listEvents({ after, ...filter, wait: waitSeconds }, options);
     for (const event of events) {
       signal.throwIfAborted();
       yield event;

@@ -64,7 +64,7 @@ export type AnswerOf<Id extends OperationId> = operations[Id] extends {
     : Content[keyof Content]
   : undefined;
 
-type ResultOf<Id extends OperationId> = (typeof operationTable)[Id]['isPaged'] extends true
+type ResultOf<Id extends OperationId> = (typeof operationTable)[Id] extends { isPaged: true }
   ? AnswerOf<Id> extends readonly (infer Row)[]
     ? Pages<Row>
     : never

@@ -1,1356 +1,6 @@
 /** Written by `npm run generate` from docs/openapi.json. */
 import type { Decimal } from '../decimal.ts';
 
-export interface paths {
-    "/account/balance": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the balances
-         * @description One balance per currency of the account. Payouts debit them; the operator, or the sandbox, funds them.
-         */
-        get: operations["listBalances"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/account/balance/{balance_token}/entries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the statement of a balance
-         * @description Every posting to the balance, newest first: funding, commits, refunds and returns.
-         */
-        get: operations["listBalanceEntries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/account/balance/{balance_token}/statement": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Download the statement of a balance
-         * @description Give `date`, `month`, or `from` and `to`; days are UTC. The period must have ended. Entries never change, so that a statement has the same bytes whenever it is read, and the statement of the next day opens with its closing balance.
-         *
-         *     The form follows `format`, else the Accept header: JSON (the default), CSV, PDF (up to 1000 entries) or ISO 20022 camt.053.001.08 (`application/xml`; currencies of ISO 4217 only). In CSV an apostrophe precedes text that a spreadsheet would run as a formula.
-         */
-        get: operations["getStatement"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List recipients
-         * @description Newest first. `internal_user_id` and `email` find one recipient at most.
-         */
-        get: operations["listUsers"];
-        put?: never;
-        /**
-         * Create a recipient
-         * @description The recipient of payouts, created once and paid any number of times.
-         */
-        post: operations["createUser"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/lookup": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Find a recipient by your own identifier, or by email and first name
-         * @description Finds the recipient that you know by your own identifier, or by e-mail and first name. All that is given must match.
-         */
-        get: operations["lookUpUser"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a recipient
-         * @description The recipient as stored, with every field.
-         */
-        get: operations["getUser"];
-        /**
-         * Update a recipient
-         * @description Fields that are absent keep their values.
-         */
-        put: operations["updateUser"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}/erasure": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Erase the personal data of a recipient
-         * @description Destroys the key of the recipient, and with it every copy of the personal data. This cannot be undone. Payouts, balances and statements stay. Repeating it answers the same.
-         */
-        post: operations["eraseUser"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}/kyc/id": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the verification sessions of a user
-         * @description The identity verifications of the user, newest first.
-         */
-        get: operations["listVerificationSessions"];
-        put?: never;
-        /**
-         * Upload ID images
-         * @description Accepts a selfie and both sides of an identity document, and starts the review of the user.
-         */
-        post: operations["uploadIdImages"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/identity/pending": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the verifications that wait for a decision
-         * @description For reviewers: sessions whose images wait for a decision by a person.
-         */
-        get: operations["listPendingIdentities"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}/kyc/id/findings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What was read from the images of a user
-         * @description For reviewers: the machine-readable zone of each uploaded document, compared with the data of the user, and the opinion of the provider. Findings help a person to decide; they decide nothing.
-         */
-        get: operations["listIdentityFindings"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}/kyc/id/decision": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Decide about an identity
-         * @description For reviewers of the operator. If the account requires two people, the first decision returns `waiting` and takes effect when another person decides the same.
-         */
-        post: operations["decideIdentity"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/country/list": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the served countries
-         * @description The countries that at least one payer serves, with currencies and delivery types.
-         */
-        get: operations["listCountries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/country/{country_code}/cheapest": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Find the cheapest destinations
-         * @description Ordered by the cost to the sender. Rates are indicative: only a payout locks one.
-         */
-        get: operations["findCheapestDestinations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/country/{country_code}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List all destinations
-         * @description Ordered by the cost to the sender. Rates are indicative: only a payout locks one.
-         */
-        get: operations["listDestinations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/attribute/{user_token}/{destination_token}/{currency}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the attributes that a destination needs
-         * @description With the values of the set that a payout without `attr_set_token` uses: the newest complete set, else the newest. The value of `IDSelfieCollection` is a link through which images can be uploaded, so it is given to credentials with `kyc:write` only; others get "".
-         */
-        get: operations["readAttributes"];
-        put?: never;
-        /**
-         * Store attribute values
-         * @description Every fault is reported at once. A partial set is stored, and `missing` says what it lacks.
-         */
-        post: operations["storeAttributes"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/attribute/{user_token}/{destination_token}/{currency}/schema": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the attributes that a destination needs as JSON Schema
-         * @description JSON Schema 2020-12 of an object with one property per attribute token, for a form library: `values` of the request that stores them are its entries. A group of options is an `anyOf`. Stored values are defaults.
-         */
-        get: operations["readAttributeSchema"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/payout/{user_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List a user's payouts
-         * @description Search with `metadata[key]=value`; several must all hold.
-         */
-        get: operations["listUserPayouts"];
-        put?: never;
-        /**
-         * Create a payout
-         * @description Locks a rate until `expiration` and reserves nothing: the payout is PENDING until it is committed. With `scheduled_for` the rate is indicative: it is priced when it runs.
-         */
-        post: operations["createPayout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/payout/{user_token}/{payout_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a payout
-         * @description With `Accept: application/pdf` its receipt instead.
-         */
-        get: operations["getPayout"];
-        /**
-         * Commit a payout
-         * @description Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. Where rules ask for the approval of persons, the payout is HOLD until they have given it, and `payout_status` says so. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.
-         */
-        put: operations["commitPayout"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Read a payout with its receipt
-         * @description The receipt is a PDF: as Base64 in `content`, or by itself with `Accept: application/pdf`.
-         */
-        patch: operations["exportPayout"];
-        trace?: never;
-    };
-    "/payout/{user_token}/{payout_token}/receipt": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the receipt of a payout
-         * @description The PDF that the two operations above answer with `Accept: application/pdf`.
-         */
-        get: operations["getReceipt"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/payout/{user_token}/{payout_token}/proof": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Prove what was recorded about a payout
-         * @description Its journals and events, and the chain of hashes from them to a head that the environment has signed. `outlay proof verify` checks it offline.
-         */
-        get: operations["getPayoutProof"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/payout/{user_token}/{payout_token}/cancellation": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cancel a scheduled payout
-         * @description Only while it is SCHEDULED: no money has moved. Canceling it again answers the same. Once it runs, 409 with its status: either the cancellation happens or the payout, never both.
-         */
-        post: operations["cancelPayout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/payout": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the account's payouts
-         * @description Quotes included. After a lost answer, `client_transfer_id` finds the payout. Search with `metadata[key]=value`; several must all hold.
-         */
-        get: operations["listPayouts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List a user's transactions
-         * @description Search with `metadata[key]=value`; several must all hold.
-         */
-        get: operations["listUserHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List all transactions
-         * @description Search with `metadata[key]=value`; several must all hold.
-         */
-        get: operations["listHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/payout/{user_token}/{payout_token}/proposal": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Propose a payout
-         * @description For software that must not commit: a person confirms the quoted payout, which commits it, or declines. It is judged as a commit would be, and moves nothing. A payout has one proposal: proposing it again answers that one.
-         */
-        post: operations["proposePayout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/proposal": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List proposals
-         * @description Of all credentials of the account, newest first.
-         */
-        get: operations["listProposals"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/proposal/{proposal_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a proposal
-         * @description With its state, when it was decided and through what.
-         */
-        get: operations["getProposal"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/proposal/{proposal_token}/confirmation": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Get the link of a proposal
-         * @description The signed link of an open proposal, for one decision. Its page shows what would be paid, and a person confirms or declines there.
-         */
-        post: operations["createConfirmationLink"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/proposal/{proposal_token}/decision": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Confirm or decline a proposal
-         * @description For software that a person uses to decide. A confirmation commits the payout with the same checks as its own operation; if it is refused, the proposal stays open. Deciding the same again answers the same.
-         */
-        post: operations["decideProposal"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}/readiness": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Ask whether a recipient can be paid now
-         * @description Judges as a quote and a commit would, and lists every obstacle: state of the recipient, attributes, identity, limits, balance, rail. The link of a verification is given to credentials with `kyc:write` only.
-         */
-        get: operations["getReadiness"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/attribute/{user_token}/{destination_token}/{currency}/payee-check": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Ask the bank whether the account belongs to the recipient
-         * @description Verification of Payee, about stored details alone. The answer is kept for a week, and asked for anew when the details or the user change, and after an hour unless it was `match`. It moves nothing. Where the operator refuses accounts of another name, quotes and commits answer `payee_no_match` after `no_match`.
-         */
-        post: operations["checkPayee"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/receipt/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The receipt behind the link of a notice
-         * @description The PDF of one payout for its recipient, without a credential. The link is valid for 30 days.
-         */
-        get: operations["getLinkedReceipt"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/receipt-key.pem": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The public key of receipts
-         * @description The Ed25519 key (SPKI, PEM) with which this environment's receipts verify: `outlay receipt verify receipt.pdf --key receipt-key.pem`. Former keys are in `/.well-known/receipt-keys.json`.
-         */
-        get: operations["getReceiptKey"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/receipt-keys.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The present and the former public keys of receipts
-         * @description A JSON Web Key Set (RFC 7517), the newest key first. Receipts and proofs name theirs in `key_id`, and the QR code of a receipt in `kid`. `outlay receipt verify receipt.pdf --key receipt-keys.json` takes the whole set.
-         */
-        get: operations["listReceiptKeys"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/account/brand": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read how recipients see you
-         * @description The sender of receipts, notices and pages.
-         */
-        get: operations["readBrand"];
-        /**
-         * Change how recipients see you
-         * @description What is absent stays as it is.
-         */
-        put: operations["changeBrand"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}/link": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the links of a recipient
-         * @description Newest first, without the addresses, which are not kept.
-         */
-        get: operations["listRecipientLinks"];
-        put?: never;
-        /**
-         * Create a link for a recipient
-         * @description Leads to a page that names you and lets the recipient do one thing, without a credential. Send it to the recipient only: anyone who has it can use it. A link for details ends when they are stored; every link ends with its time, when you revoke it, and when the user is erased.
-         */
-        post: operations["createRecipientLink"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/user/{user_token}/link/{link_token}/revoke": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Revoke a link of a recipient
-         * @description Its page says that it was withdrawn. A link that has ended stays as it is.
-         */
-        post: operations["revokeRecipientLink"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/payout/{user_token}/{payout_token}/decision": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Explain the routing of a payout
-         * @description Which payers were candidates, at what price and in what state, and which rule excluded each; what other ways of paying the recipient would cost now; every attempt at a rail; and the exceptions.
-         */
-        get: operations["explainPayout"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/batches": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List batches
-         * @description Newest first, without faults, funds and payouts.
-         */
-        get: operations["listBatches"];
-        put?: never;
-        /**
-         * Upload a batch of payouts
-         * @description One payout per row: CSV with a header, one JSON object per line, or a JSON array of objects. Columns are the fields of a payout request plus `user_token` or `internal_user_id`; `client_transfer_id` is required. Every row is checked and priced, and nothing is reserved. With an `Idempotency-Key`, the same file sent again returns the same batch, and an interrupted upload resumes.
-         */
-        post: operations["createBatch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/batches/csv": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Upload a batch of payouts as CSV
-         * @description The same as `POST /batches`, for a file in CSV with a header.
-         */
-        post: operations["createBatchFromCsv"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/batches/{batch_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a batch
-         * @description Progress, sums and faults of the batch. Poll it until `status` is COMMITTED.
-         */
-        get: operations["getBatch"];
-        /**
-         * Commit a batch
-         * @description Reserves the money for all rows and starts the payouts, which cannot be undone. Answers 200 with the outcome in `status`; the payouts are created in the background. Committing a committed batch returns the same success again.
-         */
-        put: operations["commitBatch"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/batches/{batch_token}/rows": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the rows of a batch
-         * @description In file order, each with its faults or its payout.
-         */
-        get: operations["listBatchRows"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/batches/{batch_token}/result": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Download the result of a batch
-         * @description CSV, or with `Accept: application/x-ndjson` one JSON object per line. Every column of the uploaded file is there as `input.<column>` (in NDJSON as `input`), so that the result can be corrected and uploaded again: an upload that has such columns is read from them alone. In CSV an apostrophe precedes text that a spreadsheet would run as a formula; NDJSON has every value unchanged.
-         */
-        get: operations["getBatchResult"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/batches/{batch_token}/quote": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Quote a batch
-         * @description Locks the rates of all valid rows until `expiration`; reserves nothing. Can be repeated until the commit.
-         */
-        post: operations["quoteBatch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/batches/{batch_token}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cancel a batch
-         * @description Only before the commit; canceling a canceled batch returns the same answer again.
-         */
-        post: operations["cancelBatch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the events of the account in order
-         * @description To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated. With `type` or `object` the others are left out: their sequences are gaps. With `wait` the answer is held until there is an event. With `Accept: text/event-stream` it is the stream of `/events/stream`.
-         */
-        get: operations["listEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/events/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Stream the events of the account as they happen
-         * @description Server-sent events: `event` is the type, `data` the event, and `id` its sequence. A stream resumes after the event that `Last-Event-ID` names, which goes before `after`. With `type` or `object` the others are left out.
-         */
-        get: operations["streamEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List webhooks
-         * @description All of them, newest first.
-         */
-        get: operations["listWebhooks"];
-        put?: never;
-        /**
-         * Create a webhook
-         * @description Sends every event from now on to the URL, signed by Standard Webhooks. Keep the secret: it is shown in this answer only. An account has up to 20 webhooks.
-         */
-        post: operations["createWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a webhook
-         * @description With its state, and since when it fails.
-         */
-        get: operations["getWebhook"];
-        /**
-         * Change a webhook
-         * @description URL, description and types of events. What is absent stays as it is. What waits goes to the new URL.
-         */
-        put: operations["changeWebhook"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Rotate the secret of a webhook
-         * @description Makes a new secret, of the same kind or another. For `overlap_hours` each request has two signatures, by the new secret and by the one before it; an earlier one signs no longer.
-         */
-        post: operations["rotateWebhookSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Pause a webhook
-         * @description Nothing is sent until it is resumed; the events wait in the event log.
-         */
-        post: operations["pauseWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resume a webhook
-         * @description Enables it and sends everything that waits, whatever had stopped or delayed it: in order, beginning where it stopped.
-         */
-        post: operations["resumeWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}/remove": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Remove a webhook
-         * @description For good, with its secrets. Answers the webhook as it was.
-         */
-        post: operations["removeWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send a test delivery
-         * @description Sends one request of type `webhook.test`, also to a paused webhook, and does not repeat it. Read its delivery for the result; until it is sent, that is 404.
-         */
-        post: operations["testWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}/replay": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send events again
-         * @description Sends the kept events of a range again, in order and before new ones; their `webhook-id` is the same as before. With `dry_run` it only counts them. One replay at a time: 409 while another is under way.
-         */
-        post: operations["replayWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}/deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List deliveries of a webhook
-         * @description One row for each request, newest first, for as many months as the operator keeps.
-         */
-        get: operations["listWebhookDeliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhooks/{webhook_token}/deliveries/{delivery_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a delivery
-         * @description With the body of the request and the beginning of the answer.
-         */
-        get: operations["getWebhookDelivery"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/sandbox/accounts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create an account
-         * @description With credentials of its own and an empty USD balance.
-         *
-         *     Staging only; 404 in live.
-         */
-        post: operations["createSandboxAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/sandbox/fund": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Fund a balance
-         * @description Creates the balance if there is none.
-         *
-         *     Staging only; 404 in live.
-         */
-        post: operations["fundSandboxBalance"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/sandbox/clock": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the clock
-         * @description Staging only; 404 in live.
-         */
-        get: operations["readSandboxClock"];
-        put?: never;
-        /**
-         * Move the clock forward
-         * @description All accounts share the clock. Everything due until the new time happens before the answer. The clock must stay within a configured number of days of real time, by default 400.
-         *
-         *     Staging only; 404 in live.
-         */
-        post: operations["moveSandboxClock"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/sandbox/payout/{payout_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Set the outcome of a payout
-         * @description The simulated network reports this outcome of a committed payout; 409 where it is not possible.
-         *
-         *     Staging only; 404 in live.
-         */
-        post: operations["scriptSandboxPayout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/sandbox/kyc/{user_token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Decide about an identity check
-         * @description Staging only; 404 in live.
-         */
-        post: operations["decideSandboxVerification"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-}
-export interface webhooks {
-    event: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * An event of the account
-         * @description Sent at least once: `webhook-id` tells a repetition. The events of one object arrive in order. Other answers than 2xx are retried for 14 days.
-         */
-        post: operations["receiveEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    test: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A test that was requested
-         * @description Sent once, whatever the answer is.
-         */
-        post: operations["receiveTest"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-}
 export interface components {
     schemas: {
         AccessToken: {
@@ -2016,15 +666,6 @@ export interface components {
             logo?: string;
             /** @description Your notice about data protection; "" removes it */
             privacy_url?: string;
-        };
-        CheckedDetails: {
-            /** @description Empty if everything is there and right */
-            errors: {
-                /** @description The field */
-                token: string;
-                /** @description The code of the fault; `required` for an empty field */
-                code: string;
-            }[];
         };
         Checkpoint: {
             /** @description JSON, exactly as it is signed: the heads of both chains */
@@ -3605,15 +2246,6 @@ export interface components {
                 until: string | null;
             }[];
         };
-        RecipientDetails: {
-            /** @description The fields that the form shows */
-            values: {
-                /** @description The field */
-                token: string;
-                /** @description What was typed; "" for an empty field */
-                value: string;
-            }[];
-        };
         RecipientLink: {
             /** @description Identifies the link; it opens nothing */
             link_token: string;
@@ -3674,132 +2306,6 @@ export interface components {
              * @default
              */
             redirect_url?: string;
-        };
-        RecipientPage: {
-            /**
-             * @description The purpose of the link, or `gone`
-             * @enum {string}
-             */
-            kind: "payout_details" | "verification" | "payout_status" | "gone";
-            /**
-             * @description Of `gone`: why the link does nothing
-             * @enum {string}
-             */
-            reason: "" | "invalid" | "expired" | "revoked" | "used" | "not_offered";
-            /**
-             * @description `staging` moves no money
-             * @enum {string}
-             */
-            environment: "staging" | "live";
-            /** @description Null for an unknown link */
-            sender: {
-                /** @description Of the account that created the link */
-                name: string;
-                /** @description Null for the default colors */
-                tones: {
-                    /** @description #rrggbb of texts and lines on a light page */
-                    light: string;
-                    /** @description #rrggbb of texts and lines on a dark page */
-                    dark: string;
-                    /** @description #rrggbb of filled buttons */
-                    fill: string;
-                    /** @description #rrggbb of texts on them */
-                    on_fill: string;
-                } | null;
-                /** @description The path of its picture; "" for none */
-                logo: string;
-                /** @description "" for none */
-                privacy_url: string;
-            } | null;
-            /** @description Where it leads at the end; "" for nowhere */
-            redirect_url: string;
-            /** @description RFC 3339, UTC */
-            expiration: string;
-            /** @description When the state was read, RFC 3339, UTC */
-            read_on: string;
-            /** @description Of payout_details */
-            details: {
-                /** @description The payer, as a recipient knows it */
-                payer_name: string;
-                /** @description ISO 3166-1 alpha-2, whose name the page writes */
-                country_code: string;
-                /** @description How the recipient gets the money */
-                delivery_type: string;
-                /** @description ISO 4217 code, or the ticker of a cryptocurrency */
-                currency_code: string;
-                /** @description In the order in which they are asked for */
-                fields: {
-                    /** @description The attribute */
-                    token: string;
-                    /** @description The key of its name in the texts */
-                    text: string;
-                    /** @description What the country calls it; "" for nothing else */
-                    term: string;
-                    /**
-                     * @description The kind of input
-                     * @enum {string}
-                     */
-                    input: "text" | "options" | "date";
-                    /** @description Whether it may be left empty */
-                    is_optional: boolean;
-                    /** @description The greatest number of characters */
-                    length_max: number;
-                    /** @description The least and the greatest number; empty for other forms */
-                    digits: number[];
-                    /** @description The form of a value, zeros for digits; "" for words */
-                    example: string;
-                    /** @description The keyboard of a phone, as HTML names it */
-                    input_mode: string;
-                    /** @description What a browser may fill in, as HTML names it */
-                    autocomplete: string;
-                    /** @description Of options; else empty */
-                    choices: {
-                        /** @description What is stored */
-                        value: string;
-                        /** @description The key of its name in the texts; "" for a name of the country */
-                        text: string;
-                        /** @description Whether the value is shown beside its name */
-                        shows_value: boolean;
-                        /** @description What the country means by it; "" where the name says it */
-                        meaning: string;
-                    }[];
-                    /** @description The options that need it, of which one is chosen */
-                    options: string[];
-                }[];
-            } | null;
-            /** @description Of verification */
-            verification: components["schemas"]["VerificationLink"] | null;
-            /** @description Of payout_status */
-            payout: {
-                /** @description The payer, as a recipient knows it */
-                payer_name: string;
-                /** @description ISO 3166-1 alpha-2, whose name the page writes */
-                country_code: string;
-                /** @description How the recipient gets the money */
-                delivery_type: string;
-                /** @description ISO 4217 code, or the ticker of a cryptocurrency */
-                currency_code: string;
-                /** @description The present status */
-                status: components["schemas"]["PayoutStatus"];
-                /** @description What arrives, as a decimal */
-                amount: string;
-                /** @description The part of it that came back after it was paid out; "" for none */
-                returned_amount: string;
-                /** @description Of the currency */
-                fraction_digits: number;
-                /** @description Of the payer; "" for none yet */
-                network_reference: string;
-                /** @description RFC 3339, UTC */
-                estimated_availability: string;
-                /** @description RFC 3339, UTC; "" before */
-                completed_on: string;
-                /** @description "" where the link does not show it, or there is none */
-                pickup_code: string;
-                /** @description Whether the money is collected with a code */
-                needs_pickup_code: boolean;
-                /** @description Whether it is committed, so that there is a receipt */
-                has_receipt: boolean;
-            } | null;
         };
         RevocationRequest: {
             /** @description An access token of the client, or an API key of its account */
@@ -4362,22 +2868,6 @@ export interface components {
              */
             timestamp: string;
         };
-        VerificationLink: {
-            /**
-             * @description Where the verification stands
-             * @enum {string}
-             */
-            status: "Started" | "Submitted" | "Abandoned" | "Expired" | "Resubmitted" | "Declined" | "Approved" | "Resubmission requested" | "Review";
-            /** @description Whether three images can be sent now. */
-            takes_images: boolean;
-            /**
-             * @description Why the last images were not accepted; "" for no reason given.
-             * @enum {string}
-             */
-            recipient_reason: "" | "dark" | "blurred" | "cut" | "glare" | "expired" | "unsupported" | "face_hidden" | "face_mismatch" | "data_mismatch";
-            /** @description The time within which four of five of the last reviews ended; 0 where too few are known. */
-            review_seconds: number;
-        };
         VerificationSession: {
             /**
              * @description The provider of the verification.
@@ -4720,203 +3210,13 @@ export interface components {
             secret: string;
         };
     };
-    responses: {
-        /** @description The request is malformed or not valid. Codes: `invalid_request`, `unknown_parameter`, `dry_run_unsupported`, `malformed_json`, `malformed_http`, `source_and_destination_exclusive`. */
-        BadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The bearer credential is missing, malformed, unknown or expired. Codes: `unauthorized`, `login_failed`. */
-        Unauthorized: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The credential lacks the required scope. Codes: `insufficient_scope`, `role_not_permitted`, `second_factor_required`, `cross_site_request`. */
-        Forbidden: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The resource does not exist, or belongs to another account. Codes: `not_found`, `unknown_version`. */
-        NotFound: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description `Accept` excludes every media type of the response. Codes: `not_acceptable`. */
-        NotAcceptable: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The body arrived too slowly; the connection is closed. Codes: `request_timeout`. */
-        RequestTimeout: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `payout_changed`, `own_payout`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `legal_hold`, `payouts_open`, `clock_backwards`. */
-        Conflict: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "Retry-After": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The data is no longer kept. Codes: `events_dropped`, `user_erased`. */
-        Gone: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The body, or an image in it, is too large. Codes: `body_too_large`. */
-        BodyTooLarge: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The `Content-Type` is not supported, or the body is compressed. Codes: `unsupported_media_type`. */
-        UnsupportedMediaType: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The Idempotency-Key was used for another request. Codes: `idempotency_key_reused`. */
-        IdempotencyKeyReused: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description Too many requests. Retry after the time in `Retry-After`. Codes: `open_quotes_exceeded`, `rate_limited`. */
-        TooManyRequests: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "Retry-After": components["headers"]["RetryAfter"];
-                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description An error in the service. The effect is unknown. Codes: `internal_error`. */
-        InternalError: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The service is starting, stopping or overloaded, or has no recent exchange rate. Codes: `rates_unavailable`, `recovering`, `unavailable`. */
-        Unavailable: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "Retry-After": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-    };
-    parameters: {
-        /** @description The same for every try of an event, in a replay and at other endpoints, too. */
-        WebhookId: string;
-        /** @description When the request was signed, in seconds since 1970. Refuse it if it is minutes old. */
-        WebhookTimestamp: number;
-        /** @description Over `webhook-id.webhook-timestamp.body`: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in Base64. Two with a space between them after a rotation. */
-        WebhookSignature: string;
-        /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
-        Prefer: "dry-run";
-        /** @description The `csrf` of `GET /console/session`. */
-        Csrf: string;
-        /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-        IdempotencyKey: string;
-    };
-    requestBodies: never;
-    headers: {
-        /** @description The id of this request, as in problem answers. */
-        RequestId: string;
-        /** @description `<address>; rel="next"`: the next page (RFC 8288); absent on the last one. */
-        Link: string;
-        /** @description Present if this is the stored answer of an earlier request. */
-        IdempotentReplayed: "true";
-        /** @description Present if this was a dry run. */
-        PreferenceApplied: "dry-run";
-        /** @description Seconds until the next attempt. */
-        RetryAfter: number;
-        /** @description Allowed requests per second. */
-        RateLimitLimit: number;
-        /** @description How to authenticate (RFC 6750). */
-        WwwAuthenticate: string;
-    };
-    pathItems: never;
 }
-export type $defs = Record<string, never>;
 export interface operations {
     listBalances: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Balance"][];
                 };
@@ -4940,7 +3240,6 @@ export interface operations {
                 /** @description Posted by then, the day or second included */
                 to?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
@@ -4948,17 +3247,10 @@ export interface operations {
                  */
                 balance_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["LedgerEntry"][];
                 };
@@ -4982,7 +3274,6 @@ export interface operations {
                 /** @description Instead of the Accept header */
                 format?: "json" | "csv" | "pdf" | "camt.053";
             };
-            header?: never;
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
@@ -4990,16 +3281,10 @@ export interface operations {
                  */
                 balance_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Statement"];
                     "text/csv": string;
@@ -5039,19 +3324,10 @@ export interface operations {
                 /** @description Created by then, the day or second included */
                 to?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["User"][];
                 };
@@ -5059,15 +3335,7 @@ export interface operations {
         };
     };
     createUser: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UserRequest"];
@@ -5076,11 +3344,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
@@ -5100,18 +3363,10 @@ export interface operations {
                 /** @description First name */
                 first_name?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["UserLookup"];
                 };
@@ -5120,8 +3375,6 @@ export interface operations {
     };
     getUser: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5129,16 +3382,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
@@ -5147,11 +3394,6 @@ export interface operations {
     };
     updateUser: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5159,7 +3401,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5169,11 +3410,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
@@ -5182,11 +3418,6 @@ export interface operations {
     };
     eraseUser: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5194,17 +3425,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Erasure"];
                 };
@@ -5219,7 +3443,6 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5227,17 +3450,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["VerificationSession"][];
                 };
@@ -5246,11 +3462,6 @@ export interface operations {
     };
     uploadIdImages: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5258,7 +3469,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5267,14 +3477,7 @@ export interface operations {
         };
         responses: {
             /** @description Success; the body is empty. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            200: {};
         };
     };
     listPendingIdentities: {
@@ -5285,19 +3488,10 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PendingIdentity"][];
                 };
@@ -5306,8 +3500,6 @@ export interface operations {
     };
     listIdentityFindings: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5315,16 +3507,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["IdentityFindings"][];
                 };
@@ -5333,11 +3519,6 @@ export interface operations {
     };
     decideIdentity: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5345,7 +3526,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5355,11 +3535,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["IdentityDecision"];
                 };
@@ -5367,20 +3542,10 @@ export interface operations {
         };
     };
     listCountries: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ServedCountry"][];
                 };
@@ -5415,7 +3580,6 @@ export interface operations {
                 /** @description Returns the logos of companies and payers */
                 include_payer_logos?: boolean;
             };
-            header?: never;
             path: {
                 /**
                  * @description ISO 3166-1 alpha-3, such as MEX
@@ -5423,16 +3587,10 @@ export interface operations {
                  */
                 country_code: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CountryLookup"];
                 };
@@ -5467,7 +3625,6 @@ export interface operations {
                  */
                 include_payer_logos?: boolean;
             };
-            header?: never;
             path: {
                 /**
                  * @description ISO 3166-1 alpha-3, such as MEX
@@ -5475,16 +3632,10 @@ export interface operations {
                  */
                 country_code: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CountryLookup"];
                 };
@@ -5493,8 +3644,6 @@ export interface operations {
     };
     readAttributes: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5512,16 +3661,10 @@ export interface operations {
                  */
                 currency: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Attribute"][];
                 };
@@ -5530,11 +3673,6 @@ export interface operations {
     };
     storeAttributes: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5552,7 +3690,6 @@ export interface operations {
                  */
                 currency: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5562,11 +3699,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["StoredAttributes"];
                 };
@@ -5575,8 +3707,6 @@ export interface operations {
     };
     readAttributeSchema: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5594,16 +3724,10 @@ export interface operations {
                  */
                 currency: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": {
                         [key: string]: unknown;
@@ -5638,7 +3762,6 @@ export interface operations {
                     [key: string]: string;
                 };
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5646,17 +3769,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Payout"][];
                 };
@@ -5665,13 +3781,6 @@ export interface operations {
     };
     createPayout: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
-                Prefer?: components["parameters"]["Prefer"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5679,7 +3788,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -5689,12 +3797,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    "Preference-Applied": components["headers"]["PreferenceApplied"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CreatedPayout"];
                 };
@@ -5717,7 +3819,6 @@ export interface operations {
                 /** @description Answers the payout as it was at the end of that second or day, UTC. Excludes force_status_update, and must not lie in the future */
                 as_of?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5730,16 +3831,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Payout"];
                     "application/pdf": string;
@@ -5749,13 +3844,6 @@ export interface operations {
     };
     commitPayout: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
-                Prefer?: components["parameters"]["Prefer"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5768,18 +3856,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    "Preference-Applied": components["headers"]["PreferenceApplied"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CommitResult"];
                 };
@@ -5794,10 +3874,6 @@ export interface operations {
                 /** @description Queries the rail before answering */
                 force_status_update?: boolean;
             };
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5810,17 +3886,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PayoutWithPdf"];
                     "application/pdf": string;
@@ -5830,24 +3899,16 @@ export interface operations {
     };
     getReceipt: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /** @description The recipient */
                 user_token: string;
                 /** @description The payout */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/pdf": string;
                 };
@@ -5856,8 +3917,6 @@ export interface operations {
     };
     getPayoutProof: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -5870,16 +3929,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PayoutProof"];
                 };
@@ -5888,11 +3941,6 @@ export interface operations {
     };
     cancelPayout: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -5905,17 +3953,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Payout"];
                 };
@@ -5953,19 +3994,10 @@ export interface operations {
                     [key: string]: string;
                 };
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Payout"][];
                 };
@@ -6015,7 +4047,6 @@ export interface operations {
                     [key: string]: string;
                 };
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -6023,17 +4054,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["HistoryRow"][];
                 };
@@ -6085,19 +4109,10 @@ export interface operations {
                     [key: string]: string;
                 };
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["HistoryRow"][];
                 };
@@ -6106,11 +4121,6 @@ export interface operations {
     };
     proposePayout: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -6123,7 +4133,6 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -6133,11 +4142,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Proposal"];
                 };
@@ -6157,19 +4161,10 @@ export interface operations {
                  */
                 status?: "OPEN" | "CONFIRMED" | "DECLINED" | "EXPIRED";
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Proposal"][];
                 };
@@ -6178,8 +4173,6 @@ export interface operations {
     };
     getProposal: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The proposal of a payout
@@ -6187,16 +4180,10 @@ export interface operations {
                  */
                 proposal_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Proposal"];
                 };
@@ -6205,11 +4192,6 @@ export interface operations {
     };
     createConfirmationLink: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The proposal of a payout
@@ -6217,17 +4199,10 @@ export interface operations {
                  */
                 proposal_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ConfirmationLink"];
                 };
@@ -6236,11 +4211,6 @@ export interface operations {
     };
     decideProposal: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The proposal of a payout
@@ -6248,7 +4218,6 @@ export interface operations {
                  */
                 proposal_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -6258,11 +4227,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Proposal"];
                 };
@@ -6287,7 +4251,6 @@ export interface operations {
                 /** @description The balance that pays. Default USD */
                 source_currency?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -6295,16 +4258,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
                 };
@@ -6316,10 +4273,6 @@ export interface operations {
             query?: {
                 /** @description The set to ask about. Without it, the one that a payout without it would use */
                 attr_set_token?: string;
-            };
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 /**
@@ -6338,17 +4291,10 @@ export interface operations {
                  */
                 currency: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PayeeCheck"];
                 };
@@ -6357,22 +4303,14 @@ export interface operations {
     };
     getLinkedReceipt: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /** @description The secret part of a receipt link */
                 token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/pdf": string;
                 };
@@ -6380,20 +4318,10 @@ export interface operations {
         };
     };
     getReceiptKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/x-pem-file": string;
                 };
@@ -6401,20 +4329,10 @@ export interface operations {
         };
     };
     listReceiptKeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ReceiptKeySet"];
                 };
@@ -6422,20 +4340,10 @@ export interface operations {
         };
     };
     readBrand: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Brand"];
                 };
@@ -6443,15 +4351,7 @@ export interface operations {
         };
     };
     changeBrand: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["BrandRequest"];
@@ -6460,11 +4360,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Brand"];
                 };
@@ -6479,7 +4374,6 @@ export interface operations {
                 /** @description The cursor in the Link header of the previous page */
                 cursor?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -6487,17 +4381,10 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["RecipientLink"][];
                 };
@@ -6506,11 +4393,6 @@ export interface operations {
     };
     createRecipientLink: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -6518,7 +4400,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -6528,11 +4409,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["NewRecipientLink"];
                 };
@@ -6541,11 +4417,6 @@ export interface operations {
     };
     revokeRecipientLink: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -6558,17 +4429,10 @@ export interface operations {
                  */
                 link_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["RecipientLink"];
                 };
@@ -6577,8 +4441,6 @@ export interface operations {
     };
     explainPayout: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The recipient
@@ -6591,16 +4453,10 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PayoutDecision"];
                 };
@@ -6624,19 +4480,10 @@ export interface operations {
                 /** @description Uploaded by then, the day or second included */
                 to?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"][];
                 };
@@ -6649,12 +4496,6 @@ export interface operations {
                 /** @description A name of your own, shown with the batch */
                 name?: string;
             };
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -6668,11 +4509,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -6685,12 +4521,6 @@ export interface operations {
                 /** @description A name of your own, shown with the batch */
                 name?: string;
             };
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -6700,11 +4530,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -6717,7 +4542,6 @@ export interface operations {
                 /** @description Count its payouts by status, which reads every row */
                 include_payouts?: boolean;
             };
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -6725,16 +4549,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -6743,13 +4561,6 @@ export interface operations {
     };
     commitBatch: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
-                Prefer?: components["parameters"]["Prefer"];
-            };
             path: {
                 /**
                  * @description The batch
@@ -6757,7 +4568,6 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -6767,12 +4577,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    "Preference-Applied": components["headers"]["PreferenceApplied"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["BatchCommitResult"];
                 };
@@ -6796,7 +4600,6 @@ export interface operations {
                 /** @description Only rows to this user */
                 user_token?: string;
             };
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -6804,17 +4607,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["BatchRow"][];
                 };
@@ -6823,8 +4619,6 @@ export interface operations {
     };
     getBatchResult: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The batch
@@ -6832,16 +4626,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/csv": string;
                     "application/x-ndjson": string;
@@ -6851,11 +4639,6 @@ export interface operations {
     };
     quoteBatch: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The batch
@@ -6863,17 +4646,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -6882,11 +4658,6 @@ export interface operations {
     };
     cancelBatch: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The batch
@@ -6894,17 +4665,10 @@ export interface operations {
                  */
                 batch_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Batch"];
                 };
@@ -6926,18 +4690,10 @@ export interface operations {
                 /** @description Only events of this object, by its token */
                 object?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Event"][];
                 };
@@ -6954,18 +4710,10 @@ export interface operations {
                 /** @description Only events of this object, by its token */
                 object?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/event-stream": string;
                 };
@@ -6978,18 +4726,10 @@ export interface operations {
                 /** @description Only ENABLED gets events; PAUSED and DISABLED miss none: resume it to get them */
                 status?: "ENABLED" | "PAUSED" | "DISABLED";
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"][];
                 };
@@ -6997,15 +4737,7 @@ export interface operations {
         };
     };
     createWebhook: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewWebhook"];
@@ -7014,11 +4746,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookWithSecret"];
                 };
@@ -7027,8 +4754,6 @@ export interface operations {
     };
     getWebhook: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -7036,16 +4761,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -7054,11 +4773,6 @@ export interface operations {
     };
     changeWebhook: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The webhook
@@ -7066,7 +4780,6 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -7076,11 +4789,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -7089,11 +4797,6 @@ export interface operations {
     };
     rotateWebhookSecret: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The webhook
@@ -7101,7 +4804,6 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -7111,11 +4813,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookWithSecret"];
                 };
@@ -7124,11 +4821,6 @@ export interface operations {
     };
     pauseWebhook: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The webhook
@@ -7136,17 +4828,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -7155,11 +4840,6 @@ export interface operations {
     };
     resumeWebhook: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The webhook
@@ -7167,17 +4847,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -7186,11 +4859,6 @@ export interface operations {
     };
     removeWebhook: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The webhook
@@ -7198,17 +4866,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Webhook"];
                 };
@@ -7217,11 +4878,6 @@ export interface operations {
     };
     testWebhook: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The webhook
@@ -7229,17 +4885,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookTest"];
                 };
@@ -7248,11 +4897,6 @@ export interface operations {
     };
     replayWebhook: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The webhook
@@ -7260,7 +4904,6 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -7270,11 +4913,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookReplay"];
                 };
@@ -7298,7 +4936,6 @@ export interface operations {
                 /** @description The sequence of the event */
                 sequence?: number;
             };
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -7306,17 +4943,10 @@ export interface operations {
                  */
                 webhook_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"][];
                 };
@@ -7325,8 +4955,6 @@ export interface operations {
     };
     getWebhookDelivery: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The webhook
@@ -7339,16 +4967,10 @@ export interface operations {
                  */
                 delivery_token: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["WebhookDeliveryDetail"];
                 };
@@ -7356,15 +4978,7 @@ export interface operations {
         };
     };
     createSandboxAccount: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SandboxAccountRequest"];
@@ -7373,11 +4987,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxAccount"];
                 };
@@ -7385,15 +4994,7 @@ export interface operations {
         };
     };
     fundSandboxBalance: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SandboxFunding"];
@@ -7402,11 +5003,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Balance"];
                 };
@@ -7414,20 +5010,10 @@ export interface operations {
         };
     };
     readSandboxClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
+        parameters: {};
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxClock"];
                 };
@@ -7435,15 +5021,7 @@ export interface operations {
         };
     };
     moveSandboxClock: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
+        parameters: {};
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SandboxClockMove"];
@@ -7452,11 +5030,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxClock"];
                 };
@@ -7465,11 +5038,6 @@ export interface operations {
     };
     scriptSandboxPayout: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The payout
@@ -7477,7 +5045,6 @@ export interface operations {
                  */
                 payout_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -7487,11 +5054,6 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxOutcomeApplied"];
                 };
@@ -7500,11 +5062,6 @@ export interface operations {
     };
     decideSandboxVerification: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
             path: {
                 /**
                  * @description The recipient
@@ -7512,7 +5069,6 @@ export interface operations {
                  */
                 user_token: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -7522,102 +5078,9 @@ export interface operations {
         responses: {
             /** @description Success. */
             200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SandboxDecisionApplied"];
                 };
-            };
-        };
-    };
-    receiveEvent: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The same for every try of an event, in a replay and at other endpoints, too. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When the request was signed, in seconds since 1970. Refuse it if it is minutes old. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description Over `webhook-id.webhook-timestamp.body`: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in Base64. Two with a space between them after a rotation. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EventMessage"];
-            };
-        };
-        responses: {
-            /** @description Accepted, as with every status of 2xx. The body is not used. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The webhook is disabled. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Nothing is sent for a while, as after 502, 503 and 504. */
-            429: {
-                headers: {
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    receiveTest: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The same for every try of an event, in a replay and at other endpoints, too. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When the request was signed, in seconds since 1970. Refuse it if it is minutes old. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description Over `webhook-id.webhook-timestamp.body`: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in Base64. Two with a space between them after a rotation. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TestMessage"];
-            };
-        };
-        responses: {
-            /** @description Accepted, as with every status of 2xx. The body is not used. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The webhook is disabled. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Nothing is sent for a while, as after 502, 503 and 504. */
-            429: {
-                headers: {
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
         };
     };

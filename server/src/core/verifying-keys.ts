@@ -30,26 +30,15 @@ const keySetSchema = z.object({
     .max(1000),
 });
 
-export type KeySet = {
-  readonly keys: readonly {
-    readonly kty: 'OKP';
-    readonly crv: 'Ed25519';
-    readonly use: 'sig';
-    readonly alg: 'EdDSA';
-    readonly kid: string;
-    readonly x: string;
-    readonly since: string;
-    readonly until: string | null;
-  }[];
-};
+const keyType = { kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA' } as const;
 
-/** The newest first. */
-export function formatKeySet(keys: readonly VerifyingKey[]): KeySet {
+/** A JSON Web Key Set (RFC 7517), the newest key first. */
+export function formatKeySet(keys: readonly VerifyingKey[]) {
   return {
     keys: keys.map(({ id, publicPem, since, until }) => {
       const { x = '' } = createPublicKey(publicPem).export({ format: 'jwk' });
       const dates = { since: since.toISOString(), until: until?.toISOString() ?? null };
-      return { kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', kid: id, x, ...dates };
+      return { ...keyType, kid: id, x, ...dates };
     }),
   };
 }

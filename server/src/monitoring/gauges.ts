@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { type ExpiryMeasureRow, measureExpiries } from '../accounts/expiry-warnings.ts';
 import { freezeScopes } from '../controls/freezes.ts';
@@ -123,18 +124,9 @@ function createReading(environment: MeasuredEnvironment, { steadyMs, onError }: 
     refresh: async (): Promise<void> => {
       if (running === undefined && steadyMs() < nextAtMs) return;
       running ??= read();
-      await waitAtMost(running, scrapeMsMax);
+      await Promise.race([running, sleep(scrapeMsMax, undefined, { ref: false })]);
     },
   };
-}
-
-async function waitAtMost(work: Promise<void>, waitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, waitMs);
-  });
-  await Promise.race([work, over]);
-  clearTimeout(timer);
 }
 
 async function readSnapshot({ db }: MeasuredEnvironment): Promise<Snapshot> {

@@ -1,4 +1,5 @@
 import { hash, verify } from '@node-rs/argon2';
+import { createSemaphore } from '../core/semaphore.ts';
 
 /** Passwords of operators: Argon2id (RFC 9106) with the least that OWASP recommends for a login. */
 
@@ -14,21 +15,7 @@ const parameters = {
 };
 
 /** Each takes 19 MB: more at the same time wait. */
-const concurrentMax = 2;
-let running = 0;
-const waiting: (() => void)[] = [];
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= concurrentMax) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  }
-}
+const { run: inTurn } = createSemaphore(2);
 
 /** The same character typed on two systems may be composed differently. */
 const normalize = (password: string): string => password.normalize('NFC');

@@ -6,34 +6,15 @@ import { makeSampleSet } from '../attributes/sample-values.ts';
 import type { Fault } from '../core/errors.ts';
 import { nameChoice, nameField } from './field-names.ts';
 
-/** The form of a destination's attributes: the requirements of the API, with names for texts. */
-
-export type FormChoice = { value: string; text: string; shows_value: boolean; meaning: string };
-
-export type FormField = {
-  token: string;
-  /** The key of its name in the texts. */
-  text: string;
-  /** What the country calls it, such as CLABE; "" where the name says it. */
-  term: string;
-  input: 'text' | 'options' | 'date';
-  is_optional: boolean;
-  length_max: number;
-  /** The least and the greatest number of digits; empty where it is not digits alone. */
-  digits: number[];
-  /** The form of a value, with zeros for digits; "" for words and for addresses of wallets. */
-  example: string;
-  input_mode: string;
-  autocomplete: string;
-  choices: FormChoice[];
-  /** The options that need it; none: it is asked for by itself. */
-  options: string[];
-};
+/**
+ * The form of a destination's attributes: the requirements of the API, with names for texts. The
+ * description of the page's answer (`page-view.ts`) says what each member is.
+ */
 
 /** The day for which examples are made; they depend on nothing else. */
 const exampleDay = '2026-01-01';
 
-export function describeForm(destination: Destination): FormField[] {
+export function describeForm(destination: Destination) {
   const corridor = corridorOf(destination);
   const profile = getProfile(corridor);
   const fields = getFields(corridor);
@@ -68,7 +49,7 @@ export function describeForm(destination: Destination): FormField[] {
     });
 }
 
-function listChoices({ requirement }: Field): FormChoice[] {
+function listChoices({ requirement }: Field) {
   const { validation, expectedValue } = requirement;
   return validation.split('|').map((value) => {
     const { text, isCode } = nameChoice(value);

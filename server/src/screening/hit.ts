@@ -65,7 +65,7 @@ export const nameReview = 'name_review';
 /** Holds data of the lists only, and none of the person. */
 export const hit = z.object({
   list: z.string(),
-  /** The version of the list; absent in hits that an earlier release stored. */
+  /** The version of the list; absent where no list caused the hit. */
   version: z.string().optional(),
   entryId: z.string(),
   /** Changes with the content of the entry, so that what a person cleared is bound to what it said. */

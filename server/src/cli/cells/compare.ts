@@ -71,15 +71,11 @@ function compareReleases(cells: readonly CellDescription[]): Finding {
 
 const spreadOf = (values: readonly number[]): number => Math.max(...values) - Math.min(...values);
 
-type Use = { readonly cell: string; readonly what: string };
-
 function compareExclusives(cells: readonly CellDescription[]): Finding[] {
-  const uses = new Map<string, Use[]>();
-  for (const { cell, exclusives } of cells) {
-    for (const { what, hash } of exclusives) {
-      uses.set(hash, [...(uses.get(hash) ?? []), { cell, what }]);
-    }
-  }
+  const uses = Map.groupBy(
+    cells.flatMap(({ cell, exclusives }) => exclusives.map((one) => ({ cell, ...one }))),
+    ({ hash }) => hash,
+  );
   // One cell may use something twice, such as one account for two rails.
   const shared = [...uses.values()].filter((one) => new Set(one.map(({ cell }) => cell)).size > 1);
   if (shared.length === 0) {

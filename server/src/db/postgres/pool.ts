@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { createSemaphore } from '../../core/semaphore.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import { createAccountQuota } from './account-quota.ts';
 import { bindAccount, tenantRole } from './bound-query.ts';
@@ -118,7 +119,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
       retry(() => parts.system.use((connection) => transact(connection, work)));
     return accountId === undefined ? transaction() : quotas.system.run(accountId, transaction);
   };
-  const inTurn = createSemaphore(Math.max(1, Math.floor(options.connectionsMax / 2)));
+  const { run: inTurn } = createSemaphore(Math.max(1, Math.floor(options.connectionsMax / 2)));
   return {
     system,
     lanes,
@@ -203,23 +204,6 @@ async function checkReady({ system, tenant, lanes, search }: Parts): Promise<voi
     tenant.use((connection) => run(connection, tenantProbe)),
     ...lanes.map((lane) => lane.query(probe)),
   ]);
-}
-
-/** Lets `most` run at once; the others wait in order. */
-function createSemaphore(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const queue: (() => void)[] = [];
-  let inside = 0;
-  return async (work) => {
-    if (inside < most) inside += 1;
-    else await new Promise<void>((enter) => queue.push(enter));
-    try {
-      return await work();
-    } finally {
-      const next = queue.shift();
-      if (next === undefined) inside -= 1;
-      else next();
-    }
-  };
 }
 
 function sessionOf(connection: Connection): Session {

@@ -40,14 +40,9 @@ export function groupTransfers(
   const ordered = transfers.toSorted((left, right) => (left.reference < right.reference ? -1 : 1));
   const hash = createHash('sha256').update(ordered.map(({ reference }) => reference).join('\n'));
   const messageId = `${prefix}-${hash.digest('hex').slice(0, messageHashLength)}`;
-  const byName = new Map<string, Transfer[]>();
-  for (const transfer of ordered) {
-    const { debtor, currency, service, chargeBearer, category } = transfer;
-    const name = [debtor.key, currency, service, chargeBearer, category].join(' ').trimEnd();
-    const group = byName.get(name);
-    if (group === undefined) byName.set(name, [transfer]);
-    else group.push(transfer);
-  }
+  const byName = Map.groupBy(ordered, ({ debtor, currency, service, chargeBearer, category }) =>
+    [debtor.key, currency, service, chargeBearer, category].join(' ').trimEnd(),
+  );
   const groups: PaymentGroup[] = [];
   for (const name of [...byName.keys()].toSorted()) {
     const members = byName.get(name) ?? [];

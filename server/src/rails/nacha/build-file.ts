@@ -104,14 +104,7 @@ function describeGroup(draft: Draft): string {
 
 /** All entries of a batch share the fields of its header. */
 function groupDrafts(drafts: readonly Draft[]): Draft[][] {
-  const groups = new Map<string, Draft[]>();
-  for (const draft of drafts) {
-    const key = describeGroup(draft);
-    const group = groups.get(key) ?? [];
-    group.push(draft);
-    groups.set(key, group);
-  }
-  return [...groups.values()];
+  return [...Map.groupBy(drafts, describeGroup).values()];
 }
 
 type Traced = { readonly draft: Draft; readonly trace: string };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Semaphore } from '../../core/semaphore.ts';
 import type { CallContext, RailHost } from '../contract/contract.ts';
 import { type BatchReading, readBatch } from './batch-answers.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type SentOrder,
 } from './order-sending.ts';
 import { findPaymentRecord } from './records.ts';
-import type { RequestSlots } from './request-slots.ts';
 
 /**
  * Orders that are due at the same time, in one request. An order waits for nothing but a free request,
@@ -34,7 +34,7 @@ export type BatchLimits = {
 
 export type BatchParts = SendingParts & {
   readonly limits: BatchLimits;
-  readonly slots: RequestSlots;
+  readonly slots: Semaphore;
   readonly log: RailHost['log'];
 };
 

@@ -1,4 +1,5 @@
 import { listCurrencies } from '../../core/currency.ts';
+import { createSemaphore } from '../../core/semaphore.ts';
 import type { CallContext, RailCalls, RailHost, RailModule } from '../contract/contract.ts';
 import { deliveryTypes } from '../contract/declarations.ts';
 import { guardCall } from '../kit/guarded-calls.ts';
@@ -19,7 +20,6 @@ import { ask, cancel, query, queryPayment, type Setup, send } from './payments.t
 import { readPrices } from './prices.ts';
 import { eventPageSchema, healthSchema } from './protocol.ts';
 import { findUnknownPayments, recoverPayments } from './recovery.ts';
-import { createRequestSlots } from './request-slots.ts';
 import { listMissingFields, listPayerFaults } from './required-fields.ts';
 import { createSigningKey, createVerifyingKeys } from './signatures.ts';
 
@@ -119,7 +119,7 @@ function openSending(
     return { exchange, sending: parts, batches: undefined };
   }
   const { requestsMax, ...limits } = config.batches ?? batchSettingsSchema.parse({});
-  const slots = createRequestSlots(requestsMax);
+  const slots = createSemaphore(requestsMax);
   const limited: Exchange = (request) => slots.run(() => exchange(request));
   return {
     exchange,

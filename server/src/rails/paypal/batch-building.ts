@@ -16,12 +16,10 @@ const buildAgainMs = 1000;
  */
 export async function buildBatches(parts: RailParts, { signal }: CallContext): Promise<number> {
   const { host, payments, config } = parts;
-  const groups = new Map<string, PaymentRecord[]>();
-  for await (const record of payments.list({ state: 'waiting' })) {
-    const { payerKey, currency } = record.value;
-    const group = JSON.stringify([payerKey, currency]);
-    groups.set(group, [...(groups.get(group) ?? []), record]);
-  }
+  const groups = Map.groupBy(
+    await Array.fromAsync(payments.list({ state: 'waiting' })),
+    ({ value: { payerKey, currency } }) => JSON.stringify([payerKey, currency]),
+  );
   let dueAtMs = Infinity;
   for (const group of groups.values()) {
     const waiting = group.toSorted((a, b) => a.value.waitingSinceMs - b.value.waitingSinceMs);

@@ -75,7 +75,7 @@ export async function signOut({ csrf }: Session): Promise<void> {
   await send('DELETE', { csrf });
 }
 
-export type TotpProposal = components['schemas']['SecondFactorProposal'];
+export type TotpProposal = Schemas['SecondFactorProposal'];
 
 export async function proposeTotp({ csrf }: Session): Promise<TotpProposal> {
   return readAnswer(await send('POST', { csrf, path: 'totp' }));

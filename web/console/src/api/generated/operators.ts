@@ -1,465 +1,6 @@
 /** Written by `npm run generate` from docs/openapi.json. */
-export type paths = Record<string, never>;
-export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        Overview: {
-            /** @description The period in days */
-            days: number;
-            /** @description Money by account and currency, the first 1,000 by name; the report of a month has all */
-            balances: {
-                /** @description The account */
-                account_id: string;
-                /** @description Its name */
-                account_name: string;
-                /** @description The currency */
-                currency: string;
-                /** @description What can be committed, decimal */
-                available: string;
-                /** @description Set aside for batches, decimal */
-                reserved: string;
-                /** @description Handed to rails and not completed, decimal */
-                in_transit: string;
-            }[];
-            /** @description The oldest day first */
-            payouts_by_day: {
-                /** @description The day of the quote, UTC */
-                day: string;
-                /** @description The present status */
-                status: string;
-                /** @description How many payouts */
-                count: number;
-            }[];
-            /** @description Those with most payouts first */
-            corridors: components["schemas"]["Performance"][];
-            /** @description Those with most payouts first */
-            rails: components["schemas"]["Performance"][];
-            /** @description What needs a person now */
-            needs: {
-                /** @description Open exceptions */
-                exceptions: number;
-                /** @description Requests that wait for a second operator */
-                approvals: number;
-                /** @description Verifications that wait for a decision; counting ends at 1000 */
-                identities: number;
-                /** @description What is stopped or frozen */
-                freezes: number;
-            };
-        };
-        Performance: {
-            /** @description The corridor (country, delivery type, currency), or the rail */
-            name: string;
-            /** @description Payouts that were committed in the period */
-            committed: number;
-            /** @description Of these, completed */
-            completed: number;
-            /** @description Of these, canceled */
-            canceled: number;
-            /** @description Completed ones among those that ended, 0 to 1; null: none ended */
-            success: number | null;
-            /** @description From commit to completion, to a tenth; null: none completed */
-            median_seconds: number | null;
-            /** @description The fee, in hundredths of a percent of the source amount, on average */
-            fee_bps: number | null;
-            /** @description How far the quoted rate is below the mid rate, in the same unit */
-            margin_bps: number | null;
-        };
-        OperatorRails: {
-            /** @description By name */
-            data: components["schemas"]["OperatorRail"][];
-        };
-        OperatorRail: {
-            /** @description The name of the rail */
-            rail: string;
-            /**
-             * @description As this process has seen its last calls
-             * @enum {string}
-             */
-            health: "up" | "degraded" | "down";
-            /** @description Whether an operator has stopped it */
-            is_frozen: boolean;
-            /** @description Payouts that are being sent */
-            being_sent: number;
-            /** @description Payouts whose outcome is awaited */
-            handed_over: number;
-            /** @description Payouts that wait to be sent */
-            waiting: number;
-            /** @description What is left at the counterparty, where it says so */
-            funds: {
-                /** @description The currency */
-                currency: string;
-                /** @description Decimal */
-                amount: string;
-            }[];
-            /** @description What it has to pay from and what it will need, by currency */
-            prefunding: components["schemas"]["RailPrefunding"][];
-            /** @description The prices that its provider quotes; null where tariffs are the price */
-            prices: {
-                /** @description Of the newest price; null: none was read */
-                age_seconds: number | null;
-                /** @description Payers and currencies that are not offered because they have no fresh price */
-                unpriced: number;
-            } | null;
-            /** @description When it last reported something definite, RFC 3339; "" if never */
-            reported_at: string;
-            /** @description When the oldest attempt without an outcome began; "": none */
-            oldest_unanswered_at: string;
-            /** @description Open exceptions about inbound messages: unmatched or unreadable */
-            unresolved_inbound: number;
-            /** @description Of these, about money or a status of no known payment */
-            unmatched_inbound: number;
-            /** @description Callbacks of the last 24 hours, in whole hours, that nothing proved to be the counterparty's */
-            refused_callbacks_last_day: number;
-            /** @description When its next file or window closes; "": it has none */
-            next_cut_off_at: string;
-            /** @description Payouts quoted in the last 24 hours */
-            last_day: components["schemas"]["RailPerformance"] | null;
-            /** @description Payouts quoted in the last 30 times 24 hours */
-            last_30_days: components["schemas"]["RailPerformance"] | null;
-        };
-        RailPrefunding: {
-            /** @description Of the balance from which the rail pays */
-            currency: string;
-            /** @description As last read by this process, decimal; "" where it is not known */
-            funds: string;
-            /** @description For payouts that are committed and not handed over, decimal */
-            committed: string;
-            /** @description For payouts that are scheduled for the next 24 hours, decimal */
-            scheduled: string;
-            /** @description What remains after both, decimal, negative where it is short; "" if not known */
-            left: string;
-        };
-        RailPerformance: {
-            /** @description The corridor (country, delivery type, currency), or the rail */
-            name: string;
-            /** @description Payouts that were committed in the period */
-            committed: number;
-            /** @description Of these, completed */
-            completed: number;
-            /** @description Of these, canceled */
-            canceled: number;
-            /** @description Completed ones among those that ended, 0 to 1; null: none ended */
-            success: number | null;
-            /** @description From commit to completion, to a tenth; null: none completed */
-            median_seconds: number | null;
-            /** @description The fee, in hundredths of a percent of the source amount, on average */
-            fee_bps: number | null;
-            /** @description How far the quoted rate is below the mid rate, in the same unit */
-            margin_bps: number | null;
-            /** @description Completed ones that were completed by the time of the quote, 0 to 1 */
-            on_time: number | null;
-            /** @description Payouts whose provider had quoted its fee and reported what it charged */
-            charged: number;
-            /** @description Of these, the fee quoted, in hundredths of a percent, on average */
-            quoted_cost_bps: number | null;
-            /** @description Of these, what was charged, in the same unit */
-            cost_bps: number | null;
-        };
-        OperatorStatus: {
-            /** @description staging or live */
-            environment: string;
-            /** @description The time of the environment, UTC */
-            now: string;
-            /** @description How many accounts there are */
-            accounts: number;
-            /** @description Batches that are being committed */
-            batches_committing: number;
-            /** @description What is in force */
-            freezes: components["schemas"]["Freeze"][];
-            /** @description Whether a recovery after a restore is open */
-            recovery: string;
-            /** @description By rail */
-            rails: {
-                /** @description The rail */
-                rail: string;
-                /** @description Payouts that are being sent */
-                being_sent: number;
-                /** @description Payouts whose outcome is awaited */
-                handed_over: number;
-                /** @description Payouts that wait to be sent */
-                waiting: number;
-                /** @description Age of the oldest payout */
-                oldest_seconds: number;
-            }[];
-            /** @description Payouts that have not ended */
-            by_status: {
-                /** @description The status */
-                status: string;
-                /** @description How many */
-                count: number;
-            }[];
-            /** @description Open exceptions by kind */
-            exceptions: {
-                /** @description What they are about */
-                kind: string;
-                /** @description How many are open */
-                count: number;
-                /** @description Age of the oldest */
-                oldest_seconds: number;
-            }[];
-            /** @description Payouts that are held, late, frozen or unsent */
-            stuck: number;
-            /** @description Age of the exchange rates */
-            rates: {
-                /** @description The source */
-                source: string;
-                /** @description Of its newest rates */
-                age: string;
-            }[];
-            /** @description Sanctions lists in force */
-            lists: {
-                /** @description The list */
-                list: string;
-                /** @description When, UTC */
-                checked_at: string;
-            }[];
-        };
-        Freeze: {
-            /** @description The freeze */
-            id: string;
-            /** @description sending, commits, account, recipient, corridor or rail */
-            scope: string;
-            /** @description The account */
-            account_id?: string;
-            /** @description The recipient */
-            user_token?: string;
-            /** @description Of the corridor */
-            country?: string;
-            /** @description Of the corridor */
-            delivery_type?: string;
-            /** @description Of the corridor */
-            currency?: string;
-            /** @description The rail */
-            rail?: string;
-            /** @description Why */
-            reason: string;
-            /** @description The operator */
-            frozen_by: string;
-            /** @description From when on, UTC */
-            since: string;
-            /** @description When it was lifted, UTC */
-            lifted_at?: string;
-            /** @description The operator who lifted it */
-            lifted_by?: string;
-            /** @description Why it was lifted */
-            lift_reason?: string;
-            /** @description Payouts that wait for its end */
-            waiting: number;
-        };
-        Sending: {
-            /** @description What is in force */
-            freezes: components["schemas"]["Freeze"][];
-            /** @description Whether a recovery after a restore is open */
-            recovery: string;
-            /** @description By rail */
-            rails: components["schemas"]["RailSending"][];
-        };
-        RailSending: {
-            /** @description The rail */
-            rail: string;
-            /** @description Payouts that are being sent */
-            being_sent: number;
-            /** @description Payouts whose outcome is awaited */
-            handed_over: number;
-            /** @description Payouts that wait to be sent */
-            waiting: number;
-        };
-        Stopped: {
-            /**
-             * @description `was_stopped`: it was frozen before
-             * @enum {string}
-             */
-            result: "stopped" | "was_stopped";
-            /** @description What is frozen */
-            freeze: components["schemas"]["Freeze"];
-            /** @description From this moment on nothing more is sent of it */
-            rails: components["schemas"]["RailSending"][];
-        };
-        Resumed: {
-            /** @description Payouts that waited for it */
-            released: number;
-        };
-        Drained: {
-            /**
-             * @description `was_stopped`: it was frozen before
-             * @enum {string}
-             */
-            result: "stopped" | "was_stopped";
-            /** @description What is frozen */
-            freeze: components["schemas"]["Freeze"];
-            /** @description From this moment on nothing more is sent of it */
-            rails: components["schemas"]["RailSending"][];
-            /** @description What was committed and no rail has confirmed yet */
-            left: {
-                /** @description Batches that are being committed */
-                batches: number;
-                /** @description Payouts that no rail has confirmed */
-                unsent: number;
-            };
-        };
-        Freezes: {
-            /** @description Those in force first */
-            data: components["schemas"]["Freeze"][];
-        };
-        Recovery: {
-            /**
-             * @description Whether rails have listed their payments
-             * @enum {string}
-             */
-            state: "none" | "listing" | "listed" | "released";
-            /** @description When it began, and why */
-            recovery?: {
-                [key: string]: unknown;
-            };
-            /** @description What each rail has listed */
-            rails?: {
-                [key: string]: unknown;
-            }[];
-            /** @description Who has released it */
-            releases?: {
-                [key: string]: unknown;
-            }[];
-            /** @description Payments that rails listed */
-            payments?: {
-                /** @description The rail */
-                rail: string;
-                /** @description What the rail calls it */
-                id: string;
-                /** @description Of the instruction; "" on chains */
-                reference: string;
-                /** @description Of the rail */
-                provider_reference: string;
-                /** @description Decimal */
-                amount: string;
-                /** @description Of the amount */
-                currency: string;
-                /** @description What the rail says about it */
-                outcome: string;
-                /** @description What else it says */
-                detail: string;
-                /** @description When, UTC */
-                happened_at: string;
-                /** @description known, linked, found, unmatched or dismissed */
-                result: string;
-                /** @description The account; "" where it belongs to none */
-                account_id: string;
-                /** @description The payout; "" where it belongs to none */
-                payout_token: string;
-                /** @description The exception that was opened; "" for none */
-                exception_id: string;
-            }[];
-        };
-        ReleasedRecovery: Record<string, never>;
-        OperatorAccounts: {
-            /** @description The oldest first */
-            data: components["schemas"]["OperatorAccount"][];
-        };
-        OperatorAccount: {
-            /** @description The account */
-            id: string;
-            /** @description Its name */
-            name: string;
-            /** @description When it was created, UTC */
-            created_at: string;
-        };
-        NewClientAccount: {
-            /** @description The account */
-            account: string;
-            /** @description Of its first client credentials */
-            client_id: string;
-            /** @description Shown once */
-            client_secret: string;
-            /** @description Its first API key; shown once */
-            api_key: string;
-        };
-        ChangedAccount: Record<string, never>;
-        BookedBalance: {
-            /**
-             * @description `booked_before`: the reference was booked before, and nothing has changed
-             * @enum {string}
-             */
-            result: "booked" | "booked_before";
-            /** @description Of the balance */
-            currency: string;
-            /** @description The balance after it, decimal */
-            balance: string;
-        };
-        Suspense: {
-            /** @description On all pages */
-            matching: number;
-            /** @description In this answer */
-            shown: number;
-            suspense: components["schemas"]["SuspenseBalance"][];
-        };
-        SuspenseBalance: {
-            /** @description The account */
-            account: string;
-            /** @description Its name */
-            name: string;
-            /** @description Of the balance */
-            currency: string;
-            /** @description Decimal; negative: written off */
-            balance: string;
-            /** @description Payouts it came from, the latest first; at most ten */
-            payout_tokens: string[];
-        };
-        Bookings: {
-            /** @description The rows, newest first */
-            data: {
-                [key: string]: unknown;
-            }[];
-        };
-        AccountSender: {
-            /** @description Registered name; "" where nothing is stored */
-            legal_name: string;
-            /** @description Street and number */
-            address1: string;
-            /** @description Town */
-            city: string;
-            /** @description State or province */
-            state_province: string;
-            /** @description Postal code */
-            postal_code: string;
-            /** @description Of its registration, three letters */
-            country: string;
-            /** @description LEIX, RAID, TXID or MISC, as in IVMS101; "" without a number */
-            registration_type: string;
-            /** @description Its number */
-            registration: string;
-            /** @description Of the GLEIF's list */
-            registration_authority: string;
-        };
-        StoredSender: {
-            /** @description done */
-            result: string;
-        };
-        AccountLimits: {
-            /** @description By name */
-            data: components["schemas"]["AccountLimit"][];
-        };
-        AccountLimit: {
-            /** @description The name of the limit */
-            name: string;
-            /** @description What it limits: payout, account or corridor */
-            per: string;
-            /** @description The window */
-            hours: number;
-            /** @description Maximum number of payouts; null: no limit */
-            count_max: string | null;
-            /** @description Maximum in USD; null: no limit */
-            usd_max: string | null;
-            /** @description Only of this corridor; null: of all */
-            corridor: string | null;
-        };
-        LimitInForce: {
-            /** @description From when on */
-            in_force: string;
-        };
-        RemovedLimit: Record<string, never>;
-        AccountCredentials: {
-            /** @description The oldest first */
-            data: components["schemas"]["AccountCredential"][];
-        };
         AccountCredential: {
             /** @description The credential */
             id: string;
@@ -478,529 +19,43 @@ export interface components {
             /** @description What it may propose, by currency; empty: any amount */
             budgets: components["schemas"]["CredentialBudget"][];
         };
-        CredentialBudget: {
-            /** @description Of the amounts */
-            currency: string;
-            /** @description The most that a proposal may debit, decimal; null: any */
-            per_proposal: string | null;
-            /** @description The most that confirmed proposals may debit in a day; null: any */
-            per_day: string | null;
-            /** @description How many proposals may be open */
-            open_max: number;
+        AccountLimit: {
+            /** @description The name of the limit */
+            name: string;
+            /** @description What it limits: payout, account or corridor */
+            per: string;
+            /** @description The window */
+            hours: number;
+            /** @description Maximum number of payouts; null: no limit */
+            count_max: string | null;
+            /** @description Maximum in USD; null: no limit */
+            usd_max: string | null;
+            /** @description Only of this corridor; null: of all */
+            corridor: string | null;
         };
-        NewCredential: {
-            /** @description The credential */
-            credential_id: string;
-            /** @description The API key; shown once */
-            api_key?: string;
-            /** @description Of client credentials */
-            client_id?: string;
-            /** @description Of client credentials; shown once */
-            client_secret?: string;
-        };
-        RotatedCredential: {
-            /** @description The credential */
-            credential_id: string;
-            /** @description The API key; shown once */
-            api_key?: string;
-            /** @description Of client credentials */
-            client_id?: string;
-            /** @description Of client credentials; shown once */
-            client_secret?: string;
-            /** @description Until when the old secret is valid, UTC */
-            old_expires_at: string;
-        };
-        CredentialBudgets: {
-            /** @description By currency */
-            data: components["schemas"]["CredentialBudget"][];
-        };
-        RevokedCredential: Record<string, never>;
-        MonthReport: {
-            /** @description staging or live */
-            environment: string;
-            /** @description The first day */
-            from: string;
-            /** @description The day after the last */
-            to: string;
-            /** @description Whether the month is over */
-            has_ended: boolean;
-            /** @description What was earned in the month, before charges of rails */
-            earned: {
-                /** @description The currency */
-                currency: string;
-                /** @description Fees less refunded ones */
-                fees: string;
-                /** @description The margin of exchanges */
-                fx_margin: string;
-            }[];
-            /** @description By client, kind of journal, rail and corridor */
-            lines: {
-                [key: string]: unknown;
-            }[];
-            /** @description Opening, movement and closing of balances */
-            ledger: {
-                [key: string]: unknown;
-            }[];
-        };
-        OperatorExceptionPage: {
-            /** @description The rows, newest first */
-            data: components["schemas"]["OperatorException"][];
-            /** @description The `cursor` of the next page; null on the last one */
-            next: string | null;
-            /** @description On all pages; counting ends at 10000 */
-            matching: number;
-        };
-        OperatorException: {
-            /** @description The account */
-            account_id: string;
-            /** @description The exception */
-            id: string;
-            /** @description The payout; "" where it belongs to none */
-            payout_token: string;
-            /** @description Of the payout as it is now: `payout decide` takes it back, and refuses where the payout has changed since; "" where it belongs to none */
-            payout_version: string;
-            /** @description The recipient of the payout; "" where it belongs to none */
-            user_token: string;
-            /** @description The rail */
-            rail: string;
-            /** @description What it is about */
-            kind: string;
-            /** @description What happened */
-            detail: string;
-            /** @description Decimal; null where it is about no amount */
-            amount: string | null;
-            /** @description Of the amount */
-            currency: string | null;
-            /** @description When it was opened, UTC */
-            opened_at: string;
-            /** @description When it was closed, UTC; null while it is open */
-            closed_at: string | null;
-            /** @description How it was closed; "" while it is open */
-            resolution: string;
-            /** @description Of an approval: so many persons must release it; else null */
-            approvers: number | null;
-            /** @description Of an approval: when the payout is canceled without it, UTC */
-            expires_at: string | null;
-            /** @description Decisions about its payout while it was open */
-            decisions: components["schemas"]["OperatorPayoutDecision"][];
-        };
-        OperatorPayoutDecision: {
-            /** @description When, UTC */
-            decided_at: string;
-            /** @description What was decided */
+        Approval: {
+            /** @description The request */
+            approval: string;
+            /** @description The command */
             action: string;
-            /** @description The operator */
-            decided_by: string;
+            /** @description The operator who wants it */
+            requested_by: string;
             /** @description Why */
             reason: string;
-            /** @description False: it waited for a second operator */
-            is_effective: boolean;
-        };
-        ClosedExceptions: {
-            /** @description How many were closed */
-            closed: number;
-        };
-        InboundMessageContent: {
-            /** @description The message, as text */
-            content: string;
-        };
-        UnfinishedPayouts: {
-            /** @description The oldest first */
-            data: components["schemas"]["UnfinishedPayout"][];
-            /** @description How many there are */
-            matching: number;
-        };
-        UnfinishedPayout: {
-            /** @description The payout */
-            payout_token: string;
-            /** @description The account */
-            account_id: string;
-            /** @description Its status */
-            status: string;
-            /** @description Its present rail */
-            rail: string;
-            /** @description Its present payer */
-            payer_key: string;
-            /** @description Country and delivery type */
-            destination: string;
-            /** @description What is delivered, with its currency */
-            amount: string;
-            /** @description When it was committed, UTC */
-            committed_at: string;
-            /** @description How long ago that is */
-            age: string;
-            /** @description Whether it is held, late, frozen or unsent for 15 minutes */
-            is_stuck: boolean;
-            /** @description What it waits for */
-            waits_for: string;
-            /** @description How often it was handed to a rail or asked for */
-            tries: number;
-            /** @description When the next step is due, UTC; null: nothing happens by itself */
-            due_at: string | null;
-        };
-        OperatorPayoutExplanation: {
-            /** @description The payout */
-            payout_token: string;
-            /** @description Of the payout as it is now, for `payout decide` */
-            payout_version: string;
-            /** @description Its status */
-            status: string;
-            /** @description What it waits for; "" where it has ended, and of a quote */
-            waits_for: string;
-            /** @description Decisions of the router, with the losers */
-            decisions: {
-                [key: string]: unknown;
-            }[];
-            /** @description The moment of the prices in other_ways */
-            compared_at: string;
-            /** @description What other ways would cost now */
-            other_ways: {
-                [key: string]: unknown;
-            }[];
-            /** @description Every attempt at a rail */
-            attempts: {
-                [key: string]: unknown;
-            }[];
-            /** @description Every exception, open or closed */
-            exceptions: {
-                [key: string]: unknown;
-            }[];
-            /** @description Decisions of operators */
-            persons_decided: components["schemas"]["OperatorPayoutDecision"][];
-        };
-        PayoutMargin: {
-            /** @description Fee, margin of the exchange and charges */
-            margin: {
+            /** @description When, UTC */
+            requested_at: string;
+            /** @description Until when a second operator can approve it, UTC */
+            expires_at: string;
+            /** @description What would be done */
+            options: {
                 [key: string]: unknown;
             };
         };
-        DecidedPayout: Record<string, never>;
-        CanceledPayout: Record<string, never>;
-        OperatorIdentities: {
-            /** @description The rows, newest first */
-            data: components["schemas"]["OperatorPendingIdentity"][];
-        };
-        OperatorPendingIdentity: {
-            /** @description The account */
-            account: string;
-            /** @description The recipient */
-            user_token: string;
-            /** @description The verification session */
-            session_id: string;
-            /** @description Who verifies */
-            provider: string;
-            /** @description Of the session */
-            status: string;
-            /** @description The number of uploads so far */
-            submission: number;
-            /** @description When it began, UTC */
-            created_at: string;
-            /** @description When it last changed, UTC */
-            updated_at: string;
-            /** @description Decisions that wait for a second operator */
-            decisions: {
-                [key: string]: unknown;
-            }[];
-        };
-        OperatorIdentity: {
-            /** @description The account */
-            account: string;
-            /** @description Verification sessions, newest first */
-            sessions: {
-                [key: string]: unknown;
-            }[];
-            /** @description Decisions with their reasons, newest first */
-            decisions: {
-                [key: string]: unknown;
-            }[];
-            /** @description What was read, by upload, newest first */
-            findings: components["schemas"]["IdentityFindings"][];
-        };
-        IdentityFindings: {
-            /** @description The verification session */
-            session_id: string;
-            /** @description The upload, counted from 1 */
-            submission: number;
-            /** @description What was read from the pictures of the document */
-            document: components["schemas"]["DocumentFinding"];
-            /** @description How alike the face and the portrait on the document are, by a model */
-            face: components["schemas"]["FaceFinding"];
-            /** @description The opinion of the configured provider; null without one */
-            provider: components["schemas"]["ProviderFinding"] | null;
-            /**
-             * @description One still picture cannot show that a living person was in front of the camera
-             * @constant
-             */
-            liveness: "not_checked";
-        };
-        DocumentFinding: {
-            /**
-             * @description `read`: all check digits hold. `partly_read`: those of number, birth and expiry do, another does not. `not_read`: no zone whose check digits hold
-             * @enum {string}
-             */
-            result: "waiting" | "read" | "partly_read" | "not_read" | "failed" | "not_installed";
-            /**
-             * @description TD3: passports. TD1 and TD2: cards. "" if nothing was read
-             * @enum {string}
-             */
-            format: "TD1" | "TD2" | "TD3" | "";
-            /** @description How many preparations of the picture gave the same text */
-            agreeing: number;
-            /** @description The check digits of the zone. None protects the names and states, and none tells letters apart that are ten apart, as M and W */
-            checks: {
-                /**
-                 * @description What the digit protects
-                 * @enum {string}
-                 */
-                name: "document_number" | "birth_date" | "expiry_date" | "personal_number" | "composite";
-                /** @description Whether it fits what was read */
-                holds: boolean;
-            }[];
-            /** @description Null if nothing was read */
-            fields: components["schemas"]["ReadDocument"] | null;
-            /** @description The document and what the client has given about the user now */
-            comparisons: {
-                /**
-                 * @description What is compared
-                 * @enum {string}
-                 */
-                field: "surname" | "given_names" | "date_of_birth" | "document_number" | "issuing_state";
-                /**
-                 * @description `unknown`: one side says nothing about it
-                 * @enum {string}
-                 */
-                result: "same" | "similar" | "different" | "unknown";
-                /** @description As read */
-                document: string;
-                /** @description As the client gave it */
-                user: string;
-            }[];
-        };
-        ReadDocument: {
-            /** @description As in the zone: `P` of passports, `I`, `A` or `C` of cards */
-            code: string;
-            /** @description The code of ICAO 9303-3, section 5 */
-            issuing_state: string;
-            /** @description Transliterated by the issuing state */
-            surname: string;
-            /** @description Cut where the zone had no room */
-            given_names: string;
-            /** @description The document number */
-            number: string;
-            /** @description The code of ICAO 9303-3, section 5 */
-            nationality: string;
-            /** @description YYYY-MM-DD */
-            date_of_birth: string;
-            /** @description As the document has it */
-            sex: string;
-            /** @description YYYY-MM-DD */
-            expires_on: string;
-            /** @description By the clock of the environment */
-            is_expired: boolean;
-        };
-        FaceFinding: {
-            /**
-             * @description `waiting`: not compared yet. `failed`: the comparison failed five times
-             * @enum {string}
-             */
-            result: "waiting" | "compared" | "not_compared" | "failed";
-            /**
-             * @description A band of the score, which does not decide; "" if not compared
-             * @enum {string}
-             */
-            similarity: "high" | "medium" | "low" | "";
-            /** @description From 0.00 to 1.00, where 1.00 is the same picture; "" if not compared */
-            score: string;
-            /**
-             * @description Why the faces were not compared
-             * @enum {string}
-             */
-            reason: "switched_off" | "not_installed" | "selfie_no_face" | "selfie_several_faces" | "selfie_too_small" | "document_no_face" | "document_several_faces" | "document_too_small" | "";
-            /**
-             * @description The score is for the person who decides
-             * @constant
-             */
-            decides: false;
-        };
-        ProviderFinding: {
-            /**
-             * @description `failed`: no usable answer in three days
-             * @enum {string}
-             */
-            state: "waiting" | "done" | "failed" | "skipped";
-            /** @description Null until it is done */
-            opinion: components["schemas"]["ProviderOpinion"] | null;
-        };
-        ProviderOpinion: {
-            /**
-             * @description `consider`: a person should look at the reasons
-             * @enum {string}
-             */
-            outcome: "clear" | "consider" | "rejected";
-            /** @description Whose opinion it is */
-            provider: string;
-            /** @description In the provider's words */
-            reasons: string[];
-            /** @description Of the selfie and the portrait, in the measure of the provider */
-            face_similarity: number | null;
-            /**
-             * @description Only from a capture of the provider itself; one still cannot show it
-             * @enum {string}
-             */
-            liveness: "not_checked" | "passed" | "failed";
-        };
-        OperatorIdentityDecision: {
-            /** @description The session */
-            session_id: string;
-            /** @description Of the session */
-            status: string;
-        };
-        IdentityImages: {
-            /** @description The verification session */
-            session_id: string;
-            /** @description The upload */
-            submission: number;
-            /** @description Of the newest upload */
-            images: {
-                /** @description Which side of the document, or the face */
-                type: string;
-                /** @description image/jpeg */
-                media_type: string;
-                /** @description Base64 */
-                content: string;
-            }[];
-        };
-        OperatorScreenings: {
-            /** @description Empty where there was none */
-            screenings: {
-                [key: string]: unknown;
-            }[];
-        };
-        OperatorScreeningEvidence: {
-            /** @description Per screening with hits, newest first; empty where there was none */
-            evidence: {
-                [key: string]: unknown;
-            }[];
-        };
-        OperatorScreeningOpinions: {
-            /** @description Newest first; empty where the service was not asked */
-            opinions: {
-                [key: string]: unknown;
-            }[];
-        };
-        DecidedScreening: Record<string, never>;
-        WaitingScreenings: {
-            /** @description Of the pass over all recipients; null before the first */
-            progress: {
-                /** @description When the lists changed, UTC */
-                started_at: string;
-                /** @description When the last recipient was screened, UTC */
-                finished_at: string | null;
-                /** @description How many recipients were screened so far */
-                screened: string;
-                /** @description How many of them had an undecided hit */
-                hits: string;
-                /** @description How many recipients are left */
-                remaining: string;
-            } | null;
-            /** @description With an undecided hit, oldest first */
-            recipients: {
-                /** @description The account */
-                account: string;
-                /** @description The recipient */
-                user_token: string;
-                /** @description The number of the result */
-                result: number;
-                /** @description List and number of each entry, with spaces between them */
-                entries: string;
-                /** @description When, UTC */
-                screened_at: string;
-            }[];
-            /** @description Scheduled payouts with a hit in their details, oldest first */
-            payouts: {
-                /** @description The account */
-                account: string;
-                /** @description The payout */
-                payout_token: string;
-                /** @description List and number of each entry, with spaces between them */
-                entries: string;
-                /** @description When, UTC */
-                screened_at: string;
-            }[];
-        };
-        Clearances: {
-            /** @description The rows, newest first */
-            data: components["schemas"]["Clearance"][];
-        };
-        Clearance: {
-            /** @description The clearance */
-            clearance: string;
-            /** @description The account */
-            account: string;
-            /** @description The recipient */
-            user_token: string;
-            /** @description List and number of the entry */
-            entry: string;
-            /** @description The primary name of the entry */
-            entry_name: string;
-            /**
-             * @description `changed`: the entry says something else now, so that it holds payouts again
-             * @enum {string}
-             */
-            state: "in_force" | "changed" | "expired" | "ended";
-            /** @description Why; null where the data of the recipient was erased */
-            reason: string | null;
-            /** @description The operator who cleared it */
-            cleared_by: string;
-            /** @description When, UTC */
-            cleared_at: string;
-            /** @description Until when, UTC */
-            until: string;
-            /** @description Who ended it before its date */
-            ended_by: string | null;
-            /** @description When it was ended before its date, UTC */
-            ended_at: string | null;
-        };
-        ClearedEntries: {
-            /** @description How many entries */
-            cleared: number;
-            /** @description Whether all hits of the recipient are cleared now */
-            covered: boolean;
-        };
-        EndedClearance: Record<string, never>;
-        ErasedRecipient: {
-            /** @description The recipient */
-            user_token: string;
-            /** @description When, UTC */
-            erased_at: string;
-        };
-        LegalHold: {
-            /** @description The hold */
-            hold: string;
-            /** @description The account */
-            account: string;
-            /** @description The recipient */
-            user_token: string;
-            /** @description Why */
-            reason: string;
-            /** @description The operator who placed it */
-            placed_by: string;
-            /** @description When it was placed, UTC */
-            placed_at: string;
-            /** @description Until when, UTC */
-            until: string;
-            /** @description Who ended it before its date; null if it was not ended early */
-            ended_by: string | null;
-            /** @description When it was ended before its date, UTC */
-            ended_at: string | null;
-        };
-        LegalHolds: {
-            /** @description The rows, newest first */
-            data: components["schemas"]["LegalHold"][];
-        };
-        ApprovalPolicyVersions: {
-            /** @description The rows, newest first */
-            data: components["schemas"]["ApprovalPolicyVersion"][];
+        ApprovalPolicy: {
+            /** @description Each with `name`, `when`, `approvers`, `expires_hours` */
+            rules: unknown[];
+        } & {
+            [key: string]: unknown;
         };
         ApprovalPolicyVersion: {
             /** @description From 1 on */
@@ -1019,16 +74,6 @@ export interface components {
             set_at: string;
             /** @description When another one took its place, UTC */
             replaced_at: string | null;
-        };
-        ApprovalPolicy: {
-            /** @description Each with `name`, `when`, `approvers`, `expires_hours` */
-            rules: unknown[];
-        } & {
-            [key: string]: unknown;
-        };
-        ChangedApprovalPolicy: {
-            /** @description The version that is in force now */
-            version: number;
         };
         ApprovalPreview: {
             /** @description Committed payouts of the time */
@@ -1049,6 +94,44 @@ export interface components {
                 /** @description The rules that would have held it */
                 rules: string[];
             }[];
+        };
+        AuditEntry: {
+            /** @description Its place in the log */
+            sequence: string;
+            /** @description The entry */
+            id: string;
+            /** @description When, UTC */
+            created_at: string;
+            /** @description operator, credential or system */
+            actor_kind: string;
+            /** @description Who; null for the system */
+            actor_id: string | null;
+            /** @description The name of the operator; "" for others */
+            actor: string;
+            /** @description The role of the operator at that time */
+            role: string;
+            /** @description The id of a client's credential; the key or session of an operator; "" for none */
+            credential: string;
+            /** @description Where the request came from */
+            address: string;
+            /** @description The command, or the operation */
+            action: string;
+            /** @description What it was about */
+            object: {
+                [key: string]: unknown;
+            };
+            /** @description The account; null where it was about none */
+            account_id: string | null;
+            /** @description Why */
+            reason: string;
+            /** @description Of the HTTP request, or of the entry before the command began */
+            request_id: string;
+            /** @description requested, waiting, done, refused or failed */
+            outcome: string;
+            /** @description The state before it; null where it is not recorded */
+            before: unknown;
+            /** @description The state after it; null where it is not recorded */
+            after: unknown;
         };
         Backtest: {
             /** @description Committed payouts that were read */
@@ -1212,34 +295,6 @@ export interface components {
             /** @description Payouts through payers with too few measured payouts */
             payouts_without_failure_rate: number;
         };
-        BankStatementImport: {
-            /**
-             * @description `waiting`: a second operator must want the same within seven days
-             * @enum {string}
-             */
-            result: "done" | "waiting";
-            /** @description What the second operator approves; "" where nothing waits */
-            approval: string;
-            /** @description What was done; null while it waits */
-            outcome: components["schemas"]["ImportedBankStatement"] | null;
-        };
-        ImportedBankStatement: {
-            /**
-             * @description A known file changes nothing
-             * @enum {string}
-             */
-            result: "imported" | "imported before";
-            /** @description Entries that no earlier file had */
-            new_entries: number;
-            /** @description Entries that an earlier file had */
-            known_entries: number;
-            /** @description Entries that were matched with settlements */
-            matched: number;
-            /** @description Entries without a settlement */
-            in_bank_only: components["schemas"]["BankEntry"][];
-            /** @description Settlements without an entry */
-            in_ledger_only: components["schemas"]["OpenSettlement"][];
-        };
         BankEntry: {
             /** @description The entry of the bank */
             entry: string;
@@ -1257,6 +312,212 @@ export interface components {
             references: string[];
             /** @description The reference of the bank */
             bank_reference: string;
+        };
+        Clearance: {
+            /** @description The clearance */
+            clearance: string;
+            /** @description The account */
+            account: string;
+            /** @description The recipient */
+            user_token: string;
+            /** @description List and number of the entry */
+            entry: string;
+            /** @description The primary name of the entry */
+            entry_name: string;
+            /**
+             * @description `changed`: the entry says something else now, so that it holds payouts again
+             * @enum {string}
+             */
+            state: "in_force" | "changed" | "expired" | "ended";
+            /** @description Why; null where the data of the recipient was erased */
+            reason: string | null;
+            /** @description The operator who cleared it */
+            cleared_by: string;
+            /** @description When, UTC */
+            cleared_at: string;
+            /** @description Until when, UTC */
+            until: string;
+            /** @description Who ended it before its date */
+            ended_by: string | null;
+            /** @description When it was ended before its date, UTC */
+            ended_at: string | null;
+        };
+        CredentialBudget: {
+            /** @description Of the amounts */
+            currency: string;
+            /** @description The most that a proposal may debit, decimal; null: any */
+            per_proposal: string | null;
+            /** @description The most that confirmed proposals may debit in a day; null: any */
+            per_day: string | null;
+            /** @description How many proposals may be open */
+            open_max: number;
+        };
+        DocumentFinding: {
+            /**
+             * @description `read`: all check digits hold. `partly_read`: those of number, birth and expiry do, another does not. `not_read`: no zone whose check digits hold
+             * @enum {string}
+             */
+            result: "waiting" | "read" | "partly_read" | "not_read" | "failed" | "not_installed";
+            /**
+             * @description TD3: passports. TD1 and TD2: cards. "" if nothing was read
+             * @enum {string}
+             */
+            format: "TD1" | "TD2" | "TD3" | "";
+            /** @description How many preparations of the picture gave the same text */
+            agreeing: number;
+            /** @description The check digits of the zone. None protects the names and states, and none tells letters apart that are ten apart, as M and W */
+            checks: {
+                /**
+                 * @description What the digit protects
+                 * @enum {string}
+                 */
+                name: "document_number" | "birth_date" | "expiry_date" | "personal_number" | "composite";
+                /** @description Whether it fits what was read */
+                holds: boolean;
+            }[];
+            /** @description Null if nothing was read */
+            fields: components["schemas"]["ReadDocument"] | null;
+            /** @description The document and what the client has given about the user now */
+            comparisons: {
+                /**
+                 * @description What is compared
+                 * @enum {string}
+                 */
+                field: "surname" | "given_names" | "date_of_birth" | "document_number" | "issuing_state";
+                /**
+                 * @description `unknown`: one side says nothing about it
+                 * @enum {string}
+                 */
+                result: "same" | "similar" | "different" | "unknown";
+                /** @description As read */
+                document: string;
+                /** @description As the client gave it */
+                user: string;
+            }[];
+        };
+        ExchangeRate: {
+            /** @description The currency that is priced */
+            base: string;
+            /** @description The currency of the price */
+            quote: string;
+            /** @description Units of `quote` for one `base`, decimal, without margin */
+            rate: string;
+            /** @description Where it comes from: ecb, crypto or table; in staging also the bundled table */
+            source: string;
+            /** @description The time of the rate, UTC */
+            as_of: string;
+            /** @description Until when it is used, UTC; null in staging, where none expires */
+            expires_at: string | null;
+            /** @description False: live refuses quotes that need it */
+            is_usable: boolean;
+        };
+        FaceFinding: {
+            /**
+             * @description `waiting`: not compared yet. `failed`: the comparison failed five times
+             * @enum {string}
+             */
+            result: "waiting" | "compared" | "not_compared" | "failed";
+            /**
+             * @description A band of the score, which does not decide; "" if not compared
+             * @enum {string}
+             */
+            similarity: "high" | "medium" | "low" | "";
+            /** @description From 0.00 to 1.00, where 1.00 is the same picture; "" if not compared */
+            score: string;
+            /**
+             * @description Why the faces were not compared
+             * @enum {string}
+             */
+            reason: "switched_off" | "not_installed" | "selfie_no_face" | "selfie_several_faces" | "selfie_too_small" | "document_no_face" | "document_several_faces" | "document_too_small" | "";
+            /**
+             * @description The score is for the person who decides
+             * @constant
+             */
+            decides: false;
+        };
+        Freeze: {
+            /** @description The freeze */
+            id: string;
+            /** @description sending, commits, account, recipient, corridor or rail */
+            scope: string;
+            /** @description The account */
+            account_id?: string;
+            /** @description The recipient */
+            user_token?: string;
+            /** @description Of the corridor */
+            country?: string;
+            /** @description Of the corridor */
+            delivery_type?: string;
+            /** @description Of the corridor */
+            currency?: string;
+            /** @description The rail */
+            rail?: string;
+            /** @description Why */
+            reason: string;
+            /** @description The operator */
+            frozen_by: string;
+            /** @description From when on, UTC */
+            since: string;
+            /** @description When it was lifted, UTC */
+            lifted_at?: string;
+            /** @description The operator who lifted it */
+            lifted_by?: string;
+            /** @description Why it was lifted */
+            lift_reason?: string;
+            /** @description Payouts that wait for its end */
+            waiting: number;
+        };
+        IdentityFindings: {
+            /** @description The verification session */
+            session_id: string;
+            /** @description The upload, counted from 1 */
+            submission: number;
+            /** @description What was read from the pictures of the document */
+            document: components["schemas"]["DocumentFinding"];
+            /** @description How alike the face and the portrait on the document are, by a model */
+            face: components["schemas"]["FaceFinding"];
+            /** @description The opinion of the configured provider; null without one */
+            provider: components["schemas"]["ProviderFinding"] | null;
+            /**
+             * @description One still picture cannot show that a living person was in front of the camera
+             * @constant
+             */
+            liveness: "not_checked";
+        };
+        IdentityImages: {
+            /** @description The verification session */
+            session_id: string;
+            /** @description The upload */
+            submission: number;
+            /** @description Of the newest upload */
+            images: {
+                /** @description Which side of the document, or the face */
+                type: string;
+                /** @description image/jpeg */
+                media_type: string;
+                /** @description Base64 */
+                content: string;
+            }[];
+        };
+        LegalHold: {
+            /** @description The hold */
+            hold: string;
+            /** @description The account */
+            account: string;
+            /** @description The recipient */
+            user_token: string;
+            /** @description Why */
+            reason: string;
+            /** @description The operator who placed it */
+            placed_by: string;
+            /** @description When it was placed, UTC */
+            placed_at: string;
+            /** @description Until when, UTC */
+            until: string;
+            /** @description Who ended it before its date; null if it was not ended early */
+            ended_by: string | null;
+            /** @description When it was ended before its date, UTC */
+            ended_at: string | null;
         };
         OpenSettlement: {
             /** @description The journal of the settlement */
@@ -1280,97 +541,6 @@ export interface components {
             /** @description Of the rail */
             provider_reference: string;
         };
-        Unreconciled: {
-            /** @description Entries without a settlement */
-            in_bank_only: components["schemas"]["BankEntry"][];
-            /** @description Settlements without an entry */
-            in_ledger_only: components["schemas"]["OpenSettlement"][];
-        };
-        LinkedSettlements: Record<string, never>;
-        ExplainedSettlements: Record<string, never>;
-        ClosedPeriod: {
-            /** @description What the bank has, decimal */
-            bank_movement: string;
-            /** @description Of it, explained, decimal */
-            bank_explained: string;
-            /** @description What the ledger has, decimal */
-            ledger_movement: string;
-            /** @description Of it, explained, decimal */
-            ledger_explained: string;
-            /** @description What is carried into the next period, decimal */
-            carried: string;
-        };
-        ExchangeRates: {
-            /** @description By pair and source */
-            data: components["schemas"]["ExchangeRate"][];
-        };
-        ExchangeRate: {
-            /** @description The currency that is priced */
-            base: string;
-            /** @description The currency of the price */
-            quote: string;
-            /** @description Units of `quote` for one `base`, decimal, without margin */
-            rate: string;
-            /** @description Where it comes from: ecb, crypto or table; in staging also the bundled table */
-            source: string;
-            /** @description The time of the rate, UTC */
-            as_of: string;
-            /** @description Until when it is used, UTC; null in staging, where none expires */
-            expires_at: string | null;
-            /** @description False: live refuses quotes that need it */
-            is_usable: boolean;
-        };
-        Tariffs: {
-            /** @description By rail, as they are declared */
-            data: components["schemas"]["PayerTariffs"][];
-        };
-        PayerTariffs: {
-            /** @description The rail */
-            rail: string;
-            /** @description The payer, as the rail names it */
-            payer_key: string;
-            /** @description Its name */
-            payer_name: string;
-            /** @description Alpha-3 code */
-            country: string;
-            /** @description How it pays */
-            delivery_type: string;
-            /** @description What it pays out */
-            currencies: string[];
-            /** @description The one in effect, and those after it */
-            tariffs: components["schemas"]["Tariff"][];
-        };
-        Tariff: {
-            /** @description From when on, UTC; null: from the beginning */
-            effective_from: string | null;
-            /** @description Ascending in `up_to` */
-            fee: components["schemas"]["TariffFeeStep"][];
-            /** @description Taken from the mid rate, hundredths of a percent */
-            margin_basis_points: number;
-            /** @description All-in rates, which replace mid rate and margin */
-            agreed_rates: {
-                /** @description As USD/EUR */
-                pair: string;
-                /** @description Decimal */
-                rate: string;
-            }[];
-            /** @description USD; 0: no limit */
-            min_limit: string;
-            /** @description USD; 0: no limit */
-            max_limit: string;
-        };
-        TariffFeeStep: {
-            /** @description Amounts up to and including this, USD; null: any */
-            up_to: string | null;
-            /** @description USD, decimal */
-            fixed: string;
-            /** @description Hundredths of a percent of the amount */
-            basis_points: number;
-        };
-        Operators: {
-            /** @description By name */
-            data: components["schemas"]["Operator"][];
-        };
         Operator: {
             /** @description The identifier */
             operator: string;
@@ -1389,28 +559,87 @@ export interface components {
             /** @description False: the row was changed past the service and does not authenticate */
             is_genuine: boolean;
         };
-        OperatorKey: {
-            /** @description The identifier */
-            operator: string;
-            /** @description The name */
-            name: string;
-            /** @description What the operator may do */
-            role: string;
-            /** @description The key; shown once */
-            key: string;
+        OperatorException: {
+            /** @description The account */
+            account_id: string;
+            /** @description The exception */
+            id: string;
+            /** @description The payout; "" where it belongs to none */
+            payout_token: string;
+            /** @description Of the payout as it is now: `payout decide` takes it back, and refuses where the payout has changed since; "" where it belongs to none */
+            payout_version: string;
+            /** @description The recipient of the payout; "" where it belongs to none */
+            user_token: string;
+            /** @description The rail */
+            rail: string;
+            /** @description What it is about */
+            kind: string;
+            /** @description What happened */
+            detail: string;
+            /** @description Decimal; null where it is about no amount */
+            amount: string | null;
+            /** @description Of the amount */
+            currency: string | null;
+            /** @description When it was opened, UTC */
+            opened_at: string;
+            /** @description When it was closed, UTC; null while it is open */
+            closed_at: string | null;
+            /** @description How it was closed; "" while it is open */
+            resolution: string;
+            /** @description Of an approval: so many persons must release it; else null */
+            approvers: number | null;
+            /** @description Of an approval: when the payout is canceled without it, UTC */
+            expires_at: string | null;
+            /** @description Decisions about its payout while it was open */
+            decisions: components["schemas"]["OperatorPayoutDecision"][];
         };
-        OperatorInvitation: {
-            /** @description The name */
-            operator: string;
-            /** @description The link; shown once */
-            link: string;
-            /** @description When it expires, UTC */
-            expires_at: string;
+        OperatorIdentity: {
+            /** @description The account */
+            account: string;
+            /** @description Verification sessions, newest first */
+            sessions: {
+                [key: string]: unknown;
+            }[];
+            /** @description Decisions with their reasons, newest first */
+            decisions: {
+                [key: string]: unknown;
+            }[];
+            /** @description What was read, by upload, newest first */
+            findings: components["schemas"]["IdentityFindings"][];
         };
-        RevokedOperator: Record<string, never>;
-        OperatorPolicies: {
-            /** @description By action */
-            data: components["schemas"]["OperatorPolicy"][];
+        OperatorPayoutDecision: {
+            /** @description When, UTC */
+            decided_at: string;
+            /** @description What was decided */
+            action: string;
+            /** @description The operator */
+            decided_by: string;
+            /** @description Why */
+            reason: string;
+            /** @description False: it waited for a second operator */
+            is_effective: boolean;
+        };
+        OperatorPendingIdentity: {
+            /** @description The account */
+            account: string;
+            /** @description The recipient */
+            user_token: string;
+            /** @description The verification session */
+            session_id: string;
+            /** @description Who verifies */
+            provider: string;
+            /** @description Of the session */
+            status: string;
+            /** @description The number of uploads so far */
+            submission: number;
+            /** @description When it began, UTC */
+            created_at: string;
+            /** @description When it last changed, UTC */
+            updated_at: string;
+            /** @description Decisions that wait for a second operator */
+            decisions: {
+                [key: string]: unknown;
+            }[];
         };
         OperatorPolicy: {
             /** @description What it is about */
@@ -1420,85 +649,298 @@ export interface components {
             /** @description Two are needed from just above this many whole USD */
             above_usd: string;
         };
-        Approvals: {
-            /** @description The oldest first */
-            data: components["schemas"]["Approval"][];
-        };
-        Approval: {
-            /** @description The request */
-            approval: string;
-            /** @description The command */
-            action: string;
-            /** @description The operator who wants it */
-            requested_by: string;
-            /** @description Why */
-            reason: string;
-            /** @description When, UTC */
-            requested_at: string;
-            /** @description Until when a second operator can approve it, UTC */
-            expires_at: string;
-            /** @description What would be done */
-            options: {
-                [key: string]: unknown;
-            };
-        };
-        WithdrawnApproval: Record<string, never>;
-        AuditEntries: {
-            /** @description The rows, newest first */
-            data: components["schemas"]["AuditEntry"][];
-            /** @description The `before` of the next page; null where there is none */
-            next: string | null;
-        };
-        AuditEntry: {
-            /** @description Its place in the log */
-            sequence: string;
-            /** @description The entry */
-            id: string;
-            /** @description When, UTC */
-            created_at: string;
-            /** @description operator, credential or system */
-            actor_kind: string;
-            /** @description Who; null for the system */
-            actor_id: string | null;
-            /** @description The name of the operator; "" for others */
-            actor: string;
-            /** @description The role of the operator at that time */
-            role: string;
-            /** @description The id of a client's credential; the key or session of an operator; "" for none */
-            credential: string;
-            /** @description Where the request came from */
-            address: string;
-            /** @description The command, or the operation */
-            action: string;
-            /** @description What it was about */
-            object: {
-                [key: string]: unknown;
-            };
-            /** @description The account; null where it was about none */
-            account_id: string | null;
-            /** @description Why */
-            reason: string;
-            /** @description Of the HTTP request, or of the entry before the command began */
-            request_id: string;
-            /** @description requested, waiting, done, refused or failed */
-            outcome: string;
-            /** @description The state before it; null where it is not recorded */
-            before: unknown;
-            /** @description The state after it; null where it is not recorded */
-            after: unknown;
-        };
-        Approved: {
+        OperatorRail: {
+            /** @description The name of the rail */
+            rail: string;
             /**
-             * @description `waiting`: a second operator must want the same within seven days
+             * @description As this process has seen its last calls
              * @enum {string}
              */
-            result: "done" | "waiting";
-            /** @description What the second operator approves; "" where nothing waits */
-            approval: string;
-            /** @description What was done; null while it waits */
-            outcome: {
-                [key: string]: unknown;
+            health: "up" | "degraded" | "down";
+            /** @description Whether an operator has stopped it */
+            is_frozen: boolean;
+            /** @description Payouts that are being sent */
+            being_sent: number;
+            /** @description Payouts whose outcome is awaited */
+            handed_over: number;
+            /** @description Payouts that wait to be sent */
+            waiting: number;
+            /** @description What is left at the counterparty, where it says so */
+            funds: {
+                /** @description The currency */
+                currency: string;
+                /** @description Decimal */
+                amount: string;
+            }[];
+            /** @description What it has to pay from and what it will need, by currency */
+            prefunding: components["schemas"]["RailPrefunding"][];
+            /** @description The prices that its provider quotes; null where tariffs are the price */
+            prices: {
+                /** @description Of the newest price; null: none was read */
+                age_seconds: number | null;
+                /** @description Payers and currencies that are not offered because they have no fresh price */
+                unpriced: number;
             } | null;
+            /** @description When it last reported something definite, RFC 3339; "" if never */
+            reported_at: string;
+            /** @description When the oldest attempt without an outcome began; "": none */
+            oldest_unanswered_at: string;
+            /** @description Open exceptions about inbound messages: unmatched or unreadable */
+            unresolved_inbound: number;
+            /** @description Of these, about money or a status of no known payment */
+            unmatched_inbound: number;
+            /** @description Callbacks of the last 24 hours, in whole hours, that nothing proved to be the counterparty's */
+            refused_callbacks_last_day: number;
+            /** @description When its next file or window closes; "": it has none */
+            next_cut_off_at: string;
+            /** @description Payouts quoted in the last 24 hours */
+            last_day: components["schemas"]["RailPerformance"] | null;
+            /** @description Payouts quoted in the last 30 times 24 hours */
+            last_30_days: components["schemas"]["RailPerformance"] | null;
+        };
+        OperatorScreenings: {
+            /** @description Empty where there was none */
+            screenings: {
+                [key: string]: unknown;
+            }[];
+        };
+        Overview: {
+            /** @description The period in days */
+            days: number;
+            /** @description Money by account and currency, the first 1,000 by name; the report of a month has all */
+            balances: {
+                /** @description The account */
+                account_id: string;
+                /** @description Its name */
+                account_name: string;
+                /** @description The currency */
+                currency: string;
+                /** @description What can be committed, decimal */
+                available: string;
+                /** @description Set aside for batches, decimal */
+                reserved: string;
+                /** @description Handed to rails and not completed, decimal */
+                in_transit: string;
+            }[];
+            /** @description The oldest day first */
+            payouts_by_day: {
+                /** @description The day of the quote, UTC */
+                day: string;
+                /** @description The present status */
+                status: string;
+                /** @description How many payouts */
+                count: number;
+            }[];
+            /** @description Those with most payouts first */
+            corridors: components["schemas"]["Performance"][];
+            /** @description Those with most payouts first */
+            rails: components["schemas"]["Performance"][];
+            /** @description What needs a person now */
+            needs: {
+                /** @description Open exceptions */
+                exceptions: number;
+                /** @description Requests that wait for a second operator */
+                approvals: number;
+                /** @description Verifications that wait for a decision; counting ends at 1000 */
+                identities: number;
+                /** @description What is stopped or frozen */
+                freezes: number;
+            };
+        };
+        PayerTariffs: {
+            /** @description The rail */
+            rail: string;
+            /** @description The payer, as the rail names it */
+            payer_key: string;
+            /** @description Its name */
+            payer_name: string;
+            /** @description Alpha-3 code */
+            country: string;
+            /** @description How it pays */
+            delivery_type: string;
+            /** @description What it pays out */
+            currencies: string[];
+            /** @description The one in effect, and those after it */
+            tariffs: components["schemas"]["Tariff"][];
+        };
+        Performance: {
+            /** @description The corridor (country, delivery type, currency), or the rail */
+            name: string;
+            /** @description Payouts that were committed in the period */
+            committed: number;
+            /** @description Of these, completed */
+            completed: number;
+            /** @description Of these, canceled */
+            canceled: number;
+            /** @description Completed ones among those that ended, 0 to 1; null: none ended */
+            success: number | null;
+            /** @description From commit to completion, to a tenth; null: none completed */
+            median_seconds: number | null;
+            /** @description The fee, in hundredths of a percent of the source amount, on average */
+            fee_bps: number | null;
+            /** @description How far the quoted rate is below the mid rate, in the same unit */
+            margin_bps: number | null;
+        };
+        ProviderFinding: {
+            /**
+             * @description `failed`: no usable answer in three days
+             * @enum {string}
+             */
+            state: "waiting" | "done" | "failed" | "skipped";
+            /** @description Null until it is done */
+            opinion: components["schemas"]["ProviderOpinion"] | null;
+        };
+        ProviderOpinion: {
+            /**
+             * @description `consider`: a person should look at the reasons
+             * @enum {string}
+             */
+            outcome: "clear" | "consider" | "rejected";
+            /** @description Whose opinion it is */
+            provider: string;
+            /** @description In the provider's words */
+            reasons: string[];
+            /** @description Of the selfie and the portrait, in the measure of the provider */
+            face_similarity: number | null;
+            /**
+             * @description Only from a capture of the provider itself; one still cannot show it
+             * @enum {string}
+             */
+            liveness: "not_checked" | "passed" | "failed";
+        };
+        RailPerformance: {
+            /** @description The corridor (country, delivery type, currency), or the rail */
+            name: string;
+            /** @description Payouts that were committed in the period */
+            committed: number;
+            /** @description Of these, completed */
+            completed: number;
+            /** @description Of these, canceled */
+            canceled: number;
+            /** @description Completed ones among those that ended, 0 to 1; null: none ended */
+            success: number | null;
+            /** @description From commit to completion, to a tenth; null: none completed */
+            median_seconds: number | null;
+            /** @description The fee, in hundredths of a percent of the source amount, on average */
+            fee_bps: number | null;
+            /** @description How far the quoted rate is below the mid rate, in the same unit */
+            margin_bps: number | null;
+            /** @description Completed ones that were completed by the time of the quote, 0 to 1 */
+            on_time: number | null;
+            /** @description Payouts whose provider had quoted its fee and reported what it charged */
+            charged: number;
+            /** @description Of these, the fee quoted, in hundredths of a percent, on average */
+            quoted_cost_bps: number | null;
+            /** @description Of these, what was charged, in the same unit */
+            cost_bps: number | null;
+        };
+        RailPrefunding: {
+            /** @description Of the balance from which the rail pays */
+            currency: string;
+            /** @description As last read by this process, decimal; "" where it is not known */
+            funds: string;
+            /** @description For payouts that are committed and not handed over, decimal */
+            committed: string;
+            /** @description For payouts that are scheduled for the next 24 hours, decimal */
+            scheduled: string;
+            /** @description What remains after both, decimal, negative where it is short; "" if not known */
+            left: string;
+        };
+        RailSending: {
+            /** @description The rail */
+            rail: string;
+            /** @description Payouts that are being sent */
+            being_sent: number;
+            /** @description Payouts whose outcome is awaited */
+            handed_over: number;
+            /** @description Payouts that wait to be sent */
+            waiting: number;
+        };
+        ReadDocument: {
+            /** @description As in the zone: `P` of passports, `I`, `A` or `C` of cards */
+            code: string;
+            /** @description The code of ICAO 9303-3, section 5 */
+            issuing_state: string;
+            /** @description Transliterated by the issuing state */
+            surname: string;
+            /** @description Cut where the zone had no room */
+            given_names: string;
+            /** @description The document number */
+            number: string;
+            /** @description The code of ICAO 9303-3, section 5 */
+            nationality: string;
+            /** @description YYYY-MM-DD */
+            date_of_birth: string;
+            /** @description As the document has it */
+            sex: string;
+            /** @description YYYY-MM-DD */
+            expires_on: string;
+            /** @description By the clock of the environment */
+            is_expired: boolean;
+        };
+        Recovery: {
+            /**
+             * @description Whether rails have listed their payments
+             * @enum {string}
+             */
+            state: "none" | "listing" | "listed" | "released";
+            /** @description When it began, and why */
+            recovery?: {
+                [key: string]: unknown;
+            };
+            /** @description What each rail has listed */
+            rails?: {
+                [key: string]: unknown;
+            }[];
+            /** @description Who has released it */
+            releases?: {
+                [key: string]: unknown;
+            }[];
+            /** @description Payments that rails listed */
+            payments?: {
+                /** @description The rail */
+                rail: string;
+                /** @description What the rail calls it */
+                id: string;
+                /** @description Of the instruction; "" on chains */
+                reference: string;
+                /** @description Of the rail */
+                provider_reference: string;
+                /** @description Decimal */
+                amount: string;
+                /** @description Of the amount */
+                currency: string;
+                /** @description What the rail says about it */
+                outcome: string;
+                /** @description What else it says */
+                detail: string;
+                /** @description When, UTC */
+                happened_at: string;
+                /** @description known, linked, found, unmatched or dismissed */
+                result: string;
+                /** @description The account; "" where it belongs to none */
+                account_id: string;
+                /** @description The payout; "" where it belongs to none */
+                payout_token: string;
+                /** @description The exception that was opened; "" for none */
+                exception_id: string;
+            }[];
+        };
+        SecondFactorProposal: {
+            /** @description The secret in Base32, for an authenticator */
+            secret: string;
+            /** @description The same as the text of a QR code */
+            uri: string;
+            /** @description To be sent back with a code */
+            proposal: string;
+        };
+        Sending: {
+            /** @description What is in force */
+            freezes: components["schemas"]["Freeze"][];
+            /** @description Whether a recovery after a restore is open */
+            recovery: string;
+            /** @description By rail */
+            rails: components["schemas"]["RailSending"][];
         };
         Session: {
             /** @description Who is logged in */
@@ -1540,20 +982,77 @@ export interface components {
             /** @description When it ends in any case, UTC */
             ends_at: string;
         };
-        SecondFactorProposal: {
-            /** @description The secret in Base32, for an authenticator */
-            secret: string;
-            /** @description The same as the text of a QR code */
-            uri: string;
-            /** @description To be sent back with a code */
-            proposal: string;
+        Tariff: {
+            /** @description From when on, UTC; null: from the beginning */
+            effective_from: string | null;
+            /** @description Ascending in `up_to` */
+            fee: components["schemas"]["TariffFeeStep"][];
+            /** @description Taken from the mid rate, hundredths of a percent */
+            margin_basis_points: number;
+            /** @description All-in rates, which replace mid rate and margin */
+            agreed_rates: {
+                /** @description As USD/EUR */
+                pair: string;
+                /** @description Decimal */
+                rate: string;
+            }[];
+            /** @description USD; 0: no limit */
+            min_limit: string;
+            /** @description USD; 0: no limit */
+            max_limit: string;
+        };
+        TariffFeeStep: {
+            /** @description Amounts up to and including this, USD; null: any */
+            up_to: string | null;
+            /** @description USD, decimal */
+            fixed: string;
+            /** @description Hundredths of a percent of the amount */
+            basis_points: number;
+        };
+        Unreconciled: {
+            /** @description Entries without a settlement */
+            in_bank_only: components["schemas"]["BankEntry"][];
+            /** @description Settlements without an entry */
+            in_ledger_only: components["schemas"]["OpenSettlement"][];
+        };
+        WaitingScreenings: {
+            /** @description Of the pass over all recipients; null before the first */
+            progress: {
+                /** @description When the lists changed, UTC */
+                started_at: string;
+                /** @description When the last recipient was screened, UTC */
+                finished_at: string | null;
+                /** @description How many recipients were screened so far */
+                screened: string;
+                /** @description How many of them had an undecided hit */
+                hits: string;
+                /** @description How many recipients are left */
+                remaining: string;
+            } | null;
+            /** @description With an undecided hit, oldest first */
+            recipients: {
+                /** @description The account */
+                account: string;
+                /** @description The recipient */
+                user_token: string;
+                /** @description The number of the result */
+                result: number;
+                /** @description List and number of each entry, with spaces between them */
+                entries: string;
+                /** @description When, UTC */
+                screened_at: string;
+            }[];
+            /** @description Scheduled payouts with a hit in their details, oldest first */
+            payouts: {
+                /** @description The account */
+                account: string;
+                /** @description The payout */
+                payout_token: string;
+                /** @description List and number of each entry, with spaces between them */
+                entries: string;
+                /** @description When, UTC */
+                screened_at: string;
+            }[];
         };
     };
-    responses: never;
-    parameters: never;
-    requestBodies: never;
-    headers: never;
-    pathItems: never;
 }
-export type $defs = Record<string, never>;
-export type operations = Record<string, never>;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createRequestSlots } from './request-slots.ts';
+import { createSemaphore } from './semaphore.ts';
 
 test('no more run at once than there are slots, in order, also after a failure', async () => {
-  const slots = createRequestSlots(2);
+  const slots = createSemaphore(2);
   const begun: number[] = [];
   const endings: PromiseWithResolvers<void>[] = [];
   const runs = [0, 1, 2, 3].map(async (index) =>

@@ -288,7 +288,7 @@ test('the page of a proxy does not pass for an access token', async () => {
   });
 });
 
-test('calls that share a failed request for a token have their own keys in their errors', async () => {
+test('calls that share a failed request for a token have own errors, with their keys and the cause', async () => {
   const client = failing(new TypeError('fetch failed'), {
     credential: { clientId: 'client', clientSecret: 'secret' },
     retry: { retries: 0 },
@@ -296,13 +296,12 @@ test('calls that share a failed request for a token have their own keys in their
   const keys = ['one', 'two'];
   const calls = keys.map((idempotencyKey) => client.commitPayout(commit, { idempotencyKey }));
   const results = await Promise.allSettled(calls);
-  const errors = results.map((result) =>
-    result.status === 'rejected' ? result.reason : undefined,
-  );
+  const errors = results.map((result): unknown => 'reason' in result && result.reason);
   assert.deepEqual(
-    errors.map((error: unknown) => error instanceof OutlayError && error.idempotencyKey),
+    errors.map((error) => error instanceof OutlayError && error.idempotencyKey),
     keys,
   );
+  for (const error of errors) assert.match(inspect(error), /\[cause\]: TypeError: fetch failed/);
 });
 
 test('a caller ends a call that waits for an access token', async () => {

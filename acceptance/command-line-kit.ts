@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +28,8 @@ export type Shell = Disposable & {
   run(words: readonly string[], options?: Input): Promise<Ran>;
   /** As a user would: in a process of its own. */
   spawn(words: readonly string[], options?: Input): Promise<Ran>;
+  /** The same, whose signals and streams are the test's own. */
+  start(words: readonly string[], stdio: StdioOptions, env?: Input['env']): ChildProcess;
   read(file: string): string;
 };
 
@@ -68,6 +70,7 @@ export function openShell(
         ? runHere(words, complete(options))
         : spawnCli(words, complete(options)),
     spawn: (words, options) => spawnCli(words, complete(options)),
+    start: (words, stdio, changes) => startCli(words, { env: { ...env, ...changes }, stdio }),
     [Symbol.dispose]: () => {
       process.chdir(folderBefore);
       rmSync(folder, { recursive: true });
@@ -121,13 +124,20 @@ function describeRun(ran: Pick<Ran, 'exitCode' | 'out' | 'error'>): Ran {
 
 const runMsMax = 90_000;
 
-function spawnCli(words: readonly string[], { env, input }: Required<Input>): Promise<Ran> {
+function startCli(
+  words: readonly string[],
+  options: { env: Record<string, string>; stdio: StdioOptions },
+): ChildProcess {
   const parameters = [...nodeWords, cliMain, ...words];
-  const child = spawn(process.execPath, parameters, { env, timeout: runMsMax });
-  child.stdin.end(input);
+  return spawn(process.execPath, parameters, { ...options, timeout: runMsMax });
+}
+
+function spawnCli(words: readonly string[], { env, input }: Required<Input>): Promise<Ran> {
+  const child = startCli(words, { env, stdio: 'pipe' });
+  child.stdin?.end(input);
   let [out, error] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (error += text));
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (error += text));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (exitCode) => resolve(describeRun({ exitCode, out, error })));

@@ -20,9 +20,7 @@ export async function run(
   }
   // Before the arguments are parsed, only the raw words say what is requested.
   let output = createOutput(terminal, words.includes('--json'));
-  const interruption = new AbortController();
-  const interrupt = (): void => interruption.abort();
-  process.once('SIGINT', interrupt);
+  const { signal, release } = catchInterruption();
   try {
     // Operators' commands are read by their own program, and set the exit code themselves.
     const operatorWords = findOperatorWords(words);
@@ -34,16 +32,36 @@ export async function run(
     if (invocation === undefined) return exitCodes.done;
     const { command, values, isJson, profileName } = invocation;
     output = createOutput(terminal, isJson, profileName);
-    const { signal } = interruption;
     await command.run(createContext(terminal, { output, profileName, signal, ...time }), values);
     return exitCodes.done;
   } catch (error) {
     // What a command says about its interruption goes before the mere fact.
-    if (interruption.signal.aborted && !(error instanceof Failure)) return exitCodes.interrupted;
+    if (signal.aborted && !(error instanceof Failure)) return exitCodes.interrupted;
     return report(error, output);
   } finally {
-    process.off('SIGINT', interrupt);
+    release();
   }
+}
+
+/** npm and npx pass on the Ctrl-C that the terminal has already sent to this process too. */
+const repeatedMs = 1_000;
+
+/** Ctrl-C aborts the signal. Pressed again after a moment, it ends the process at once. */
+function catchInterruption(): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const end = (): void => void process.off('SIGINT', interrupt);
+  const interrupt = (): void => {
+    controller.abort();
+    setTimeout(end, repeatedMs).unref();
+  };
+  process.on('SIGINT', interrupt);
+  return {
+    signal,
+    release: () => {
+      if (!signal.aborted) end();
+    },
+  };
 }
 
 function readWords(

@@ -43,9 +43,9 @@ export function openTokenSource(credential: Credential, endpoint: TokenEndpoint)
       requested ??= request().finally(() => {
         requested = undefined;
       });
-      // Each call writes its own key and attempts into its error.
+      // Each call writes its own key and attempts into its error. Node prints no cause that is inherited.
       return requested.catch((error: Error) => {
-        throw Object.create(error);
+        throw Object.create(error, 'cause' in error ? { cause: { value: error.cause } } : {});
       });
     },
     renew: (refused) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
@@ -287,7 +288,7 @@ test('the page of a proxy does not pass for an access token', async () => {
   });
 });
 
-test('calls that share a failed request for a token have their own keys in their errors', async () => {
+test('calls that share a failed request for a token have own errors, with their keys and the cause', async () => {
   const client = failing(new TypeError('fetch failed'), {
     credential: { clientId: 'client', clientSecret: 'secret' },
     retry: { retries: 0 },
@@ -295,13 +296,12 @@ test('calls that share a failed request for a token have their own keys in their
   const keys = ['one', 'two'];
   const calls = keys.map((idempotencyKey) => client.commitPayout(commit, { idempotencyKey }));
   const results = await Promise.allSettled(calls);
-  const errors = results.map((result) =>
-    result.status === 'rejected' ? result.reason : undefined,
-  );
+  const errors = results.map((result): unknown => 'reason' in result && result.reason);
   assert.deepEqual(
-    errors.map((error: unknown) => error instanceof OutlayError && error.idempotencyKey),
+    errors.map((error) => error instanceof OutlayError && error.idempotencyKey),
     keys,
   );
+  for (const error of errors) assert.match(inspect(error), /\[cause\]: TypeError: fetch failed/);
 });
 
 test('a caller ends a call that waits for an access token', async () => {
@@ -359,6 +359,23 @@ test('a fetch that ignores its signal does not outlive the time-out, nor the sig
   setImmediate(() => late.abort(reason));
   await assert.rejects(call, reason);
   await assert.rejects(client.commitPayout(commit, { signal }), reason);
+});
+
+test('calls that share a signal have one listener on it, which ends with the last of them', async () => {
+  const { client } = connect(Array.from({ length: 12 }, () => problem(503, 'unavailable', '60')));
+  const controller = new AbortController();
+  const { signal } = controller;
+  const calls = Array.from({ length: 12 }, () => client.listBalances({}, { signal }));
+  // First they all wait for an answer, then for the retry.
+  assert.equal(getEventListeners(signal, 'abort').length, 1);
+  await sleep(20);
+  assert.equal(getEventListeners(signal, 'abort').length, 1);
+  const reason = new Error('enough');
+  controller.abort(reason);
+  for (const call of calls) await assert.rejects(call, reason);
+  const { signal: unused } = new AbortController();
+  await connect([json([])]).client.listBalances({}, { signal: unused });
+  assert.equal(getEventListeners(unused, 'abort').length, 0);
 });
 
 test('a retry setting that is undefined is the default one', async () => {

@@ -29,32 +29,56 @@ export async function createKey(): Promise<string> {
 /** A longer timer ends at once. */
 export const timerMsMax = 2 ** 31 - 1;
 
+/** The callbacks of a signal, which share one listener: of more than ten, Node 18 and 20 warn as of a leak. */
+const shared = new WeakMap<AbortSignal, { callbacks: Set<() => void>; listener(): void }>();
+
+/** Calls back when the signal is aborted, or is already. Returns a function that takes the callback away. */
+export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  if (signal === undefined) return () => undefined;
+  if (signal.aborted) {
+    callback();
+    return () => undefined;
+  }
+  const { callbacks, listener } = shared.get(signal) ?? listen(signal);
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size > 0) return;
+    signal.removeEventListener('abort', listener);
+    shared.delete(signal);
+  };
+}
+
+function listen(signal: AbortSignal): { callbacks: Set<() => void>; listener(): void } {
+  const callbacks = new Set<() => void>();
+  const listener = (): void => {
+    for (const callback of callbacks) callback();
+  };
+  signal.addEventListener('abort', listener, { once: true });
+  const added = { callbacks, listener };
+  shared.set(signal, added);
+  return added;
+}
+
 /** @throws the reason of the signal when it is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => {
+    const end = (): void => {
+      release();
+      resolve();
+    };
+    const timer = setTimeout(end, Math.min(ms, timerMsMax));
+    const release = onAbort(signal, () => {
       clearTimeout(timer);
       reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      },
-      Math.min(ms, timerMsMax),
-    );
-    if (signal?.aborted === true) abort();
-    else signal?.addEventListener('abort', abort, { once: true });
+    });
   });
 }
 
 /** Ends the wait, not the work. @throws the reason of the signal when it is aborted. */
 export function waitFor<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal?.reason as Error);
-    signal?.addEventListener('abort', abort, { once: true });
-    const end = (): void => signal?.removeEventListener('abort', abort);
-    work.then(resolve, reject).finally(end);
-    if (signal?.aborted === true) abort();
+    const release = onAbort(signal, () => reject(signal?.reason as Error));
+    work.then(resolve, reject).finally(release);
   });
 }

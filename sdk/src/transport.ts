@@ -6,7 +6,7 @@ import {
   UnexpectedAnswerError,
 } from './errors.ts';
 import { parseJson } from './exact-json.ts';
-import { timerMsMax, waitFor } from './platform.ts';
+import { onAbort, timerMsMax, waitFor } from './platform.ts';
 import { readRetryAfter } from './retry.ts';
 
 export type Fetch = typeof globalThis.fetch;
@@ -44,8 +44,7 @@ export async function sendOnce(
   const controller = new AbortController();
   const timeout = new TimeoutError(`No answer within ${timeoutMs} ms`, { retryable: true });
   const timer = setTimeout(() => controller.abort(timeout), Math.min(timeoutMs, timerMsMax));
-  const abort = (): void => controller.abort(signal?.reason);
-  signal?.addEventListener('abort', abort, { once: true });
+  const release = onAbort(signal, () => controller.abort(signal?.reason));
   try {
     const exchange = async (): Promise<HttpAnswer> => {
       const response = await fetcher(url, {
@@ -65,7 +64,7 @@ export async function sendOnce(
     throw error instanceof OutlayError ? error : lostConnection(error);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
+    release();
   }
 }
 

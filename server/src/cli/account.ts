@@ -18,6 +18,7 @@ import {
   account,
   amount,
   currency,
+  fundedCurrency,
   limit,
   name,
   reason,
@@ -50,7 +51,7 @@ export const accountCommands = [
     name: 'account fund',
     permission: 'operate',
     about: 'record a deposit, once for each reference',
-    options: { account, currency, amount, reference, reason },
+    options: { account, currency: fundedCurrency, amount, reference, reason },
     check: checkAmount,
     snapshot: findBalance,
     approval: async (context, values) => {

@@ -62,6 +62,22 @@ describe('credit transfers', () => {
     assert.equal(transfer.creditorAddress, undefined);
   });
 
+  test('euro to the countries that joined SEPA since 2025 go by its credit transfer alone', () => {
+    const accounts = {
+      ALB: 'AL47212110090000000235698741',
+      MDA: 'MD24AG000225100013104168',
+      MNE: 'ME25505000012345678951',
+      MKD: 'MK07250120000058984',
+      SRB: 'RS35260005601001611379',
+    };
+    for (const [countryCode, BankAccountNumber] of Object.entries(accounts)) {
+      const given = { countryCode, attributes: { BankAccountNumber } };
+      assert.equal(draftTransferOf(given).service, 'sepa', countryCode);
+      assert.equal(draftTransferOf(given).chargeBearer, 'SLEV', countryCode);
+      assert.equal(draft({ ...given, payerKey: 'instant' }), 'payer_unavailable', countryCode);
+    }
+  });
+
   test('a foreign account is paid by BIC, with structured address and charge bearer', () => {
     const transfer = draftTransferOf({
       payerKey: 'world',

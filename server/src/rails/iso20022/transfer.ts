@@ -219,6 +219,24 @@ function chooseScheme(
     : undefined;
 }
 
+/**
+ * Countries that joined SEPA after the library's data: Albania, Moldova, Montenegro and North
+ * Macedonia, operational in October 2025, and Serbia on May 5, 2026 (European Payments Council,
+ * geographical scope of the schemes; National Bank of Serbia, "SEPA in the Republic of Serbia").
+ */
+const joinedSepa: ReadonlySet<string> = new Set(['AL', 'MD', 'ME', 'MK', 'RS']);
+
+/** Whether accounts with these first letters of an IBAN are reached by SEPA credit transfers. */
+function isSepaIban(iban: string): boolean {
+  const owner = iban.slice(0, 2);
+  return isSEPACountry(owner) || joinedSepa.has(owner);
+}
+
+/** The banks of the countries that joined late take part in the credit transfer scheme first. */
+function isInstantIban(iban: string): boolean {
+  return isSEPACountry(iban.slice(0, 2));
+}
+
 const notInstant: DraftFault = {
   field: 'BankAccountNumber',
   code: 'not_served',
@@ -232,12 +250,11 @@ function chooseService(
   choice: { debtor: Debtor; account: Account; wanted: string | undefined },
 ): Service | undefined {
   const { debtor, account, wanted } = choice;
-  const isPossible =
-    order.currency === 'EUR' &&
-    account.kind === 'iban' &&
-    isSEPACountry(account.iban.slice(0, 2)) &&
-    debtor.iban !== '' &&
-    isSEPACountry(debtor.iban.slice(0, 2));
-  if (wanted === 'instant') return isPossible ? 'sepa_instant' : undefined;
+  const isEuro = order.currency === 'EUR' && account.kind === 'iban';
+  if (wanted === 'instant') {
+    const isPossible = isEuro && [account.iban, debtor.iban].every(isInstantIban);
+    return isPossible ? 'sepa_instant' : undefined;
+  }
+  const isPossible = isEuro && [account.iban, debtor.iban].every(isSepaIban);
   return isPossible && wanted !== 'cross_border' ? 'sepa' : 'cross_border';
 }

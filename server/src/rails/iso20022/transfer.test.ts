@@ -78,6 +78,28 @@ describe('credit transfers', () => {
     }
   });
 
+  test('a debtor without an address pays euro inside the European Economic Area alone', () => {
+    const [debtor] = config.debtors;
+    assert.ok(debtor);
+    const debtors = [{ ...debtor, country: '', town: '' }];
+    const settings = { config: { ...config, debtors }, payers: testPayers };
+    const inside = draftTransfer(makeInstruction(), settings);
+    assert.ok(inside.ok && inside.transfer.service === 'sepa');
+    for (const [countryCode, BankAccountNumber] of [
+      ['GBR', 'GB29NWBK60161331926819'],
+      ['SRB', 'RS35260005601001611379'],
+      ['TUR', 'TR330006100519786457841326'],
+    ] as const) {
+      const instruction = makeInstruction({ countryCode, attributes: { BankAccountNumber } });
+      const outside = draftTransfer(instruction, settings);
+      assert.ok(!outside.ok, countryCode);
+      assert.deepEqual(
+        outside.faults.map(({ reason }) => reason),
+        ['payer_unavailable'],
+      );
+    }
+  });
+
   test('a foreign account is paid by BIC, with structured address and charge bearer', () => {
     const transfer = draftTransferOf({
       payerKey: 'world',

@@ -6,7 +6,7 @@ import type { RecipientFault } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { type Account, readAccount } from './account.ts';
-import type { Config, Debtor } from './config.ts';
+import { type Config, type Debtor, isEeaCountry } from './config.ts';
 import { toLatinText } from './latin-text.ts';
 import type { PaymentOrder } from './orders.ts';
 import {
@@ -102,6 +102,7 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
   const address = readAddress(order, country.alpha2);
   const [fault, ...others] = [
     ...listAmountFaults(order.amountMinor, { service, config }),
+    ...listDebtorFaults(debtor, account),
     ...listAgentFaults(agent, { account, country: country.alpha2, isSepa }),
     ...listNameFaults(order, creditorName),
     ...(isSepa ? [] : listAddressFaults(order, address)),
@@ -163,6 +164,17 @@ function chooseBearer(
 
 function isChargeBearer(text: string | undefined): text is 'DEBT' | 'CRED' | 'SHAR' {
   return text === 'DEBT' || text === 'CRED' || text === 'SHAR';
+}
+
+/**
+ * Banks need the payer's address on transfers that leave the European Economic Area (Regulation (EU)
+ * 2023/1113, articles 4 and 5). The configuration lets a debtor in it have none.
+ */
+function listDebtorFaults({ country }: Debtor, account: Account): DraftFault[] {
+  const isWithin = account.kind === 'iban' && isEeaCountry(account.iban.slice(0, 2));
+  if (country !== '' || isWithin) return [];
+  const detail = 'the debtor account has no address, which banks need outside of the EEA';
+  return [{ field: 'country', code: 'not_served', reason: 'payer_unavailable', detail }];
 }
 
 function listAmountFaults(

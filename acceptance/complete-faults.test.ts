@@ -87,6 +87,22 @@ test('one wrong value is one fault, whose code is that of the problem', async ()
   }
 });
 
+test('nothing new is made in a withdrawn currency, and the refusal names its successor', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
+  const path = `/payout/${recipient.userToken}`;
+  const quote = (field: string) => api.post(path, describePayout(recipient, { [field]: 'BGN' }));
+  for (const reply of [
+    await quote('source_currency_code'),
+    await quote('destination_currency_code'),
+    await api.post('/sandbox/fund', { currency_code: 'BGN', amount: 1 }),
+    await api.get('/country/BGR/cheapest?source_currency=BGN'),
+    await api.get('/country/BGR/cheapest?destination_currency=BGN'),
+  ]) {
+    const { errors } = assertProblem(reply, 400, 'unknown_currency');
+    assert.match(errors[0]?.detail ?? '', /^\w+ must be EUR, which replaced BGN$/);
+  }
+});
+
 test('both tokens are reported with the other faults of a payout', async () => {
   const recipient = await createRecipient(api, deliveryCases.bank);
   const [balance] = ok(await api.get<Balance[]>('/account/balance'));

@@ -5,17 +5,17 @@ export const screeningSettings = {
   OUTLAY_SCREENING_OFAC_SDN: setting(
     text,
     'Sanctions: the SDN list of OFAC as CSV, a file or URL; requires the next one too',
-    'https://www.treasury.gov/ofac/downloads/sdn.csv',
+    'https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/SDN.CSV',
   ),
   OUTLAY_SCREENING_OFAC_ALT: setting(
     text,
     'Sanctions: the aliases of the SDN list',
-    'https://www.treasury.gov/ofac/downloads/alt.csv',
+    'https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/ALT.CSV',
   ),
   OUTLAY_SCREENING_OFAC_COMMENTS: setting(
     text,
     'Sanctions: the rest of long remarks of the SDN list, with wallet addresses; recommended',
-    'https://www.treasury.gov/ofac/downloads/sdn_comments.csv',
+    'https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/SDN_COMMENTS.CSV',
   ),
   OUTLAY_SCREENING_UN: setting(
     text,

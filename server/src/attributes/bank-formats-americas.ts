@@ -28,37 +28,46 @@ const email = '[A-Za-z0-9._%+\\-]{1,64}@[A-Za-z0-9\\-]{1,63}(?:\\.[A-Za-z0-9\\-]
 const brazilianMobile = '\\+55[1-9][0-9]9[0-9]{8}';
 
 /**
+ * Since July 2026 the first twelve characters of a CNPJ may be letters too; its two check digits stay
+ * digits (Receita Federal, normative instruction RFB 2.229/2024).
+ */
+const cnpj = '[0-9A-Z]{12}[0-9]{2}';
+const cpfOrCnpj = `[0-9]{11}|${cnpj}`;
+const cnpjForm = new RegExp(`^${cnpj}$`);
+const cpfOrCnpjForm = new RegExp(`^(?:${cpfOrCnpj})$`);
+
+/**
  * Whether the account number is a Pix key (Banco Central do Brasil, resolution BCB 1/2020): a
  * random key, an e-mail address, a mobile number, or the recipient's own CPF or CNPJ.
  */
 function isPixKey(values: ReadonlyMap<AttributeType, string>): boolean {
   const number = values.get('BankAccountNumber') ?? '';
   if (/^\+|@|^[0-9a-f]{8}-[0-9a-f]{4}-/.test(number)) return true;
-  return /^(?:[0-9]{11}|[0-9]{14})$/.test(number) && number === values.get('IdentificationNumber');
+  return cpfOrCnpjForm.test(number) && number === values.get('IdentificationNumber');
 }
 
 const checkBrazilianAccount: Check = (value, { values }) => {
   if (value.length > 77)
     return { code: 'too_long', detail: 'A Pix key must have at most 77 characters' };
-  if (!/^[0-9]{14}$/.test(value) || isPixKey(values)) return undefined;
+  if (!cnpjForm.test(value) || isPixKey(values)) return undefined;
   return { code: 'pix_key_mismatch', detail: 'A CNPJ as Pix key must equal IdentificationNumber' };
 };
 
 const accountPattern = '[0-9]{1,12}-?[0-9X]';
-const pixPattern = `[0-9]{11}|[0-9]{14}|${brazilianMobile}|${uuid}|${email}`;
+const pixPattern = `${cpfOrCnpj}|${brazilianMobile}|${uuid}|${email}`;
 const pixKey = { group: 'account', name: 'pix_key', label: 'Pix key' };
 const bankAccount = { group: 'account', name: 'bank_account', label: 'Bank, branch and account' };
 
 const brazil: readonly Field[] = [
   identification({
     label: 'CPF or CNPJ',
-    pattern: '[0-9]{11}|[0-9]{14}',
-    hint: '11 digits of a CPF or 14 of a CNPJ, without punctuation',
+    pattern: cpfOrCnpj,
+    hint: '11 digits of a CPF or 14 digits and capital letters of a CNPJ, without punctuation',
     check: checkCpfOrCnpj,
   }),
   account({
     label: 'Account number or Pix key',
-    pattern: `${accountPattern}|[0-9]{14}|${brazilianMobile}|${uuid}|${email}`,
+    pattern: `${accountPattern}|${cnpj}|${brazilianMobile}|${uuid}|${email}`,
     hint: 'The account with its check digit, or a Pix key (then omit bank and branch)',
     options: [
       { ...pixKey, pattern: pixPattern },

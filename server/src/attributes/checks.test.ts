@@ -196,6 +196,23 @@ test('an empty text of an option that is not chosen counts as absent', () => {
   ]);
 });
 
+test('a CNPJ may have letters before its two check digits', () => {
+  // The example of the Receita Federal.
+  const cnpj = '12ABC34501DE35';
+  const values = { IdentificationNumber: cnpj, BankAccountNumber: cnpj, RemittanceReason: 'GIFT' };
+  const { faults, missing } = check('BANK_DEPOSIT BRA BRL', values);
+  assert.deepEqual({ faults, missing }, { faults: [], missing: [] });
+  const faulty: [Record<string, string>, string][] = [
+    [{ IdentificationNumber: '12ABC34501DE36' }, 'IdentificationNumber check_digit'],
+    [{ IdentificationNumber: '12ABC34501DEA5' }, 'IdentificationNumber pattern_mismatch'],
+    [{ IdentificationNumber: '11144477735' }, 'BankAccountNumber pix_key_mismatch'],
+  ];
+  for (const [changes, fault] of faulty) {
+    const found = listFaults('BANK_DEPOSIT BRA BRL', { ...values, ...changes });
+    assert.ok(found.includes(fault), `${JSON.stringify(changes)} ${found.join()}`);
+  }
+});
+
 test('a CNPJ as Pix key must be that of the recipient', () => {
   const values = { IdentificationNumber: '11144477735', BankAccountNumber: '11222333000181' };
   assert.deepEqual(listFaults('BANK_DEPOSIT BRA BRL', values), [
@@ -266,6 +283,7 @@ test('a value is stored in its form where the spelling is plain', () => {
     ],
     ['BANK_DEPOSIT MEX MXN', 'BankAccountNumber', '032 180 00011835971 9', '032180000118359719'],
     ['BANK_DEPOSIT BRA BRL', 'IdentificationNumber', '111.444.777-35', '11144477735'],
+    ['BANK_DEPOSIT BRA BRL', 'IdentificationNumber', '12.ABC.345/01DE-35', '12ABC34501DE35'],
     ['BANK_DEPOSIT BRA BRL', 'BankAccountNumber', '+55 (11) 98765-4321', '+5511987654321'],
     ['BANK_DEPOSIT BRA BRL', 'BankAccountNumber', '12345-6', '12345-6'],
     ['BANK_DEPOSIT CHL CLP', 'IdentificationNumber', '12.345.678-5', '123456785'],

@@ -19,6 +19,7 @@ import {
   account,
   amount,
   currency,
+  fundedCurrency,
   limit,
   name,
   reason,
@@ -51,7 +52,7 @@ export const accountCommands = [
     name: 'account fund',
     permission: 'operate',
     about: 'record a deposit, once for each reference',
-    options: { account, currency, amount, reference, reason },
+    options: { account, currency: fundedCurrency, amount, reference, reason },
     check: checkAmount,
     snapshot: (context, values) => findBalance(context, 'wallet', values),
     approval: async (context, values) => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isAddressRange } from '../config-values.ts';
 import { scopes } from '../core/access.ts';
 import { findCountry } from '../core/country.ts';
-import { findCurrency, getCurrency } from '../core/currency.ts';
+import { findCurrency, findCurrencyFault, getCurrency } from '../core/currency.ts';
 import { isHttpsUrl } from '../core/https-url.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
 import { DocumentFaults } from '../core/json-document.ts';
@@ -168,6 +168,15 @@ export const currency = option(
   text
     .refine((code) => findCurrency(code) !== undefined, {
       error: 'must be the code of a known currency, such as USD',
+    })
+    .transform(getCurrency),
+);
+/** A currency in which balances may still grow; a withdrawn one can be corrected and read. */
+export const fundedCurrency = option(
+  { value: 'code', about: 'currency, such as USD' },
+  text
+    .refine((code) => findCurrencyFault(code) === undefined, {
+      error: ({ input }) => findCurrencyFault(String(input)),
     })
     .transform(getCurrency),
 );

@@ -48,6 +48,30 @@ for (const [code, scale] of Object.entries(cryptoScales)) {
   currencies.set(code, { code, scale, isCrypto: true });
 }
 
+/**
+ * Currencies that ISO 4217 has withdrawn, with those that replaced them (amendments 174 to 180 of its
+ * maintenance agency: HRK 2023, SLL 2023, ZWL 2024, CUC and ANG 2025, BGN on January 1, 2026). The
+ * last three stay known, so that balances, payouts and statements in them can be read.
+ */
+const successors: ReadonlyMap<string, string> = new Map([
+  ['ANG', 'XCG'],
+  ['BGN', 'EUR'],
+  ['CUC', 'CUP'],
+  ['HRK', 'EUR'],
+  ['SLL', 'SLE'],
+  ['ZWL', 'ZWG'],
+]);
+
+/**
+ * Why nothing new can be made in the currency, as the end of a sentence that begins with the name of
+ * the field; undefined where it is current.
+ */
+export function findCurrencyFault(code: string): string | undefined {
+  const successor = successors.get(code);
+  if (successor !== undefined) return `must be ${successor}, which replaced ${code}`;
+  return currencies.has(code) ? undefined : 'must be a currency that the service knows';
+}
+
 /** Three to five capital letters or digits: the form of an ISO 4217 code or of a ticker. */
 export const currencyPattern = /^[A-Z0-9]{3,5}$/;
 

@@ -102,7 +102,8 @@ test('two rails may use the same key', () => {
 
 const faulty: [string, Partial<PayerDeclaration & Tariff>, RegExp][] = [
   ['an unknown country', { countryCode: 'XKX' }, /payer test\/faulty: unknown country XKX/],
-  ['an unknown currency', { currencies: ['MXN', 'XAU'] }, /unknown currency XAU/],
+  ['an unknown currency', { currencies: ['MXN', 'XAU'] }, /currency XAU must be a currency that/],
+  ['a withdrawn currency', { currencies: ['BGN'] }, /currency BGN must be EUR, which replaced BGN/],
   ['a repeated currency', { currencies: ['MXN', 'MXN'] }, /a currency occurs twice/],
   ['no currency', { currencies: [] }, /it must have a currency/],
   [

@@ -1,5 +1,5 @@
 import { findCountry } from '../core/country.ts';
-import { findCurrency } from '../core/currency.ts';
+import { findCurrency, findCurrencyFault } from '../core/currency.ts';
 import { parseRate } from '../core/rate.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import {
@@ -131,9 +131,10 @@ function listFaults(payer: PayerDeclaration): string[] {
 }
 
 function listCurrencyFaults(currencies: readonly string[]): string[] {
-  const faults = currencies
-    .filter((code) => findCurrency(code) === undefined)
-    .map((code) => `unknown currency ${code}`);
+  const faults = currencies.flatMap((code) => {
+    const fault = findCurrencyFault(code);
+    return fault === undefined ? [] : [`currency ${code} ${fault}`];
+  });
   if (currencies.length === 0) faults.push('it must have a currency');
   if (new Set(currencies).size < currencies.length) faults.push('a currency occurs twice');
   return faults;

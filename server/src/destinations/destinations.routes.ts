@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { amountFaults } from '../core/amount-faults.ts';
 import { findCountry } from '../core/country.ts';
-import { type Currency, findCurrency, getCurrency } from '../core/currency.ts';
+import { type Currency, findCurrencyFault, getCurrency } from '../core/currency.ts';
 import { AppError, assert, type Fault, throwFaults } from '../core/errors.ts';
 import { finishReading } from '../core/finish-reading.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
@@ -143,8 +143,9 @@ async function answerLookup(
   const limitMinor = readAmount('limit', query, { source, faults });
   const { destination_currency: destinationCurrency, payer_name: payerName } = query;
   const { delivery_type: deliveryType } = query;
-  if (destinationCurrency !== undefined && findCurrency(destinationCurrency) === undefined) {
-    const detail = 'destination_currency must be the code of a supported currency';
+  const currencyFault = destinationCurrency && findCurrencyFault(destinationCurrency);
+  if (currencyFault !== undefined) {
+    const detail = `destination_currency ${currencyFault}`;
     faults.push({ parameter: 'destination_currency', code: 'unknown_currency', detail });
   }
   throwFaults(faults);
@@ -199,9 +200,9 @@ async function findSource(
     }
     return getCurrency(wallet.currency);
   }
-  const currency = code === undefined ? defaultCurrency : findCurrency(code);
-  if (currency !== undefined) return currency;
-  const detail = 'source_currency must be the code of a supported currency';
+  const fault = code === undefined ? undefined : findCurrencyFault(code);
+  if (fault === undefined) return code === undefined ? defaultCurrency : getCurrency(code);
+  const detail = `source_currency ${fault}`;
   faults.push({ parameter: 'source_currency', code: 'unknown_currency', detail });
   return undefined;
 }

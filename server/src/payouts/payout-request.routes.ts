@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findAccount } from '../accounts/accounts.ts';
 import { isRealDate } from '../core/calendar-date.ts';
-import { currencyPattern, findCurrency } from '../core/currency.ts';
+import { currencyPattern, findCurrencyFault } from '../core/currency.ts';
 import type { Fault } from '../core/errors.ts';
 import { type ExactJson, isExactObject } from '../core/exact-json.ts';
 import { hashMetadata } from '../core/metadata-hashes.ts';
@@ -21,8 +21,8 @@ const currencyField = z
     error: 'must be an ISO 4217 code or a ticker, in capitals',
     abort: true,
   })
-  .refine((code) => findCurrency(code) !== undefined, {
-    error: 'must be a currency that the service knows',
+  .refine((code) => findCurrencyFault(code) === undefined, {
+    error: ({ input }) => findCurrencyFault(String(input)),
     params: { code: 'unknown_currency' },
   });
 

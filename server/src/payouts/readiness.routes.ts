@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readDestination } from '../attributes/attributes.routes.ts';
 import type { Destination } from '../attributes/attributes.ts';
 import { amountFaults } from '../core/amount-faults.ts';
-import { currencyPattern, findCurrency, getCurrency } from '../core/currency.ts';
+import { currencyPattern, findCurrencyFault, getCurrency } from '../core/currency.ts';
 import { throwFaults } from '../core/errors.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatAmount, parseAmount, readDecimal } from '../core/money.ts';
@@ -36,8 +36,8 @@ const readinessQuery = z.object({
       'What the recipient gets, in `currency`. Without it limits, balance and a verification above an amount are not judged',
     ),
   source_currency: currencyText
-    .refine((code) => findCurrency(code) !== undefined, {
-      error: 'must be a currency that the service knows',
+    .refine((code) => findCurrencyFault(code) === undefined, {
+      error: ({ input }) => findCurrencyFault(String(input)),
     })
     .default('USD')
     .describe('The balance that pays. Default USD'),

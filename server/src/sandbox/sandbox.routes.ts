@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createAccount } from '../accounts/accounts.ts';
 import { amountFaults } from '../core/amount-faults.ts';
-import { findCurrency } from '../core/currency.ts';
+import { findCurrencyFault, getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { parseAmount } from '../core/money.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
@@ -136,13 +136,14 @@ function fundRoute(): Route<SandboxServices> {
       .meta({ id: 'SandboxFunding' }),
     response: balanceAnswer,
     handle: ({ accountId, write }: Context, { body }) => {
-      const currency = findCurrency(body.currency_code);
-      if (currency === undefined) {
-        const detail = 'currency_code must be a supported currency';
+      const currencyFault = findCurrencyFault(body.currency_code);
+      if (currencyFault !== undefined) {
+        const detail = `currency_code ${currencyFault}`;
         throw new AppError('invalid_request', detail, {
           faults: [{ pointer: '/currency_code', code: 'unknown_currency', detail }],
         });
       }
+      const currency = getCurrency(body.currency_code);
       const amount = parseAmount(body.amount.text, currency);
       if (!amount.ok) {
         const fault = amountFaults('amount', amount.fault, currency);

@@ -109,7 +109,7 @@ async function readTexts(
       : [source.location];
   const texts: string[] = [];
   for (const location of locations) {
-    // The address that OFAC publishes redirects to another host.
+    // The addresses of OFAC and of the United Nations redirect to other hosts.
     const reading = await readSource(location, {
       fetch: options.fetch,
       redirects: 'any_https',

@@ -315,7 +315,8 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
   },
   unknown_currency: {
     cause: 'The value is not the code of a supported currency.',
-    remedy: 'Send an ISO 4217 code, or a ticker that the destination delivers.',
+    remedy:
+      'Send an ISO 4217 code, or a ticker that the destination delivers. For a withdrawn currency, send the one that replaced it.',
     example: {
       pointer: '/destination_currency_code',
       detail: 'destination_currency_code must be a currency that the service knows',

@@ -1,4 +1,4 @@
-import { listCurrencies } from '../../core/currency.ts';
+import { findCurrencyFault, listCurrencies } from '../../core/currency.ts';
 
 /**
  * Currencies whose decimals at Adyen are not those of ISO 4217 (Adyen, currency codes and minor
@@ -13,6 +13,7 @@ export function hasOtherScale(currency: string): boolean {
 
 export function listServedCurrencies(): string[] {
   return listCurrencies()
-    .filter(({ code, isCrypto }) => !isCrypto && !hasOtherScale(code))
+    .filter(({ isCrypto }) => !isCrypto)
+    .filter(({ code }) => findCurrencyFault(code) === undefined && !hasOtherScale(code))
     .map(({ code }) => code);
 }

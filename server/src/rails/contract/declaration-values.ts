@@ -15,7 +15,6 @@ export const permitted = {
   verification:
     'must be {"kind": "always"}, {"kind": "never"} or {"kind": "above", "amount": "AMOUNT OF USD"}',
   country: 'must be an ISO 3166-1 alpha-3 code, such as MEX',
-  currency: 'must be the code of a known currency, such as MXN or USDC',
 } as const;
 
 const calendars = new Set(listCountries().map((country) => country.alpha2));

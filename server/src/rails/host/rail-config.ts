@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { findCountry } from '../../core/country.ts';
-import { findCurrency } from '../../core/currency.ts';
+import { findCurrency, findCurrencyFault } from '../../core/currency.ts';
 import { parseAmount } from '../../core/money.ts';
 import {
   isCalendar,
@@ -70,7 +70,9 @@ const payer = z.strictObject({
   deliveryType: z.enum(deliveryTypes),
   accountForm: z.enum(accountForms).optional(),
   currencies: z.array(
-    z.string().refine((code) => findCurrency(code) !== undefined, permitted.currency),
+    z.string().refine((code) => findCurrencyFault(code) === undefined, {
+      error: ({ input }) => findCurrencyFault(String(input)),
+    }),
   ),
   tariffs: z.array(tariff),
   availability,

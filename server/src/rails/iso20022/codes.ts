@@ -162,6 +162,15 @@ const outcomeByStatus: Readonly<Record<string, StatusOutcome>> = {
   PATC: 'accepted',
   PDNG: 'accepted',
   PRES: 'accepted',
+  // A verification of payee, or the release of the order by the sender, is pending or has a result:
+  // the bank executes or rejects the payment afterwards.
+  ACFW: 'accepted',
+  RCVC: 'accepted',
+  RVCM: 'accepted',
+  RVMC: 'accepted',
+  RVNA: 'accepted',
+  RVNC: 'accepted',
+  RVNM: 'accepted',
   // The money neither arrives nor comes back until an authority decides: not final.
   BLCK: 'accepted',
   // Settled on the account of the debtor, and of the creditor.

@@ -358,6 +358,24 @@ describe('status reports', () => {
     assert.equal((await query()).outcome, 'accepted');
   });
 
+  test('of a verification of payee leave the payment open, and are no exceptions', async () => {
+    const file = await findMessageId();
+    const { reference } = payment;
+    for (const status of ['RVNC', 'RCVC', 'RVCM']) {
+      const { problems } = await receive(it, writeGroupStatus(file, status, ''));
+      assert.deepEqual(problems, [], status);
+    }
+    for (const status of ['ACFW', 'RVMC', 'RVNM', 'RVNA']) {
+      const found = await receive(it, writeStatus(file, { reference, status, code: '' }));
+      assert.deepEqual(describeProblems(found), [], status);
+      assert.deepEqual(
+        found.observations.map(({ outcome, code }) => `${outcome} ${code}`),
+        [`accepted ${status}`],
+      );
+    }
+    assert.equal((await query()).outcome, 'accepted');
+  });
+
   test('about another file, or with another amount, are exceptions', async () => {
     const { reference } = payment;
     const status = { reference, status: 'RJCT', code: 'AC04' };

@@ -62,6 +62,44 @@ describe('credit transfers', () => {
     assert.equal(transfer.creditorAddress, undefined);
   });
 
+  test('euro to the countries that joined SEPA since 2025 go by its credit transfer alone', () => {
+    const accounts = {
+      ALB: 'AL47212110090000000235698741',
+      MDA: 'MD24AG000225100013104168',
+      MNE: 'ME25505000012345678951',
+      MKD: 'MK07250120000058984',
+      SRB: 'RS35260005601001611379',
+    };
+    for (const [countryCode, BankAccountNumber] of Object.entries(accounts)) {
+      const given = { countryCode, attributes: { BankAccountNumber } };
+      assert.equal(draftTransferOf(given).service, 'sepa', countryCode);
+      assert.equal(draftTransferOf(given).chargeBearer, 'SLEV', countryCode);
+      assert.equal(draft({ ...given, payerKey: 'instant' }), 'payer_unavailable', countryCode);
+    }
+  });
+
+  test('a debtor without an address pays euro inside the European Economic Area alone', () => {
+    const [debtor] = config.debtors;
+    assert.ok(debtor);
+    const debtors = [{ ...debtor, country: '', town: '' }];
+    const settings = { config: { ...config, debtors }, payers: testPayers };
+    const inside = draftTransfer(makeInstruction(), settings);
+    assert.ok(inside.ok && inside.transfer.service === 'sepa');
+    for (const [countryCode, BankAccountNumber] of [
+      ['GBR', 'GB29NWBK60161331926819'],
+      ['SRB', 'RS35260005601001611379'],
+      ['TUR', 'TR330006100519786457841326'],
+    ] as const) {
+      const instruction = makeInstruction({ countryCode, attributes: { BankAccountNumber } });
+      const outside = draftTransfer(instruction, settings);
+      assert.ok(!outside.ok, countryCode);
+      assert.deepEqual(
+        outside.faults.map(({ reason }) => reason),
+        ['payer_unavailable'],
+      );
+    }
+  });
+
   test('a foreign account is paid by BIC, with structured address and charge bearer', () => {
     const transfer = draftTransferOf({
       payerKey: 'world',

@@ -6,7 +6,7 @@ import type { RecipientFault } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { type Account, readAccount } from './account.ts';
-import type { Config, Debtor } from './config.ts';
+import { type Config, type Debtor, isEeaCountry } from './config.ts';
 import { toLatinText } from './latin-text.ts';
 import type { PaymentOrder } from './orders.ts';
 import {
@@ -102,6 +102,7 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
   const address = readAddress(order, country.alpha2);
   const [fault, ...others] = [
     ...listAmountFaults(order.amountMinor, { service, config }),
+    ...listDebtorFaults(debtor, account),
     ...listAgentFaults(agent, { account, country: country.alpha2, isSepa }),
     ...listNameFaults(order, creditorName),
     ...(isSepa ? [] : listAddressFaults(order, address)),
@@ -165,6 +166,17 @@ function isChargeBearer(text: string | undefined): text is 'DEBT' | 'CRED' | 'SH
   return text === 'DEBT' || text === 'CRED' || text === 'SHAR';
 }
 
+/**
+ * Banks need the payer's address on transfers that leave the European Economic Area (Regulation (EU)
+ * 2023/1113, articles 4 and 5). The configuration lets a debtor in it have none.
+ */
+function listDebtorFaults({ country }: Debtor, account: Account): DraftFault[] {
+  const isWithin = account.kind === 'iban' && isEeaCountry(account.iban.slice(0, 2));
+  if (country !== '' || isWithin) return [];
+  const detail = 'the debtor account has no address, which banks need outside of the EEA';
+  return [{ field: 'country', code: 'not_served', reason: 'payer_unavailable', detail }];
+}
+
 function listAmountFaults(
   amountMinor: bigint,
   { service, config }: { service: Service; config: Config },
@@ -219,6 +231,24 @@ function chooseScheme(
     : undefined;
 }
 
+/**
+ * Countries that joined SEPA after the library's data: Albania, Moldova, Montenegro and North
+ * Macedonia, operational in October 2025, and Serbia on May 5, 2026 (European Payments Council,
+ * geographical scope of the schemes; National Bank of Serbia, "SEPA in the Republic of Serbia").
+ */
+const joinedSepa: ReadonlySet<string> = new Set(['AL', 'MD', 'ME', 'MK', 'RS']);
+
+/** Whether accounts with these first letters of an IBAN are reached by SEPA credit transfers. */
+function isSepaIban(iban: string): boolean {
+  const owner = iban.slice(0, 2);
+  return isSEPACountry(owner) || joinedSepa.has(owner);
+}
+
+/** The banks of the countries that joined late take part in the credit transfer scheme first. */
+function isInstantIban(iban: string): boolean {
+  return isSEPACountry(iban.slice(0, 2));
+}
+
 const notInstant: DraftFault = {
   field: 'BankAccountNumber',
   code: 'not_served',
@@ -232,12 +262,11 @@ function chooseService(
   choice: { debtor: Debtor; account: Account; wanted: string | undefined },
 ): Service | undefined {
   const { debtor, account, wanted } = choice;
-  const isPossible =
-    order.currency === 'EUR' &&
-    account.kind === 'iban' &&
-    isSEPACountry(account.iban.slice(0, 2)) &&
-    debtor.iban !== '' &&
-    isSEPACountry(debtor.iban.slice(0, 2));
-  if (wanted === 'instant') return isPossible ? 'sepa_instant' : undefined;
+  const isEuro = order.currency === 'EUR' && account.kind === 'iban';
+  if (wanted === 'instant') {
+    const isPossible = isEuro && [account.iban, debtor.iban].every(isInstantIban);
+    return isPossible ? 'sepa_instant' : undefined;
+  }
+  const isPossible = isEuro && [account.iban, debtor.iban].every(isSepaIban);
   return isPossible && wanted !== 'cross_border' ? 'sepa' : 'cross_border';
 }

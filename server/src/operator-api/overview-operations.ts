@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeSending, listFreezes } from '../controls/freezes.ts';
+import { describeSending, listFrozenRails } from '../controls/freezes.ts';
 import { isUuid } from '../core/ids.ts';
 import type { Health } from '../dispatch/gate.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -184,7 +184,7 @@ const railsRoute = (): Route<OverviewServices> =>
 async function describeRails(env: OverviewServices) {
   const { db, railNames, healthOf, railFunds } = env;
   const sending = await describeSending(db.system);
-  const frozen = (await listFreezes(db.system, { withLifted: false })).map((row) => row.rail);
+  const frozen = await listFrozenRails(db.system);
   const names = new Set([...railNames, ...sending.map((row) => row.rail)]);
   const describe = await openRailReports({ ...env, sending });
   return [...names].toSorted().map((name) => ({

@@ -164,8 +164,10 @@ export interface components {
             accounts: number;
             /** @description Batches that are being committed */
             batches_committing: number;
-            /** @description What is in force */
+            /** @description What is in force, at most 1,000, those of accounts and recipients last; `GET /operator/freezes` has all */
             freezes: components["schemas"]["Freeze"][];
+            /** @description How many freezes are in force */
+            freezes_in_force: number;
             /** @description Whether a recovery after a restore is open */
             recovery: string;
             /** @description By rail */
@@ -247,8 +249,10 @@ export interface components {
             waiting: number;
         };
         Sending: {
-            /** @description What is in force */
+            /** @description What is in force, at most 1,000, those of accounts and recipients last; `GET /operator/freezes` has all */
             freezes: components["schemas"]["Freeze"][];
+            /** @description How many freezes are in force */
+            freezes_in_force: number;
             /** @description Whether a recovery after a restore is open */
             recovery: string;
             /** @description By rail */
@@ -300,6 +304,8 @@ export interface components {
         Freezes: {
             /** @description Those in force first */
             data: components["schemas"]["Freeze"][];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
         };
         Recovery: {
             /**
@@ -353,6 +359,8 @@ export interface components {
         OperatorAccounts: {
             /** @description The oldest first */
             data: components["schemas"]["OperatorAccount"][];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
         };
         OperatorAccount: {
             /** @description The account */
@@ -389,6 +397,8 @@ export interface components {
             data: {
                 [key: string]: unknown;
             }[];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
         };
         AccountSender: {
             /** @description Registered name; "" where nothing is stored */
@@ -588,6 +598,8 @@ export interface components {
         UnfinishedPayouts: {
             /** @description The oldest first */
             data: components["schemas"]["UnfinishedPayout"][];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
             /** @description How many there are */
             matching: number;
         };
@@ -620,6 +632,8 @@ export interface components {
             due_at: string | null;
         };
         OperatorPayoutExplanation: {
+            /** @description The account */
+            account_id: string;
             /** @description The payout */
             payout_token: string;
             /** @description Of the payout as it is now, for `payout decide` */
@@ -660,6 +674,8 @@ export interface components {
         OperatorIdentities: {
             /** @description The rows, newest first */
             data: components["schemas"]["OperatorPendingIdentity"][];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
         };
         OperatorPendingIdentity: {
             /** @description The account */
@@ -908,10 +924,16 @@ export interface components {
                 /** @description When, UTC */
                 screened_at: string;
             }[];
+            /** @description Whether more recipients wait than `limit` allows */
+            has_more_recipients: boolean;
+            /** @description Whether more payouts wait than `limit` allows */
+            has_more_payouts: boolean;
         };
         Clearances: {
             /** @description The rows, newest first */
             data: components["schemas"]["Clearance"][];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
         };
         Clearance: {
             /** @description The clearance */
@@ -978,10 +1000,14 @@ export interface components {
         LegalHolds: {
             /** @description The rows, newest first */
             data: components["schemas"]["LegalHold"][];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
         };
         ApprovalPolicyVersions: {
             /** @description The rows, newest first */
             data: components["schemas"]["ApprovalPolicyVersion"][];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
         };
         ApprovalPolicyVersion: {
             /** @description From 1 on */
@@ -1404,6 +1430,8 @@ export interface components {
         Approvals: {
             /** @description The oldest first */
             data: components["schemas"]["Approval"][];
+            /** @description The `cursor` of the next page; null on the last one */
+            next: string | null;
         };
         Approval: {
             /** @description The request */
@@ -1503,13 +1531,15 @@ export interface components {
             environment: "staging" | "live";
             /** @description The newest version of the API */
             version: string;
-            /** @description Accounts for which the operator may act */
+            /** @description Accounts for which the operator may act, the oldest 1,000; `GET /operator/accounts` has all */
             accounts: {
                 /** @description The identifier, for the header `Outlay-Account` */
                 account: string;
                 /** @description The name */
                 name: string;
             }[];
+            /** @description Whether there are more accounts than these */
+            has_more_accounts: boolean;
             /** @description True: only a password and a second factor can be set up */
             is_restricted: boolean;
             /** @description Whether a password is set */

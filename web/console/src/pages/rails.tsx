@@ -61,6 +61,7 @@ function Health({ rail }: { rail: Rail }): ReactNode {
       </Tag>
     );
   }
+  if (rail.health === null) return <span className="faint">Not known here</span>;
   const tone = tones[rail.health];
   return (
     <Tag tone={tone} icon={tone === 'success' ? 'check' : 'alert'}>

@@ -71,11 +71,8 @@ export interface components {
         OperatorRail: {
             /** @description The name of the rail */
             rail: string;
-            /**
-             * @description As this process has seen its last calls
-             * @enum {string}
-             */
-            health: "up" | "degraded" | "down";
+            /** @description As this process has seen its last calls; null where it sends no payouts */
+            health: ("up" | "degraded" | "down") | null;
             /** @description Whether an operator has stopped it */
             is_frozen: boolean;
             /** @description Payouts that are being sent */

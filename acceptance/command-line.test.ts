@@ -135,6 +135,10 @@ test('amounts of a result are texts with every digit', async () => {
 test('recipients are listed, shown and judged', async () => {
   const list = await json<{ internal_user_id: string }[]>('recipient', 'list', '--country', 'mex');
   assert.ok(list.some(({ internal_user_id: id }) => id === 'ana'));
+  const limit = ['--country', 'mex', '--limit', String(list.length - 1)];
+  const cut = await done(['recipient', 'list', ...limit, '--json']);
+  assert.deepEqual(cut.json(), list.slice(0, -1));
+  assert.match(cut.error, /^More follow: these are the first \d+; --limit shows more\.$/m);
   assert.equal((await json('recipient', 'show', 'ana'))['city'], 'Puebla');
   await refused(['recipient', 'show', 'nobody'], 1, 'not_found');
   const [offer] = await json<{ destination_token: string }[]>(

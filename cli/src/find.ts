@@ -5,6 +5,7 @@ import {
   type PayoutAddress,
 } from '../../sdk/src/index.ts';
 import { Failure } from './failure.ts';
+import type { Output } from './output.ts';
 
 /** Finds what a person names by a token or by an identifier of their own. */
 
@@ -73,4 +74,16 @@ export async function take<Row>(rows: AsyncIterable<Row>, count: number): Promis
     taken.push(row);
   }
   return taken;
+}
+
+/** As `take`, for a person: where the list goes on, stderr says so. */
+export async function takeListed<Row>(
+  rows: AsyncIterable<Row>,
+  count: number,
+  output: Pick<Output, 'note'>,
+): Promise<Row[]> {
+  const taken = await take(rows, count + 1);
+  if (taken.length <= count) return taken;
+  output.note(`More follow: these are the first ${count}; --limit shows more.`);
+  return taken.slice(0, count);
 }

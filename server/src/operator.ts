@@ -106,6 +106,7 @@ export async function runCommand(
     realNowMs: Date.now,
     openContext: (name, options) =>
       openContext(readConfig(variables), { name, realNowMs: Date.now, ...options }),
+    note: (line) => printError(`outlay: ${line}`),
     serve,
   });
   return result === undefined ? '' : formatResult(result);

@@ -10,7 +10,7 @@ import {
 } from '../../../sdk/src/index.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure } from '../failure.ts';
-import { getPayoutAddress, getRecipient, take } from '../find.ts';
+import { getPayoutAddress, getRecipient, takeListed } from '../find.ts';
 import type { Output } from '../output.ts';
 import { formatFields, formatTable, printable } from '../table.ts';
 import {
@@ -51,9 +51,10 @@ export const payoutCommands = [
         from,
         to,
       } as ArgumentsOf<'listPayouts'>;
-      const payouts = await take(
+      const payouts = await takeListed(
         client.listPayouts(filter, { signal }),
         readCount(limit, '--limit'),
+        output,
       );
       output.result(payouts, () => formatPayouts(output, payouts));
       output.next('outlay payout show <payout>');

@@ -1,7 +1,7 @@
 import type { AnswerOf, ArgumentsOf } from '../../../sdk/src/index.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
-import { take } from '../find.ts';
+import { takeListed } from '../find.ts';
 import type { Output } from '../output.ts';
 import { formatFields, formatTable } from '../table.ts';
 import { formatArrival, formatCode, formatMoney, formatTime, readCount } from '../values.ts';
@@ -25,7 +25,7 @@ export const proposalCommands = [
       const wanted = status.toUpperCase();
       const filter = (wanted === 'ALL' ? {} : { status: wanted }) as ArgumentsOf<'listProposals'>;
       const rows = connect().listProposals(filter, { signal });
-      const proposals = await take(rows, readCount(limit, '--limit'));
+      const proposals = await takeListed(rows, readCount(limit, '--limit'), output);
       output.result(proposals, () => formatProposals(output, proposals));
       output.next('outlay proposal show <proposal>');
     },

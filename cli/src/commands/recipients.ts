@@ -1,7 +1,7 @@
 import type { ArgumentsOf, Client } from '../../../sdk/src/index.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { exitCodes, Failure, UsageError } from '../failure.ts';
-import { getRecipient, take, type User } from '../find.ts';
+import { getRecipient, takeListed, type User } from '../find.ts';
 import type { Output } from '../output.ts';
 import { formatFields, formatTable } from '../table.ts';
 import { formatCode, formatTime, readAmount, readCount, readPairs } from '../values.ts';
@@ -168,9 +168,10 @@ export const recipientCommands = [
     next: 'recipient show <recipient>',
     run: async ({ connect, output, signal }, { email, country, status, limit = '20' }) => {
       const filter = { email, country: country?.toUpperCase(), status } as ArgumentsOf<'listUsers'>;
-      const users = await take(
+      const users = await takeListed(
         connect().listUsers(filter, { signal }),
         readCount(limit, '--limit'),
+        output,
       );
       output.result(users, () =>
         formatTable(output, users, {

@@ -9,6 +9,7 @@ import {
   one,
   type RowOf,
 } from '../db/rows.ts';
+import { cursorValues, microseconds, startOf, type TimePage } from '../db/time-page.ts';
 
 const insertAccountText: Statement = {
   name: 'insert_account',
@@ -68,10 +69,36 @@ const listCredentialsText = defineQuery({
 const accountColumns = { id: column.uuid, name: column.text, created_at: column.instant };
 export type AccountRow = RowOf<typeof accountColumns>;
 
-const listAccountsText = defineQuery({
-  name: 'list_accounts',
-  text: `select id, name, created_at from accounts order by created_at, id limit 1000`,
-  columns: accountColumns,
+const listedColumns = { ...accountColumns, created_us: column.bigint };
+export type ListedAccountRow = RowOf<typeof listedColumns>;
+
+/** The oldest first. */
+const defineAccountList = (name: string, where: string) =>
+  defineQuery({
+    name,
+    text: `
+      select id, name, created_at, ${microseconds('created_at')} as created_us from accounts
+      where (created_at, id) > (${startOf('$1', 'asc')}, $2::uuid) ${where}
+      order by created_at, id limit $3`,
+    columns: listedColumns,
+  });
+const accountLists = {
+  all: defineAccountList('list_accounts', ''),
+  ofName: defineAccountList(
+    'list_accounts_of_name',
+    // The names that begin so: the greatest character of Unicode ends them.
+    `and lower(name) collate "C" >= lower($4) collate "C"
+      and lower(name) collate "C" < lower($4) || chr(1114111) collate "C"`,
+  ),
+  ofIds: defineAccountList('list_accounts_of_ids', 'and id = any ($4::uuid[])'),
+};
+
+const findNamedText = defineQuery({
+  name: 'find_account_of_name',
+  text: `
+    select id from accounts where lower(name) collate "C" = lower($1) collate "C" and name = $1
+    order by created_at, id limit 1`,
+  columns: { id: column.uuid },
 });
 
 const settingsColumns = {
@@ -195,8 +222,29 @@ export async function selectCredentials(
   return many(session, listCredentialsText, [accountId]);
 }
 
-export async function selectAccounts(session: Session): Promise<AccountRow[]> {
-  return many(session, listAccountsText);
+export type AccountFilter = {
+  /** How the name begins, in whatever case. */
+  readonly name?: string | undefined;
+  readonly ids?: readonly string[] | undefined;
+};
+
+export async function selectAccounts(
+  session: Session,
+  { name, ids }: AccountFilter,
+  { after, count }: TimePage,
+): Promise<ListedAccountRow[]> {
+  const page = [...cursorValues(after), count];
+  if (ids !== undefined) return many(session, accountLists.ofIds, [...page, ids]);
+  if (name !== undefined) return many(session, accountLists.ofName, [...page, name]);
+  return many(session, accountLists.all, page);
+}
+
+/** The oldest account of exactly this name. */
+export async function findAccountIdOfName(
+  session: Session,
+  name: string,
+): Promise<string | undefined> {
+  return (await maybeOne(session, findNamedText, [name]))?.id;
 }
 
 export async function findAccount(

@@ -3,11 +3,15 @@ import { defaultScopes, type EnvironmentName, type Scope } from '../core/access.
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { formatTimeCursor, type Paged, readTimeCursor, takePage } from '../db/time-page.ts';
 import {
+  type AccountFilter,
+  type AccountRow,
   type CredentialKind,
   formatRanges,
   insertAccount,
   insertCredential,
+  selectAccounts,
 } from './accounts.sql.ts';
 import {
   type BearerRow,
@@ -26,12 +30,14 @@ import {
 } from './tokens.ts';
 
 export {
+  type AccountFilter,
+  type AccountRow,
   type BrandRow,
   findAccount,
   findAccountControls,
+  findAccountIdOfName,
   getBrand,
   revokeCredentialRow as revokeCredential,
-  selectAccounts as listAccounts,
   selectCredentials as listCredentials,
   updateAcceptBothTokens as setAcceptBothTokens,
   updateBrand as setBrand,
@@ -40,6 +46,20 @@ export {
 export { deleteExpiredTokens } from './authentication.sql.ts';
 
 /** Client accounts and their credentials. Secrets are shown once and stored as SHA-256 hashes. */
+
+/** The oldest first. @throws AppError invalid_request for a cursor of no page. */
+export async function listAccounts(
+  session: Session,
+  filter: AccountFilter,
+  { cursor, count }: { cursor?: string | undefined; count: number },
+): Promise<Paged<AccountRow>> {
+  const after = readTimeCursor(cursor);
+  const found = await selectAccounts(session, filter, { after, count: count + 1 });
+  const { rows, next } = takePage(found, count, ({ created_us: us, id: key }) =>
+    formatTimeCursor({ us, key }),
+  );
+  return { rows: rows.map(({ created_us: _, ...row }) => row), next };
+}
 
 /** How long a new API key is valid unless the operator says otherwise; undefined: until revoked. */
 export function findKeyDays(environmentName: EnvironmentName): number | undefined {

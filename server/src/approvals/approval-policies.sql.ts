@@ -27,7 +27,9 @@ const inForce = defineQuery({
 const history = defineQuery({
   name: 'list_approval_policy_versions',
   text: `
-    select ${names} from approval_policies where account_id = $1 order by version desc limit 100`,
+    select ${names} from approval_policies
+    where account_id = $1 and version < case when $2::integer is null then 2147483647 else $2 end
+    order by version desc limit $3`,
   columns: policyColumns,
 });
 
@@ -43,9 +45,15 @@ export const selectPoliciesInForce = (
   accountIds: readonly string[],
 ): Promise<PolicyRow[]> => many(session, inForce, [accountIds]);
 
+/** Versions before one of them; of all, where none is named. */
+export type PolicyPage = { before?: number | undefined; count: number };
+
 /** The newest first. */
-export const selectPolicyVersions = (session: Session, accountId: string): Promise<PolicyRow[]> =>
-  many(session, history, [accountId]);
+export const selectPolicyVersions = (
+  session: Session,
+  accountId: string,
+  { before, count }: PolicyPage,
+): Promise<PolicyRow[]> => many(session, history, [accountId, before ?? null, count]);
 
 /** False where another process has stored this version. */
 export async function storePolicyVersion(

@@ -4,6 +4,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
 import { column } from '../db/rows.ts';
 import {
+  type PolicyPage,
   type PolicyRow,
   selectPoliciesInForce,
   selectPolicyVersions,
@@ -82,8 +83,9 @@ export async function readRulesInForce(
 export async function listPolicyVersions(
   { session, keys }: PolicyServices,
   accountId: string,
+  page: PolicyPage = { count: 100 },
 ): Promise<PolicyVersion[]> {
-  const rows = await selectPolicyVersions(session, accountId);
+  const rows = await selectPolicyVersions(session, accountId, page);
   return rows.map((row) => ({
     version: row.version,
     content: row.content,
@@ -105,7 +107,7 @@ export async function setApprovalPolicy(
   { session, keys }: PolicyServices,
   policy: { accountId: string; content: PolicyContent; by: string; reason: string },
 ): Promise<number> {
-  const [last] = await selectPolicyVersions(session, policy.accountId);
+  const [last] = await selectPolicyVersions(session, policy.accountId, { count: 1 });
   const row = {
     account_id: policy.accountId,
     version: (last?.version ?? 0) + 1,

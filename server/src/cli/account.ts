@@ -13,17 +13,21 @@ import {
   listDeposits,
 } from '../ledger/bookings.ts';
 import { findBalanceMinor } from '../ledger/ledger.ts';
-import { type Command, defineCommand, type OptionFault } from './command.ts';
+import { type Command, defineCommand, type OptionFault, RowPage } from './command.ts';
 import type { CommandContext, OperatorContext } from './context.ts';
 import {
   account,
+  accountIds,
+  accountName,
   amount,
   currency,
   fundedCurrency,
   limit,
+  longLimit,
   name,
   reason,
   reference,
+  rowCursor,
   signedAmount,
 } from './options.ts';
 
@@ -31,9 +35,21 @@ export const accountCommands = [
   defineCommand({
     name: 'account list',
     permission: 'read',
-    about: 'list the accounts of clients',
-    options: {},
-    run: ({ db }) => listAccounts(db.system),
+    about: 'list the accounts of clients, oldest first',
+    options: {
+      name: accountName.optional(),
+      accounts: accountIds.optional(),
+      limit: longLimit.optional(),
+      cursor: rowCursor.optional(),
+    },
+    check: ({ name: begins, accounts }) =>
+      begins !== undefined && accounts !== undefined
+        ? '--name and --accounts exclude each other'
+        : undefined,
+    run: async ({ db }, { name: begins, accounts: ids, limit: count = 1000, cursor }) => {
+      const page = await listAccounts(db.system, { name: begins, ids }, { cursor, count });
+      return new RowPage(page.rows, page.next);
+    },
   }),
   defineCommand({
     name: 'account create',
@@ -78,15 +94,16 @@ export const accountCommands = [
     name: 'account bookings',
     permission: 'read',
     about: 'list bookings of operators on the balances of an account, newest first',
-    options: { account, limit: limit.optional() },
-    run: async (context, { account: id, limit: count = 100 }) => {
+    options: { account, limit: limit.optional(), cursor: rowCursor.optional() },
+    run: async (context, { account: id, limit: count = 100, cursor }) => {
       const accountId = await getAccountId(context, id);
-      const rows = await listBookings(context.db.system, { accountId, count });
-      return rows.map(({ amount: minor, balance_after: after, ...row }) => {
+      const { rows, next } = await listBookings(context.db.system, accountId, { cursor, count });
+      const described = rows.map(({ amount: minor, balance_after: after, ...row }) => {
         const of = getCurrency(row.currency);
         const format = (some: bigint) => formatAmount(some, of);
         return { ...row, amount: format(minor), balance_after: format(after) };
       });
+      return new RowPage(described, next);
     },
   }),
 ];
@@ -198,6 +215,6 @@ export async function getAccountId({ db, name: environmentName }: CommandContext
   if ((await findAccount(db.system, id)) !== undefined) return id;
   throw new AppError(
     'not_found',
-    `account not found in ${environmentName}: outlay admin account list shows all`,
+    `account not found in ${environmentName}: outlay admin account list lists accounts`,
   );
 }

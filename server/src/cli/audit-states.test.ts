@@ -24,6 +24,7 @@ before(async () => {
     variables: { SSH_CONNECTION: '192.0.2.7 50000 192.0.2.1 22' },
     realNowMs: Date.now,
     openContext: async () => ({ ...context, [Symbol.asyncDispose]: async () => undefined }),
+    note: () => undefined,
     serve: () => assert.fail('not a service'),
   })) as typeof firstOwner;
   ada = await createCommander(context, { name: 'ada' });

@@ -7,8 +7,8 @@ import {
   listClearances,
   readClearable,
 } from '../screening/clearances.ts';
-import { defineCommand } from './command.ts';
-import { flag, identifier, limit, option, reason, until, user } from './options.ts';
+import { defineCommand, RowPage } from './command.ts';
+import { flag, identifier, limit, option, reason, rowCursor, until, user } from './options.ts';
 import { getUserKey } from './user-key.ts';
 
 /** Entries of sanctions lists that are cleared for recipients. */
@@ -63,11 +63,13 @@ export const clearanceCommands = [
       user: user.optional(),
       all: flag('those too that have ended'),
       limit: limit.optional(),
+      cursor: rowCursor.optional(),
     },
-    run: async (context, { user: userId, all, limit: count = 100 }) => {
+    run: async (context, { user: userId, all, limit: count = 100, cursor }) => {
       const key = userId === undefined ? undefined : await getUserKey(context, userId);
-      const found = await listClearances(context, { user: key, includesEnded: all, count });
-      return found.map(describeClearance);
+      const filter = { user: key, includesEnded: all };
+      const { rows, next } = await listClearances(context, filter, { cursor, count });
+      return new RowPage(rows.map(describeClearance), next);
     },
   }),
   defineCommand({

@@ -65,6 +65,20 @@ export class Screen {
   }
 }
 
+/** Rows of a list of which more may follow: the rows are printed, and a person is told how to go on. */
+export class RowPage {
+  readonly rows: readonly object[];
+  /** The cursor of the next page; undefined on the last one. */
+  readonly next: string | undefined;
+  /** That takes the cursor. */
+  readonly option: string;
+  constructor(rows: readonly object[], next: string | undefined, option = 'cursor') {
+    this.rows = rows;
+    this.next = next;
+    this.option = option;
+  }
+}
+
 /** What can be printed as JSON with more than one word; a promise is no such object. */
 type Result = object & { readonly then?: never };
 

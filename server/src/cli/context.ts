@@ -13,6 +13,8 @@ export type Host = {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly realNowMs: () => number;
   openContext(name: EnvironmentName | undefined, options?: OpenOptions): Promise<CommandContext>;
+  /** Tells a person something beside the result. */
+  note(line: string): void;
   /** Runs the service until it is stopped. */
   serve(role: Role, options: { recovers: boolean }): Promise<void>;
 };

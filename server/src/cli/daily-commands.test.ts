@@ -46,6 +46,7 @@ const why = { reason: 'a test' };
 
 type Listed = {
   matching: number;
+  next_cursor: string | null;
   payouts: { payout_token: string; waits_for: string; is_stuck: boolean; amount: string }[];
 };
 const listPayouts = async (values: Record<string, string | true> = {}) =>
@@ -118,8 +119,10 @@ test('payout list filters by rail, age and status', async () => {
   });
   const fresh = await money.quoteAndCommit(owner);
   assert.equal((await listPayouts()).matching, 2);
-  assert.equal((await listPayouts({ limit: '1' })).payouts.length, 1);
-  assert.equal((await listPayouts({ limit: '1' })).matching, 2);
+  const first = await listPayouts({ limit: '1' });
+  const second = await listPayouts({ limit: '1', cursor: first.next_cursor ?? '' });
+  assert.deepEqual([first.matching, second.matching, second.next_cursor], [2, 2, null]);
+  assert.deepEqual([...first.payouts, ...second.payouts], (await listPayouts()).payouts);
   assert.equal((await listPayouts({ 'older-than': '0s' })).matching, 2);
   assert.equal((await listPayouts({ 'older-than': '2h' })).matching, 0);
   const [old, ...others] = (await listPayouts({ stuck: true })).payouts;

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../config.ts';
 import { formatToken } from '../core/ids.ts';
+import { takePage } from '../db/time-page.ts';
 import { listFindings, readAgain } from '../kyc/checks.ts';
 import { writeFindings } from '../kyc/checks-view.ts';
 import {
@@ -13,12 +14,14 @@ import {
   recipientReasons,
 } from '../kyc/decisions.ts';
 import { getSessions, statusAt } from '../kyc/kyc.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, RowPage } from './command.ts';
 import {
   account,
   atMost,
   folder,
+  idCursor,
   identifier,
+  longLimit,
   needsAnother,
   oneOf,
   reason,
@@ -31,16 +34,22 @@ const rowsMax = 1000;
 const listCommand = defineCommand({
   name: 'identity list',
   permission: 'read',
-  about: 'list verifications that wait for a decision',
-  options: { account: account.optional() },
-  run: async ({ db }, { account: accountId }) => {
-    const rows = await listPending(db.system, { accountId, before: undefined, rowsMax });
-    return rows.map(({ account_id: of, id, user_id: userId, ...row }) => ({
+  about: 'list verifications that wait for a decision, newest first',
+  options: {
+    account: account.optional(),
+    limit: longLimit.optional(),
+    cursor: idCursor.optional(),
+  },
+  run: async ({ db }, { account: accountId, limit: count = 1000, cursor: before }) => {
+    const found = await listPending(db.system, { accountId, before, rowsMax: count + 1 });
+    const { rows, next } = takePage(found, count, ({ id }) => id);
+    const described = rows.map(({ account_id: of, id, user_id: userId, ...row }) => ({
       account: of,
       user_token: formatToken('user', userId),
       session_id: id,
       ...row,
     }));
+    return new RowPage(described, next);
   },
 });
 

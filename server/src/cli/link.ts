@@ -1,5 +1,6 @@
 import { readDestination } from '../attributes/attributes.routes.ts';
 import { ConfigError } from '../config.ts';
+import { takePage } from '../db/time-page.ts';
 import { getPublicUrl } from '../environment/public-url.ts';
 import { findPayoutPreview } from '../payouts/payout-preview.ts';
 import {
@@ -13,21 +14,21 @@ import {
   revokeLink,
 } from '../recipient-pages/links.ts';
 import { writeLink } from '../recipient-pages/links-view.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, RowPage } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
 import {
   currency,
   duration,
   flag,
+  idCursor,
   identifier,
   link,
+  longLimit,
   payout,
   redirectUrl,
   user,
 } from './options.ts';
 import { getUserKey } from './user-key.ts';
-
-const rowsMax = 1000;
 
 const terms = {
   expires: duration('how long it is valid').optional(),
@@ -133,12 +134,13 @@ export const linkCommands = [
     name: 'link list',
     permission: 'read',
     about: 'list the links of a recipient, newest first',
-    options: { user },
-    run: async (context, { user: userId }) => {
+    options: { user, limit: longLimit.optional(), cursor: idCursor.optional() },
+    run: async (context, { user: userId, limit: count = 1000, cursor: before }) => {
       const key = await getUserKey(context, userId);
       const services = { session: context.db.system, keys: context.keys };
-      const rows = await listLinks(services, { ...key, before: undefined, rowsMax });
-      return rows.map(writeLink);
+      const found = await listLinks(services, { ...key, before, rowsMax: count + 1 });
+      const { rows, next } = takePage(found, count, ({ id }) => id);
+      return new RowPage(rows.map(writeLink), next);
     },
   }),
   defineCommand({

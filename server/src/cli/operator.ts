@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { listAuditEntries } from '../audit/audit.ts';
 import { ConfigError } from '../config.ts';
 import { AppError } from '../core/errors.ts';
+import { takePage } from '../db/time-page.ts';
 import { findServiceUrl } from '../environment/demo-account.ts';
 import { listOpenApprovals, withdrawApproval } from '../operators/approvals.ts';
 import { formatConsoleLink } from '../operators/console-link.ts';
@@ -25,7 +26,7 @@ import {
   policyActions,
 } from '../operators/policies.ts';
 import { operatorRoles } from '../operators/roles.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, RowPage } from './command.ts';
 import type { CommandContext } from './context.ts';
 import {
   from,
@@ -35,6 +36,7 @@ import {
   operatorName,
   option,
   reason,
+  rowCursor,
   to,
   usdAmount,
 } from './options.ts';
@@ -183,13 +185,16 @@ const approvalCommands = [
     name: 'approval list',
     permission: 'read',
     about: 'list requests that wait for a second operator; running the same command approves one',
-    options: { limit: limit.optional() },
-    run: async (context, { limit: count = 100 }) =>
-      (await listOpenApprovals(services(context), count)).map(({ id, parameters, ...row }) => ({
+    options: { limit: limit.optional(), cursor: rowCursor.optional() },
+    run: async (context, { limit: count = 100, cursor }) => {
+      const { rows, next } = await listOpenApprovals(services(context), { cursor, count });
+      const described = rows.map(({ id, parameters, ...row }) => ({
         approval: id,
         ...row,
         options: JSON.parse(parameters) as unknown,
-      })),
+      }));
+      return new RowPage(described, next);
+    },
   }),
   defineCommand({
     name: 'approval withdraw',
@@ -219,15 +224,16 @@ const auditCommands = [
     },
     run: async ({ db }, { name, limit: count = 100, ...filter }) => {
       const { action, from: begin, to: end, before } = filter;
-      const query = { actor: name, action, from: begin, to: end, before, count };
-      return (await listAuditEntries(db.system, query)).map(
-        ({ object, state_before: was, state_after: is, ...row }) => ({
-          ...row,
-          object: JSON.parse(object) as unknown,
-          before: parseState(was),
-          after: parseState(is),
-        }),
-      );
+      const query = { actor: name, action, from: begin, to: end, before, count: count + 1 };
+      const found = await listAuditEntries(db.system, query);
+      const { rows, next } = takePage(found, count, ({ sequence: last }) => last);
+      const described = rows.map(({ object, state_before: was, state_after: is, ...row }) => ({
+        ...row,
+        object: JSON.parse(object) as unknown,
+        before: parseState(was),
+        after: parseState(is),
+      }));
+      return new RowPage(described, next, 'before');
     },
   }),
 ];

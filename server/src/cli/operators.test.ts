@@ -218,6 +218,7 @@ describe('an operator', () => {
           variables: {},
           realNowMs: Date.now,
           openContext: async () => opened,
+          note: () => undefined,
           serve: () => assert.fail('not here'),
         }),
       ),
@@ -236,6 +237,7 @@ describe('an operator', () => {
       variables: {},
       realNowMs: Date.now,
       openContext: async () => ({ ...context, [Symbol.asyncDispose]: async () => undefined }),
+      note: () => undefined,
       serve: () => assert.fail('not here'),
     };
     await assert.rejects(

@@ -125,6 +125,15 @@ export const payoutVersion = option(
   text.regex(/^[0-9a-f]{32}$/, 'must be the payout_version of exception list or payout explain'),
 );
 export const name = visible({ value: 'name', about: 'name of the account' }, 200);
+export const accountName = visible({ value: 'name', about: 'how the name begins' }, 200);
+export const accountIds = option(
+  { value: 'ids', about: 'only these, up to 100, with commas between them' },
+  text
+    .transform((given) => given.split(',').map((id) => id.trim()))
+    .refine((ids) => ids.length <= 100 && ids.every((id) => isUuid(id)), {
+      error: 'must be up to 100 identifiers (UUID) with commas between them',
+    }),
+);
 export const operatorName = option(
   { value: 'name', about: 'name of the operator' },
   text.regex(
@@ -227,13 +236,33 @@ export const month = option(
   { value: 'month', about: 'such as 2026-11, by UTC' },
   text.regex(/^(?!0000)\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month, such as 2026-11'),
 );
-export const limit = option(
-  { value: 'count', about: 'maximum number of results, up to 1000; default: 100' },
-  text.regex(/^(?:[1-9]\d{0,2}|1000)$/, 'must be a whole number from 1 to 1000').transform(Number),
-);
+function limitOf(usual: number) {
+  const about = `maximum number of results, up to 1000; default: ${usual}`;
+  const error = 'must be a whole number from 1 to 1000';
+  const schema = text.regex(/^(?:[1-9]\d{0,2}|1000)$/, error).transform(Number);
+  return option({ value: 'count', about }, schema);
+}
+export const limit = limitOf(100);
+/** Of lists that are mostly read whole. */
+export const longLimit = limitOf(1000);
+
+const foreignCursor = 'must come from the previous page';
 export const cursor = option(
   { value: 'cursor', about: 'next_cursor of the previous page' },
-  text.max(60, 'must come from the previous page'),
+  text.max(60, foreignCursor),
+);
+/** Of lists whose command prints nothing but rows. */
+const rowCursorHelp = {
+  value: 'cursor',
+  about: 'where the next page begins, from the previous one',
+};
+export const rowCursor = option(rowCursorHelp, text.max(200, foreignCursor));
+/** Of lists in the order of their identifiers. */
+export const idCursor = option(rowCursorHelp, text.refine(isUuid, { error: foreignCursor }));
+/** Of versions. */
+export const numberCursor = option(
+  rowCursorHelp,
+  text.regex(/^[1-9]\d{0,8}$/, foreignCursor).transform(Number),
 );
 export const file = option(
   { value: 'path', about: 'file' },

@@ -46,6 +46,7 @@ export const payoutCommands = [
       const travelRule = await findMessage(context.db.system, key);
       const unfinished = await findUnfinished(context.db.system, key);
       const result = {
+        account_id: key.accountId,
         ...explained,
         payout_version: version,
         waits_for: unfinished === undefined ? '' : describeWait(unfinished),

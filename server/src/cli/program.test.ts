@@ -240,6 +240,30 @@ describe('commands on an environment', () => {
     );
   });
 
+  it('say where the next page begins, beside the rows of this one', async () => {
+    const all = (await run('account list')) as { id: string }[];
+    assert.ok(all.length >= 2);
+    const notes: string[] = [];
+    const listOne = async (...further: string[]) => {
+      const words = ['account', 'list', '--limit', String(all.length - 1), ...further];
+      return (await readCommand(words)?.run({
+        variables: {},
+        realNowMs: Date.now,
+        note: (line) => notes.push(line),
+        openContext: async () => ({
+          ...context,
+          operator: { id: newId(), name: 'ada', role: 'viewer' },
+          [Symbol.asyncDispose]: async () => undefined,
+        }),
+        serve: () => assert.fail('not a service'),
+      })) as { id: string }[];
+    };
+    assert.deepEqual(await listOne(), all.slice(0, -1));
+    const [, cursor = ''] = /^more rows follow .*: --cursor (\S+)$/.exec(notes[0] ?? '') ?? [];
+    assert.deepEqual(await listOne('--cursor', cursor), all.slice(-1));
+    assert.equal(notes.length, 1);
+  });
+
   it('set the brand of receipts, of which what is not named stays', async () => {
     const [one] = (await run('account list')) as { id: string }[];
     const account = one?.id ?? '';

@@ -3,7 +3,7 @@ import { Command as CommanderCommand, CommanderError } from 'commander';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { writeJson } from '../core/json-text.ts';
-import { type Command, formatFlag, Screen } from './command.ts';
+import { type Command, formatFlag, RowPage, Screen } from './command.ts';
 import { commands } from './commands.ts';
 import type { Host } from './context.ts';
 import { getHelp } from './options.ts';
@@ -91,7 +91,7 @@ function createProgram(choose: (invocation: Invocation) => void): CommanderComma
       const run = command.read({ ...given, ...named });
       choose({
         name: command.name,
-        run: async (host) => choosePrinted(await run(host), isJson === true),
+        run: async (host) => choosePrinted(host, await run(host), isJson === true),
       });
     });
   }
@@ -129,10 +129,22 @@ function addOptions(target: CommanderCommand, { about, options }: Command): Comm
   return target.description(about).usage([...usage, '[options]'].join(' '));
 }
 
-function choosePrinted(result: unknown, isJson: boolean): unknown {
+function choosePrinted(host: Host, result: unknown, isJson: boolean): unknown {
+  if (result instanceof RowPage) {
+    if (result.next !== undefined) host.note(describeNext(result, result.next));
+    return result.rows;
+  }
   if (!(result instanceof Screen)) return result;
   return isJson ? result.value : result.writeText();
 }
+
+/** The cursor stands last, so that a script finds it. */
+const describeNext = ({ rows, option }: RowPage, next: string): string =>
+  `more rows follow these ${rows.length}; for the next page: ${formatFlag(option)} ${quote(next)}`;
+
+/** A reference can hold any visible character. */
+const quote = (text: string): string =>
+  /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The result as text: JSON, unless it is text already. */
 export function formatResult(result: unknown): string {

@@ -5,10 +5,11 @@ import {
 } from '../approvals/approval-policies.ts';
 import { previewRules } from '../approvals/approval-preview.ts';
 import { readPolicyContent } from '../approvals/approval-rules.ts';
+import { takePage } from '../db/time-page.ts';
 import { getAccountId } from './account.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, RowPage } from './command.ts';
 import { type CommandContext, readMidRates } from './context.ts';
-import { account, daysBack, jsonDocument, reason } from './options.ts';
+import { account, daysBack, jsonDocument, limit, numberCursor, reason } from './options.ts';
 
 /** Rules that hold payouts until persons have approved them, for one account or for all. */
 
@@ -24,7 +25,8 @@ async function getScope(context: CommandContext, id: string | undefined): Promis
 }
 
 async function findPolicy({ db, keys }: CommandContext, accountId: string) {
-  const [newest] = await listPolicyVersions({ session: db.system, keys }, accountId);
+  const services = { session: db.system, keys };
+  const [newest] = await listPolicyVersions(services, accountId, { count: 1 });
   return newest;
 }
 
@@ -32,12 +34,15 @@ export const ruleCommands = [
   defineCommand({
     name: 'rule show',
     permission: 'read',
-    about: 'show the rules that ask for approvals; without an account: those of all accounts',
-    options: scope,
-    run: async ({ db, keys, ...context }, { account: id }) => {
+    about:
+      'show the rules that ask for approvals, newest first; without an account: those of all accounts',
+    options: { ...scope, limit: limit.optional(), cursor: numberCursor.optional() },
+    run: async ({ db, keys, ...context }, { account: id, limit: count = 100, cursor: before }) => {
       const accountId = await getScope({ db, keys, ...context }, id);
-      const versions = await listPolicyVersions({ session: db.system, keys }, accountId);
-      return versions.map((each) => ({
+      const services = { session: db.system, keys };
+      const found = await listPolicyVersions(services, accountId, { before, count: count + 1 });
+      const { rows, next } = takePage(found, count, ({ version }) => String(version));
+      const versions = rows.map((each) => ({
         version: each.version,
         is_in_force: each.replacedAt === null,
         is_forged: each.isForged,
@@ -47,6 +52,7 @@ export const ruleCommands = [
         set_at: each.setAt,
         replaced_at: each.replacedAt,
       }));
+      return new RowPage(versions, next);
     },
   }),
   defineCommand({

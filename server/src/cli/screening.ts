@@ -134,18 +134,22 @@ export const screeningCommands = [
     run: async (context, { limit: count = 100 }) => {
       const { system } = context.db;
       const progress = await findRescreeningProgress(system);
-      const recipients = await listWaitingRecipients(system, count);
-      const payouts = await listWaitingPayouts(system, count);
+      const recipients = await listWaitingRecipients(system, count + 1);
+      const payouts = await listWaitingPayouts(system, count + 1);
       return {
         progress: progress === undefined ? null : describeProgress(progress),
-        recipients: recipients.map(({ userId, accountId, sequence, entries, screenedAt }) => ({
-          account: accountId,
-          user_token: formatToken('user', userId),
-          result: sequence,
-          entries,
-          screened_at: screenedAt,
-        })),
-        payouts: payouts.map(({ account_id: account, payout_id: id, ...row }) => ({
+        has_more_recipients: recipients.length > count,
+        has_more_payouts: payouts.length > count,
+        recipients: recipients
+          .slice(0, count)
+          .map(({ userId, accountId, sequence, entries, screenedAt }) => ({
+            account: accountId,
+            user_token: formatToken('user', userId),
+            result: sequence,
+            entries,
+            screened_at: screenedAt,
+          })),
+        payouts: payouts.slice(0, count).map(({ account_id: account, payout_id: id, ...row }) => ({
           account,
           payout_token: formatToken('payout', id),
           ...row,

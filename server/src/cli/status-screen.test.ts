@@ -35,6 +35,7 @@ const crowded: Status = {
   accounts: 12_345,
   batchesCommitting: 123,
   freezes: many(30, freeze),
+  freezesInForce: 30,
   recovery: 'collecting',
   rails: many(12, { rail: stuck.rail, beingSent: 1, handedOver: 2, waiting: 3, oldestSeconds: 4 }),
   byStatus: many(8, { status: 'PROCESSING', count: 1_000_000 }),
@@ -60,7 +61,14 @@ test('the screen fits on 80 columns and 24 lines, however much there is, and cou
 });
 
 test('with nothing to tell it says so in each place', () => {
-  const none = { freezes: [], rails: [], byStatus: [], exceptions: [], lists: [] };
+  const none = {
+    freezes: [],
+    freezesInForce: 0,
+    rails: [],
+    byStatus: [],
+    exceptions: [],
+    lists: [],
+  };
   const status = { ...crowded, ...none, stuck: { matching: 0, oldest: [] } };
   assert.equal(
     writeStatus('live', status, []),

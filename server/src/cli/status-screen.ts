@@ -24,7 +24,13 @@ export function writeStatus(
   const { freezes, rails, exceptions, stuck, byStatus } = status;
   const now = status.now.getTime();
   const sections: Section[] = [
-    ['STOPPED', shorten(freezes, (row) => writeFreeze(row, now), shown.freezes)],
+    [
+      'STOPPED',
+      shorten(freezes, (row) => writeFreeze(row, now), {
+        ...shown.freezes,
+        matching: status.freezesInForce,
+      }),
+    ],
     [
       'RAILS      being sent / at the rail / waiting / oldest',
       shorten(rails, writeRail, shown.rails),

@@ -2,7 +2,7 @@ import { getCurrency } from '../core/currency.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import {
-  listUnfinished,
+  listUnfinishedPage,
   readStatus,
   type UnfinishedPayoutRow,
   unfinishedStatuses,
@@ -11,7 +11,7 @@ import {
 import { formatAge } from './columns.ts';
 import { defineCommand, Screen } from './command.ts';
 import { getRates } from './context.ts';
-import { account, duration, flag, limit, oneOf, rail } from './options.ts';
+import { account, cursor, duration, flag, limit, oneOf, rail } from './options.ts';
 import { describeWait, writeStatus } from './status-screen.ts';
 
 /** One screen of how the service is doing, and the list of payouts that have not ended. */
@@ -48,13 +48,16 @@ export const payoutListCommand = defineCommand({
     status: oneOf('status', unfinishedStatuses).optional(),
     olderThan: duration('committed longer ago than this').optional(),
     limit: limit.optional(),
+    cursor: cursor.optional(),
   },
-  run: async ({ db }, { stuck, account: accountId, olderThan, limit: count = 100, ...values }) => {
-    const filter = { ...values, accountId, isStuck: stuck, olderThanSeconds: olderThan };
-    const rows = await listUnfinished(db.system, filter, count);
+  run: async ({ db }, { stuck, account: accountId, olderThan, ...values }) => {
+    const { limit: count = 100, cursor: from, ...others } = values;
+    const filter = { ...others, accountId, isStuck: stuck, olderThanSeconds: olderThan };
+    const { rows, next } = await listUnfinishedPage(db.system, filter, { cursor: from, count });
     return {
       matching: rows[0]?.matching ?? 0,
       shown: rows.length,
+      next_cursor: next ?? null,
       payouts: rows.map(describeUnfinished),
     };
   },

@@ -4,6 +4,7 @@ import {
   type FreezeRow,
   findGlobalFreeze,
   listFreezes,
+  readFreezesInForce,
   readUndrained,
   requireOpenFreeze,
   resume,
@@ -14,7 +15,7 @@ import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import { describeRecovery } from '../dispatch/recovery.ts';
 import { getAccountId } from './account.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand, RowPage } from './command.ts';
 import type { OperatorContext } from './context.ts';
 import {
   account,
@@ -23,8 +24,10 @@ import {
   deliveryType,
   flag,
   freeze,
+  longLimit,
   rail,
   reason,
+  rowCursor,
   user,
 } from './options.ts';
 import { requireRail } from './rail-names.ts';
@@ -110,11 +113,15 @@ export const sendingCommands = [
     permission: 'read',
     about: 'show what is stopped, and by rail what is in flight and what waits',
     options: {},
-    run: async ({ db }) => ({
-      freezes: (await listFreezes(db.system, { withLifted: false })).map(describeFreeze),
-      recovery: (await describeRecovery({ db })).state,
-      rails: await describeSending(db.system),
-    }),
+    run: async ({ db }) => {
+      const inForce = await readFreezesInForce(db.system);
+      return {
+        freezes: inForce.freezes.map(describeFreeze),
+        freezes_in_force: inForce.count,
+        recovery: (await describeRecovery({ db })).state,
+        rails: await describeSending(db.system),
+      };
+    },
   }),
 ];
 
@@ -177,9 +184,15 @@ export const freezeCommands = [
     name: 'freeze list',
     permission: 'read',
     about: 'list freezes, with operator and reason',
-    options: { all: flag('lifted ones too') },
-    run: async ({ db }, { all }) =>
-      (await listFreezes(db.system, { withLifted: all })).map(describeFreeze),
+    options: {
+      all: flag('lifted ones too'),
+      limit: longLimit.optional(),
+      cursor: rowCursor.optional(),
+    },
+    run: async ({ db }, { all, limit: count = 1000, cursor }) => {
+      const { rows, next } = await listFreezes(db.system, { withLifted: all, cursor, count });
+      return new RowPage(rows.map(describeFreeze), next);
+    },
   }),
   defineCommand({
     name: 'freeze lift',

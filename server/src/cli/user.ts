@@ -9,8 +9,8 @@ import {
   placeHold,
   requireHold,
 } from '../erasure/erasure.ts';
-import { defineCommand } from './command.ts';
-import { flag, hold, reason, until, user } from './options.ts';
+import { defineCommand, RowPage } from './command.ts';
+import { flag, hold, longLimit, reason, rowCursor, until, user } from './options.ts';
 import { getUserKey } from './user-key.ts';
 
 export const userCommands = [
@@ -61,9 +61,16 @@ export const userCommands = [
     name: 'user holds',
     permission: 'read',
     about: 'list legal holds, newest first',
-    options: { user: user.optional(), all: flag('also those that have ended') },
-    run: async ({ db }, { user: userId, all }) =>
-      (await listHolds(db.system, { userId, all })).map(describe),
+    options: {
+      user: user.optional(),
+      all: flag('also those that have ended'),
+      limit: longLimit.optional(),
+      cursor: rowCursor.optional(),
+    },
+    run: async ({ db }, { user: userId, all, limit: count = 1000, cursor }) => {
+      const { rows, next } = await listHolds(db.system, { userId, all }, { cursor, count });
+      return new RowPage(rows.map(describe), next);
+    },
   }),
 ];
 

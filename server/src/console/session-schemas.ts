@@ -68,7 +68,10 @@ export const sessionAnswer = z
           name: z.string().describe('The name'),
         }),
       )
-      .describe('Accounts for which the operator may act'),
+      .describe(
+        'Accounts for which the operator may act, the oldest 1,000; `GET /operator/accounts` has all',
+      ),
+    has_more_accounts: z.boolean().describe('Whether there are more accounts than these'),
     is_restricted: z.boolean().describe('True: only a password and a second factor can be set up'),
     has_password: z.boolean().describe('Whether a password is set'),
     has_totp: z.boolean().describe('Whether a second factor is set up'),

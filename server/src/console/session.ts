@@ -180,6 +180,9 @@ async function getOperator(
   return found;
 }
 
+/** Others are found by their names. */
+const accountsMax = 1000;
+
 async function describeSession(
   env: BaseServices,
   open: OperatorSession,
@@ -187,7 +190,9 @@ async function describeSession(
 ): Promise<z.output<typeof sessionAnswer>> {
   const { operator, isRestricted, idleEndsAt, endsAt } = open;
   const setup = await describeLogin(services(env), operator.id);
-  const accounts = isRestricted ? [] : await listAccounts(env.db.system);
+  const listed = isRestricted
+    ? { rows: [], next: undefined }
+    : await listAccounts(env.db.system, {}, { count: accountsMax });
   return {
     operator: {
       name: operator.name,
@@ -197,7 +202,8 @@ async function describeSession(
     csrf: deriveCsrfToken(token),
     environment: env.name,
     version: newestVersion,
-    accounts: accounts.map(({ id, name }) => ({ account: id, name })),
+    accounts: listed.rows.map(({ id, name }) => ({ account: id, name })),
+    has_more_accounts: listed.next !== undefined,
     is_restricted: isRestricted,
     has_password: setup.hasPassword,
     has_totp: setup.hasTotp,

@@ -1,5 +1,6 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+import { cursorValues, microseconds, startOf, type TimePage } from '../db/time-page.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 
 export const freezeScopes = [
@@ -48,22 +49,55 @@ const freezeColumns = {
 } as const;
 export type FreezeRow = RowOf<typeof freezeColumns>;
 
-const selectFreezes = `
-  select f.id, f.scope, f.account_id, f.user_id, f.country, f.delivery_type, f.currency, f.rail,
-    f.reason, f.frozen_by, f.since, f.lifted_at, f.lifted_by, f.lift_reason,
-    (select count(*)::integer from payout_dispatches d where d.frozen_by = f.id) as waiting
-  from freezes f`;
+const selected = `
+  f.id, f.scope, f.account_id, f.user_id, f.country, f.delivery_type, f.currency, f.rail,
+  f.reason, f.frozen_by, f.since, f.lifted_at, f.lifted_by, f.lift_reason,
+  (select count(*)::integer from payout_dispatches d where d.frozen_by = f.id) as waiting`;
+const selectFreezes = `select ${selected} from freezes f`;
 
+/** Of accounts and recipients there can be more than a screen shows: the others go first. */
 const inForce = defineQuery({
   name: 'list_freezes_in_force',
-  text: `${selectFreezes} where f.lifted_at is null order by f.since desc limit 1000`,
+  text: `
+    ${selectFreezes} where f.lifted_at is null
+    order by f.scope in ('account', 'recipient'), f.since desc, f.id desc limit 1000`,
   columns: freezeColumns,
 });
 
-const lifted = defineQuery({
-  name: 'list_lifted_freezes',
-  text: `${selectFreezes} where f.lifted_at is not null order by f.since desc limit $1`,
+const openCount = defineQuery({
+  name: 'count_freezes_in_force',
+  text: `select count(*)::integer as count from freezes where lifted_at is null`,
+  columns: { count: column.integer },
+});
+
+const listedColumns = { ...freezeColumns, since_us: column.bigint } as const;
+export type ListedFreezeRow = RowOf<typeof listedColumns>;
+
+/** Newest first. */
+const definePage = (name: string, where: string) =>
+  defineQuery({
+    name,
+    text: `
+      select ${selected}, ${microseconds('f.since')} as since_us from freezes f
+      where ${where} and (f.since, f.id) < (${startOf('$1', 'desc')}, $2::uuid)
+      order by f.since desc, f.id desc limit $3`,
+    columns: listedColumns,
+  });
+const pages = {
+  inForce: definePage('list_freezes_in_force_by_time', 'f.lifted_at is null'),
+  lifted: definePage('list_lifted_freezes', 'f.lifted_at is not null'),
+};
+
+const ofScope = defineQuery({
+  name: 'find_freeze_of_scope',
+  text: `${selectFreezes} where f.lifted_at is null and f.scope = $1`,
   columns: freezeColumns,
+});
+
+const frozenRails = defineQuery({
+  name: 'list_frozen_rails',
+  text: `select rail from freezes where lifted_at is null and scope = 'rail' order by rail`,
+  columns: { rail: nullable(column.text) },
 });
 
 const found = defineQuery({
@@ -199,16 +233,32 @@ export async function liftFreezeRow(
   return (await one(session, lift, [id, by, reason])).released ?? undefined;
 }
 
-const liftedMax = 500;
+/** At most a thousand, and how many there are. */
+export async function readFreezesInForce(
+  session: Session,
+): Promise<{ freezes: FreezeRow[]; count: number }> {
+  const freezes = await many(session, inForce);
+  return { freezes, count: (await one(session, openCount)).count };
+}
 
-/** Those in force first, each kind newest first. */
 export async function listFreezeRows(
   session: Session,
-  { withLifted }: { withLifted: boolean },
-): Promise<FreezeRow[]> {
-  const open = await many(session, inForce);
-  if (!withLifted) return open;
-  return [...open, ...(await many(session, lifted, [liftedMax]))];
+  state: keyof typeof pages,
+  { after, count }: TimePage,
+): Promise<ListedFreezeRow[]> {
+  return many(session, pages[state], [...cursorValues(after), count]);
+}
+
+/** The open freeze of all sending or of all commits. */
+export async function findGlobalFreeze(
+  session: Session,
+  scope: 'sending' | 'commits',
+): Promise<FreezeRow | undefined> {
+  return maybeOne(session, ofScope, [scope]);
+}
+
+export async function listFrozenRails(session: Session): Promise<string[]> {
+  return (await many(session, frozenRails)).map(({ rail }) => rail ?? '');
 }
 
 export async function findFreezeRow(session: Session, id: string): Promise<FreezeRow | undefined> {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { formatTimeCursor, type Paged, readTimeCursor, takePage } from '../db/time-page.ts';
 import {
   countSending,
   countStoppedPasses,
@@ -22,9 +23,12 @@ import {
 export {
   type FreezeObject,
   type FreezeRow,
+  findGlobalFreeze,
   freezeScopes,
   hasRailContact,
+  listFrozenRails,
   type RailSending,
+  readFreezesInForce,
 } from './freezes.sql.ts';
 
 /**
@@ -93,16 +97,38 @@ async function getFreeze(session: Session, id: string): Promise<FreezeRow> {
   return freeze;
 }
 
-/** The open freeze of all sending or of all commits. */
-export async function findGlobalFreeze(
-  session: Session,
-  scope: 'sending' | 'commits',
-): Promise<FreezeRow | undefined> {
-  const open = await listFreezeRows(session, { withLifted: false });
-  return open.find((freeze) => freeze.scope === scope);
-}
+const liftedPrefix = 'lifted.';
 
-export const listFreezes = listFreezeRows;
+/**
+ * Those in force first, then those that were lifted, each newest first. The cursor tells which of them
+ * a page ended with.
+ *
+ * @throws AppError invalid_request for a cursor of no page.
+ */
+export async function listFreezes(
+  session: Session,
+  { withLifted, cursor, count }: { withLifted: boolean; cursor: string | undefined; count: number },
+): Promise<Paged<FreezeRow>> {
+  const isPastOpen = cursor?.startsWith(liftedPrefix) === true;
+  const after = readTimeCursor(isPastOpen ? cursor.slice(liftedPrefix.length) : cursor);
+  const countMax = count + 1;
+  const found = isPastOpen
+    ? []
+    : await listFreezeRows(session, 'inForce', { after, count: countMax });
+  if ((withLifted || isPastOpen) && found.length < countMax) {
+    const page = { after: isPastOpen ? after : undefined, count: countMax - found.length };
+    found.push(...(await listFreezeRows(session, 'lifted', page)));
+  }
+  const { rows, next } = takePage(
+    found,
+    count,
+    ({ lifted_at: liftedAt, since_us: us, id: key }) => {
+      const place = formatTimeCursor({ us, key });
+      return liftedAt === null ? place : `${liftedPrefix}${place}`;
+    },
+  );
+  return { rows: rows.map(({ since_us: _, ...row }) => row), next };
+}
 
 export async function describeSending(session: Session): Promise<RailSending[]> {
   return countSending(session, undefined);

@@ -10,7 +10,7 @@ import {
 import type { FreezeObject } from '../controls/freezes.sql.ts';
 import {
   findGlobalFreeze,
-  listFreezes,
+  readFreezesInForce,
   readUndrained,
   resume,
   type Stopped,
@@ -27,7 +27,8 @@ before(async () => {
   owner = await money.createOwner({ USD: 100_000_000n });
 });
 afterEach(async () => {
-  for (const { id } of await listFreezes(money.db.system, { withLifted: false })) await lift(id);
+  const { freezes } = await readFreezesInForce(money.db.system);
+  for (const { id } of freezes) await lift(id);
   await money.assertSound();
   await money.rows(`update payout_dispatches set due_at = '9999-01-01'`);
 });

@@ -1,7 +1,12 @@
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { createAccount, createApiKey, createClient, listAccounts } from '../accounts/accounts.ts';
+import {
+  createAccount,
+  createApiKey,
+  createClient,
+  findAccountIdOfName,
+} from '../accounts/accounts.ts';
 import type { Config } from '../config.ts';
 import { defaultScopes, type EnvironmentName, newestVersion } from '../core/access.ts';
 import { getCurrency } from '../core/currency.ts';
@@ -60,9 +65,8 @@ async function findOrCreateCredentials(env: Environment, path: string): Promise<
   }
   return env.db.systemTransaction(async (session) => {
     await lockEnvironment(session);
-    const accounts = await listAccounts(session);
-    const demo = accounts.find((account) => account.name === demoName);
-    return demo === undefined ? createDemo(env, session) : renewCredentials(env, session, demo.id);
+    const demo = await findAccountIdOfName(session, demoName);
+    return demo === undefined ? createDemo(env, session) : renewCredentials(env, session, demo);
   });
 }
 

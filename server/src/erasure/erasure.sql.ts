@@ -9,6 +9,7 @@ import {
   one,
   type RowOf,
 } from '../db/rows.ts';
+import { cursorValues, microseconds, startOf, type TimePage } from '../db/time-page.ts';
 
 export type UserKey = { accountId: string; userId: string };
 
@@ -100,25 +101,31 @@ const defineHoldList = (name: string, condition: string) =>
   defineQuery({
     name,
     text: `
-      select ${Object.keys(holdColumns).join(', ')} from legal_holds
-      where ${condition} order by placed_at desc limit 1000`,
-    columns: holdColumns,
+      select ${Object.keys(holdColumns).join(', ')}, ${microseconds('placed_at')} as placed_us
+      from legal_holds
+      where ${condition} and (placed_at, id) < (${startOf('$1', 'desc')}, $2::uuid)
+      order by placed_at desc, id desc limit $3`,
+    columns: { ...holdColumns, placed_us: column.bigint },
   });
 const holdLists = {
   ofUser: defineHoldList(
     'list_legal_holds_of_user',
-    'user_id = $1 and ($2 or ended_at is null and until > (select environment_now()))',
+    'user_id = $4 and ($5 or ended_at is null and until > (select environment_now()))',
   ),
   inForce: defineHoldList(
     'list_legal_holds_in_force',
     'ended_at is null and until > (select environment_now())',
   ),
   all: defineHoldList('list_legal_holds', 'true'),
-  ofId: defineHoldList(
-    'find_legal_hold_in_force',
-    'id = $1 and ended_at is null and until > (select environment_now())',
-  ),
 };
+
+const holdOfId = defineQuery({
+  name: 'find_legal_hold_in_force',
+  text: `
+    select id from legal_holds
+    where id = $1 and ended_at is null and until > (select environment_now())`,
+  columns: { id: column.uuid },
+});
 
 export async function eraseRow(
   session: Session,
@@ -152,7 +159,7 @@ export async function listIntact(session: Session, users: readonly UserKey[]): P
 }
 
 export async function isHoldInForce(session: Session, id: string): Promise<boolean> {
-  return (await many(session, holdLists.ofId, [id])).length > 0;
+  return (await maybeOne(session, holdOfId, [id])) !== undefined;
 }
 
 /** Undefined where the data of the user was erased. */
@@ -172,11 +179,14 @@ export async function endHoldRow(
   return rows[0];
 }
 
+export type HoldFilter = { userId: string | undefined; all: boolean };
+
 export async function listHoldRows(
   session: Session,
-  filter: { userId: string | undefined; all: boolean },
-): Promise<HoldRow[]> {
-  const { userId, all } = filter;
-  if (userId !== undefined) return many(session, holdLists.ofUser, [userId, all]);
-  return many(session, all ? holdLists.all : holdLists.inForce);
+  { userId, all }: HoldFilter,
+  { after, count }: TimePage,
+): Promise<(HoldRow & { placed_us: bigint })[]> {
+  const page = [...cursorValues(after), count];
+  if (userId !== undefined) return many(session, holdLists.ofUser, [...page, userId, all]);
+  return many(session, all ? holdLists.all : holdLists.inForce, page);
 }

@@ -5,22 +5,25 @@ import { AppError, assert } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { formatTimeCursor, type Paged, readTimeCursor, takePage } from '../db/time-page.ts';
 import { forgetMetadata } from '../payouts/payout-metadata.ts';
 import {
   completeErasure,
   endHoldRow,
   eraseRow,
+  type HoldFilter,
   type HoldRow,
   insertHold,
   isHoldInForce,
   listErasures,
+  listHoldRows,
   listIntact,
   listUnfinished,
   type UserKey,
 } from './erasure.sql.ts';
 import { appendTombstones, readTombstones, type TombstonePlace } from './tombstones.ts';
 
-export { type HoldRow, listHoldRows as listHolds } from './erasure.sql.ts';
+export type { HoldRow } from './erasure.sql.ts';
 
 /**
  * Erases the data of a person: destroys the key that seals it, and empties the copies that are sealed
@@ -165,4 +168,18 @@ export async function endHold(
   const row = await endHoldRow(db.system, hold);
   if (row === undefined) throw noHold();
   return row;
+}
+
+/** The newest first. @throws AppError invalid_request for a cursor of no page. */
+export async function listHolds(
+  session: Session,
+  filter: HoldFilter,
+  { cursor, count }: { cursor: string | undefined; count: number },
+): Promise<Paged<HoldRow>> {
+  const after = readTimeCursor(cursor);
+  const found = await listHoldRows(session, filter, { after, count: count + 1 });
+  const { rows, next } = takePage(found, count, ({ placed_us: us, id: key }) =>
+    formatTimeCursor({ us, key }),
+  );
+  return { rows: rows.map(({ placed_us: _, ...row }) => row), next };
 }

@@ -1,5 +1,6 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
+import { cursorValues, instant, microseconds, type TimePage } from '../db/time-page.ts';
 
 const states = {
   open: 'e.closed_at is null',
@@ -18,9 +19,6 @@ const filterText = `
     and ($3::text is null or e.rail = $3) and ($4::uuid is null or e.payout_id = $4)
     and ($5::timestamptz is null or e.opened_at >= $5)
     and ($6::timestamptz is null or e.opened_at < $6) then true else false end`;
-
-const instant = (parameter: string): string =>
-  `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`;
 
 const exceptionColumns = {
   account_id: column.uuid,
@@ -76,7 +74,7 @@ const defineList = (state: ExceptionState, way: Way) => {
         .map((name) => `e.${name}`)
         .join(', ')},
         q.user_id, payout_version(e.account_id, e.payout_id) as payout_version,
-        (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
+        ${microseconds('e.opened_at')} as opened_us
       from page e
       left join lateral (
         select user_id from payout_quotes where account_id = e.account_id and id = e.payout_id
@@ -182,9 +180,6 @@ export type ExceptionFilter = {
   readonly to?: Date | undefined;
 };
 
-/** The last exception of the page before. */
-export type ExceptionCursor = { readonly openedUs: bigint; readonly id: string };
-
 export type ExceptionRow = RowOf<typeof exceptionColumns>;
 export type ListedExceptionRow = RowOf<typeof listedColumns>;
 export type DecisionRow = RowOf<typeof decisionColumns>;
@@ -196,10 +191,10 @@ function filterValues({ accountId, kind, rail, payoutId, from, to }: ExceptionFi
 export async function listExceptionRows(
   session: Session,
   filter: ExceptionFilter,
-  page: { state: ExceptionState; after: ExceptionCursor | undefined; count: number },
+  page: TimePage & { state: ExceptionState },
 ): Promise<ListedExceptionRow[]> {
   const { state, after, count } = page;
-  const values = [...filterValues(filter), after?.openedUs ?? null, after?.id ?? null, count];
+  const values = [...filterValues(filter), ...cursorValues(after), count];
   return many(session, lists[state][chooseWay(filter, state)], values);
 }
 

@@ -1,11 +1,9 @@
-import { AppError } from '../core/errors.ts';
-import { isUuid } from '../core/ids.ts';
 import type { Database } from '../db/postgres/pool.ts';
+import { formatTimeCursor, readTimeCursor, takePage } from '../db/time-page.ts';
 import {
   closeInboundRows,
   countExceptionRows,
   type DecisionRow,
-  type ExceptionCursor,
   type ExceptionFilter,
   type ExceptionState,
   type ListedExceptionRow,
@@ -75,29 +73,21 @@ export async function listExceptionPage(
   page: { state: ExceptionState; cursor: string | undefined; count: number },
 ): Promise<ExceptionPage> {
   const { state, count } = page;
-  const after = page.cursor === undefined ? undefined : readCursor(page.cursor);
+  const after = readTimeCursor(page.cursor);
   const matching = await countExceptionRows(db.system, filter, state);
   const found = await listExceptionRows(db.system, filter, { state, after, count: count + 1 });
-  const shown = found.slice(0, count);
-  const decisions = await listDecisionsOfExceptions(db.system, shown);
-  const last = shown.at(-1);
+  const { rows, next } = takePage(found, count, ({ opened_us: us, id: key }) =>
+    formatTimeCursor({ us, key }),
+  );
+  const decisions = await listDecisionsOfExceptions(db.system, rows);
   return {
     matching,
-    rows: shown.map((row) => ({
+    rows: rows.map((row) => ({
       ...row,
       decisions: decisions.filter((decision) => decision.exception_id === row.id),
     })),
-    next: found.length > count && last !== undefined ? `${last.opened_us}.${last.id}` : undefined,
+    next,
   };
-}
-
-function readCursor(cursor: string): ExceptionCursor {
-  const [, openedUs = '', id = ''] = /^(\d{1,17})\.([0-9a-f-]+)$/.exec(cursor) ?? [];
-  if (isUuid(id)) return { openedUs: BigInt(openedUs), id };
-  throw new AppError(
-    'invalid_request',
-    'the cursor must be the one that the previous page returned',
-  );
 }
 
 /** Decisions about a payout, in order. */

@@ -9,6 +9,7 @@ import {
   one,
   type RowOf,
 } from '../db/rows.ts';
+import { cursorValues, microseconds, startOf, type TimePage } from '../db/time-page.ts';
 
 /** Money from outside, a correction of a balance, and what clears suspense. */
 const bookingKinds = ['fund', 'adjust', 'suspense'] as const;
@@ -38,10 +39,12 @@ const book = defineQuery({
 const listed = defineQuery({
   name: 'list_bookings',
   text: `
-    select reference, kind, currency, amount, balance_after, reason, booked_by, booked_at
-    from balance_bookings where account_id = $1
-    order by booked_at desc, reference
-    limit $2`,
+    select reference, kind, currency, amount, balance_after, reason, booked_by, booked_at,
+      ${microseconds('booked_at')} as booked_us
+    from balance_bookings
+    where account_id = $1 and (booked_at, reference) < (${startOf('$2', 'desc')}, $3::text)
+    order by booked_at desc, reference desc
+    limit $4`,
   columns: {
     reference: column.text,
     kind: column.oneOf(...bookingKinds),
@@ -51,6 +54,7 @@ const listed = defineQuery({
     reason: column.text,
     booked_by: column.text,
     booked_at: column.instant,
+    booked_us: column.bigint,
   },
 });
 
@@ -118,7 +122,7 @@ export type BookingRow = RowOf<typeof listed.columns>;
 
 export async function listBookingRows(
   session: Session,
-  { accountId, count }: { accountId: string; count: number },
+  { accountId, after, count }: TimePage & { accountId: string },
 ): Promise<BookingRow[]> {
-  return many(session, listed, [accountId, count]);
+  return many(session, listed, [accountId, ...cursorValues(after), count]);
 }

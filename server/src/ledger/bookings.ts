@@ -4,10 +4,13 @@ import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
 import type { RowOf } from '../db/rows.ts';
+import { formatTimeCursor, type Paged, readTimeCursor, takePage } from '../db/time-page.ts';
 import {
   type Booking,
+  type BookingRow,
   bookBalanceRow,
   findBooking,
+  listBookingRows,
   lockDeposits,
   vouchedColumns,
 } from './bookings.sql.ts';
@@ -15,8 +18,6 @@ import {
 export {
   type Booking,
   type BookingKind,
-  type BookingRow,
-  listBookingRows as listBookings,
   listDepositRows as listDeposits,
 } from './bookings.sql.ts';
 
@@ -88,6 +89,21 @@ export async function bookBalance(
         return { result: row.result, balanceMinor: row.balance };
     }
   });
+}
+
+/** The newest first. @throws AppError invalid_request for a cursor of no page. */
+export async function listBookings(
+  session: Session,
+  accountId: string,
+  { cursor, count }: { cursor: string | undefined; count: number },
+): Promise<Paged<Omit<BookingRow, 'booked_us'>>> {
+  // A reference is any text.
+  const after = readTimeCursor(cursor, () => true);
+  const found = await listBookingRows(session, { accountId, after, count: count + 1 });
+  const { rows, next } = takePage(found, count, ({ booked_us: us, reference: key }) =>
+    formatTimeCursor({ us, key }),
+  );
+  return { rows: rows.map(({ booked_us: _, ...row }) => row), next };
 }
 
 /** Whether the reference was booked, with whatever values. */

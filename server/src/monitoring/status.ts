@@ -1,13 +1,18 @@
-import { describeSending, type FreezeRow, listFreezes } from '../controls/freezes.ts';
-import type { Database } from '../db/postgres/pool.ts';
+import { describeSending, type FreezeRow, readFreezesInForce } from '../controls/freezes.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import { formatTimeCursor, type Paged, readTimeCursor, takePage } from '../db/time-page.ts';
 import { describeRecovery } from '../dispatch/recovery.ts';
 import { readListsInForce } from '../screening/screening.ts';
 import { countOpenExceptions, countUnfinished } from './gauges.sql.ts';
-import { listUnfinishedRows, readTotals, type UnfinishedPayoutRow } from './unfinished.sql.ts';
+import {
+  listUnfinishedRows,
+  readTotals,
+  type UnfinishedFilter,
+  type UnfinishedPayoutRow,
+} from './unfinished.sql.ts';
 
 export {
   findUnfinishedRow as findUnfinished,
-  listUnfinishedRows as listUnfinished,
   type UnfinishedPayoutRow,
   unfinishedStatuses,
 } from './unfinished.sql.ts';
@@ -26,7 +31,9 @@ export type Status = {
   now: Date;
   accounts: number;
   batchesCommitting: number;
+  /** At most a thousand, those of accounts and recipients last. */
   freezes: FreezeRow[];
+  freezesInForce: number;
   recovery: string;
   rails: RailStatus[];
   byStatus: { status: string; count: number }[];
@@ -44,14 +51,20 @@ export async function readStatus(db: Database): Promise<Status> {
   return db.systemTransaction(async (session) => {
     const totals = await readTotals(session);
     const unfinished = await countUnfinished(session);
-    const stuck = await listUnfinishedRows(session, { isStuck: true }, stuckShown);
+    const stuck = await listUnfinishedRows(
+      session,
+      { isStuck: true },
+      { after: undefined, count: stuckShown },
+    );
     const sending = await describeSending(session);
+    const inForce = await readFreezesInForce(session);
     const statuses = [...new Set(unfinished.map(({ status }) => status))].toSorted();
     return {
       now: totals.now,
       accounts: totals.accounts,
       batchesCommitting: totals.batches_committing,
-      freezes: await listFreezes(session, { withLifted: false }),
+      freezes: inForce.freezes,
+      freezesInForce: inForce.count,
       recovery: recovery.state,
       rails: sending.map((row) => ({
         rail: row.rail,
@@ -74,4 +87,17 @@ export async function readStatus(db: Database): Promise<Status> {
       lists: [...(await readListsInForce(session)).versions],
     };
   });
+}
+
+/** The oldest first. @throws AppError invalid_request for a cursor of no page. */
+export async function listUnfinishedPage(
+  session: Session,
+  filter: UnfinishedFilter,
+  { cursor, count }: { cursor: string | undefined; count: number },
+): Promise<Paged<UnfinishedPayoutRow>> {
+  const after = readTimeCursor(cursor);
+  const found = await listUnfinishedRows(session, filter, { after, count: count + 1 });
+  return takePage(found, count, ({ committed_us: us, payout_id: key }) =>
+    formatTimeCursor({ us, key }),
+  );
 }

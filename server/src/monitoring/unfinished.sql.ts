@@ -1,5 +1,6 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+import { cursorValues, microseconds, startOf, type TimePage } from '../db/time-page.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import { unfinishedStatuses, unfinishedStatusList } from '../payouts/payout-states.ts';
 
@@ -51,8 +52,10 @@ const writeText = (which: string): string => `
         and age_seconds > 900 as is_stuck
     from described
   )
-  select *, count(*) over ()::integer as matching from judged
-  where is_stuck or not $5
+  select *, ${microseconds('committed_at')} as committed_us from (
+    select *, count(*) over ()::integer as matching from judged where is_stuck or not $5
+  ) matched
+  where (committed_at, payout_id) > (${startOf('$7', 'asc')}, $8::uuid)
   order by committed_at, payout_id
   limit $6`;
 
@@ -79,6 +82,7 @@ const columns = {
   is_stuck: column.boolean,
   /** Of all that match the filters. */
   matching: column.integer,
+  committed_us: column.bigint,
 };
 
 const listed = defineQuery({
@@ -88,7 +92,7 @@ const listed = defineQuery({
 });
 const found = defineQuery({
   name: 'find_unfinished_payout',
-  text: writeText('(account_id, payout_id) = ($1::uuid, $7::uuid)'),
+  text: writeText('(account_id, payout_id) = ($1::uuid, $9::uuid)'),
   columns,
 });
 
@@ -119,7 +123,7 @@ export type UnfinishedPayoutRow = RowOf<typeof listed.columns>;
 export async function listUnfinishedRows(
   session: Session,
   { accountId, rail, status, olderThanSeconds, isStuck = false }: UnfinishedFilter,
-  count: number,
+  { after, count }: TimePage,
 ): Promise<UnfinishedPayoutRow[]> {
   return many(session, listed, [
     accountId ?? null,
@@ -128,6 +132,7 @@ export async function listUnfinishedRows(
     olderThanSeconds ?? null,
     isStuck,
     count,
+    ...cursorValues(after),
   ]);
 }
 
@@ -136,7 +141,7 @@ export async function findUnfinishedRow(
   session: Session,
   { accountId, payoutId }: PayoutName,
 ): Promise<UnfinishedPayoutRow | undefined> {
-  return maybeOne(session, found, [accountId, null, null, null, false, 1, payoutId]);
+  return maybeOne(session, found, [accountId, null, null, null, false, 1, null, null, payoutId]);
 }
 
 export async function readTotals(session: Session): Promise<RowOf<typeof totals.columns>> {

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { objectAnswer } from '../http/schema.ts';
-import { count, defineOperation, list, nothing, optionalText, text, toList } from './operation.ts';
+import {
+  count,
+  defineOperation,
+  list,
+  nothing,
+  optionalText,
+  pagedList,
+  text,
+  toList,
+  toPagedList,
+} from './operation.ts';
 
 /** Accounts of clients: their balances, settings, credentials and limits. */
 
@@ -41,8 +51,8 @@ const accountOperationList = () => [
     path: '/operator/accounts',
     operationId: 'listAccounts',
     summary: 'List the accounts of clients',
-    result: list(account, 'The oldest first').meta({ id: 'OperatorAccounts' }),
-    shape: toList,
+    result: pagedList(account, 'The oldest first').meta({ id: 'OperatorAccounts' }),
+    shape: toPagedList,
   }),
   defineOperation({
     command: 'account create',
@@ -126,8 +136,8 @@ const bookingOperations = () => [
     path: '/operator/accounts/{account}/bookings',
     operationId: 'listBookings',
     summary: 'List what operators have booked on the balances of an account',
-    result: list(objectAnswer).meta({ id: 'Bookings' }),
-    shape: toList,
+    result: pagedList(objectAnswer).meta({ id: 'Bookings' }),
+    shape: toPagedList,
     refusals: [404],
   }),
 ];

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { count, defineOperation, list, optionalText, text, toList, yes } from './operation.ts';
+import {
+  count,
+  defineOperation,
+  optionalText,
+  pagedList,
+  text,
+  toPagedList,
+  yes,
+} from './operation.ts';
 
 /** Entries of sanctions lists that were cleared for recipients. */
 
@@ -55,6 +63,8 @@ const waiting = z
         }),
       )
       .describe('Scheduled payouts with a hit in their details, oldest first'),
+    has_more_recipients: yes('Whether more recipients wait than `limit` allows'),
+    has_more_payouts: yes('Whether more payouts wait than `limit` allows'),
   })
   .meta({ id: 'WaitingScreenings' });
 
@@ -74,8 +84,8 @@ export const clearanceOperations = () => [
     path: '/operator/clearances',
     operationId: 'listClearances',
     summary: 'List the entries of sanctions lists that were cleared for recipients',
-    result: list(clearance).meta({ id: 'Clearances' }),
-    shape: toList,
+    result: pagedList(clearance).meta({ id: 'Clearances' }),
+    shape: toPagedList,
     refusals: [404],
   }),
   defineOperation({

@@ -5,7 +5,7 @@ import { formatAmount } from '../core/money.ts';
 import type { RecoveryReport } from '../dispatch/recovery.ts';
 import { objectAnswer } from '../http/schema.ts';
 import type { Status } from '../monitoring/status.ts';
-import { count, defineOperation, list, nothing, text, toList } from './operation.ts';
+import { count, defineOperation, nothing, pagedList, text, toPagedList } from './operation.ts';
 
 /** What is stopped and frozen, and the screen of how the service is doing. */
 
@@ -48,6 +48,9 @@ const stopped = z
 
 const resumed = z.object({ released: count('Payouts that waited for it') }).meta({ id: 'Resumed' });
 
+const freezesShown =
+  'What is in force, at most 1,000, those of accounts and recipients last; `GET /operator/freezes` has all';
+
 const sendingOperations = () => [
   defineOperation({
     command: 'sending show',
@@ -57,7 +60,8 @@ const sendingOperations = () => [
     summary: 'See what is stopped, in flight and waiting',
     result: z
       .object({
-        freezes: z.array(freeze).describe('What is in force'),
+        freezes: z.array(freeze).describe(freezesShown),
+        freezes_in_force: count('How many freezes are in force'),
         recovery: text('Whether a recovery after a restore is open'),
         rails: z.array(railSending).describe('By rail'),
       })
@@ -116,8 +120,8 @@ const freezeOperations = () => [
     path: '/operator/freezes',
     operationId: 'listFreezes',
     summary: 'List what is frozen, by whom and why',
-    result: list(freeze, 'Those in force first').meta({ id: 'Freezes' }),
-    shape: toList,
+    result: pagedList(freeze, 'Those in force first').meta({ id: 'Freezes' }),
+    shape: toPagedList,
   }),
   defineOperation({
     command: 'freeze account',
@@ -250,7 +254,8 @@ const statusOperation = () =>
         now: text('The time of the environment, UTC'),
         accounts: count('How many accounts there are'),
         batches_committing: count('Batches that are being committed'),
-        freezes: z.array(freeze).describe('What is in force'),
+        freezes: z.array(freeze).describe(freezesShown),
+        freezes_in_force: count('How many freezes are in force'),
         recovery: text('Whether a recovery after a restore is open'),
         rails: z
           .array(railSending.extend({ oldest_seconds: count('Age of the oldest payout') }))
@@ -283,6 +288,7 @@ function shapeStatus(status: Status) {
     batches_committing: status.batchesCommitting,
     by_status: status.byStatus,
     freezes: status.freezes.map(withoutNull),
+    freezes_in_force: status.freezesInForce,
     rails: status.rails.map((row) => ({
       rail: row.rail,
       being_sent: row.beingSent,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Command, OptionFaults } from '../cli/command.ts';
+import { type Command, OptionFaults, type RowPage } from '../cli/command.ts';
 import { commands } from '../cli/commands.ts';
 import type { CommandContext, OperatorContext } from '../cli/context.ts';
 import { readMidRates } from '../cli/context.ts';
@@ -286,8 +286,11 @@ export const count = (about: string) => z.int().describe(about);
 export const yes = (about: string) => z.boolean().describe(about);
 export const list = (item: z.ZodType, about = 'The rows, newest first') =>
   z.object({ data: z.array(item).describe(about) });
-export const pagedList = (item: z.ZodType) =>
-  list(item).extend({ next: optionalText('The `cursor` of the next page; null on the last one') });
+export const pagedList = (item: z.ZodType, about?: string) =>
+  list(item, about).extend({
+    next: optionalText('The `cursor` of the next page; null on the last one'),
+  });
 /** An outcome that says no more than that it was done. */
 export const nothing = z.object({});
 export const toList = (rows: unknown) => ({ data: rows });
+export const toPagedList = ({ rows, next }: RowPage) => ({ data: rows, next: next ?? null });

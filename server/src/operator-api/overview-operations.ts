@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeSending, listFreezes } from '../controls/freezes.ts';
+import { describeSending, listFrozenRails } from '../controls/freezes.ts';
 import { isUuid } from '../core/ids.ts';
 import type { Health } from '../dispatch/gate.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -13,6 +13,8 @@ import { count, type OperatorServices, text } from './operation.ts';
 export type OverviewServices = OperatorServices & {
   readonly railNames: readonly string[];
   healthOf(rail: string): Health;
+  /** Of the loops of this process; one that serves requests only has no `dispatch`. */
+  loopsSucceededAtMs(): ReadonlyMap<string, number>;
   railFunds(): ReadonlyMap<string, readonly RailFunds[]>;
 } & RailReportServices;
 
@@ -127,7 +129,10 @@ const prefunding = z
 const rail = z
   .object({
     rail: text('The name of the rail'),
-    health: z.enum(['up', 'degraded', 'down']).describe('As this process has seen its last calls'),
+    health: z
+      .enum(['up', 'degraded', 'down'])
+      .nullable()
+      .describe('As this process has seen its last calls; null where it sends no payouts'),
     is_frozen: z.boolean().describe('Whether an operator has stopped it'),
     being_sent: count('Payouts that are being sent'),
     handed_over: count('Payouts whose outcome is awaited'),
@@ -175,7 +180,7 @@ const railsRoute = (): Route<OverviewServices> =>
     tag: 'Operators',
     summary: 'See the rails: health, payouts in flight, prefunding, prices, how they did',
     description:
-      'Any operator may read it. Health and funds are those of the process that answers. Without health: `outlay rails`, short for `outlay admin rail list`.',
+      'Any operator may read it. Health and funds are those of the process that answers; one that serves requests only does not know the health. Without health: `outlay rails`, short for `outlay admin rail list`.',
     access: 'operator',
     response: railList,
     handle: async ({ env }) => ({ data: await describeRails(env) }),
@@ -183,13 +188,18 @@ const railsRoute = (): Route<OverviewServices> =>
 
 async function describeRails(env: OverviewServices) {
   const { db, railNames, healthOf, railFunds } = env;
+  const isSending = env.loopsSucceededAtMs().has('dispatch');
+  const findHealth = (name: string): Health | null => {
+    if (!railNames.includes(name)) return 'down';
+    return isSending ? healthOf(name) : null;
+  };
   const sending = await describeSending(db.system);
-  const frozen = (await listFreezes(db.system, { withLifted: false })).map((row) => row.rail);
+  const frozen = await listFrozenRails(db.system);
   const names = new Set([...railNames, ...sending.map((row) => row.rail)]);
   const describe = await openRailReports({ ...env, sending });
   return [...names].toSorted().map((name) => ({
     rail: name,
-    health: railNames.includes(name) ? healthOf(name) : 'down',
+    health: findHealth(name),
     is_frozen: frozen.includes(name),
     funds: railFunds().get(name) ?? [],
     ...describe(name),

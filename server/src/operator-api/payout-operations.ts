@@ -3,7 +3,6 @@ import { objectAnswer } from '../http/schema.ts';
 import {
   count,
   defineOperation,
-  list,
   nothing,
   optionalText,
   pagedList,
@@ -50,6 +49,8 @@ const exception = z
   .meta({ id: 'OperatorException' });
 
 type ExceptionPage = { matching: number; next_cursor: string | null; exceptions: unknown[] };
+
+type PayoutPage = { matching: number; next_cursor: string | null; payouts: unknown[] };
 
 const unfinished = z
   .object({
@@ -112,6 +113,7 @@ const exceptionOperations = () => [
 
 const explanation = z
   .object({
+    account_id: text('The account'),
     payout_token: text('The payout'),
     payout_version: text('Of the payout as it is now, for `payout decide`'),
     status: text('Its status'),
@@ -133,11 +135,12 @@ const singlePayoutOperations = () => [
     operationId: 'listUnfinishedPayouts',
     summary: 'List payouts of all accounts that have not ended',
     description: 'The oldest first, with what each waits for.',
-    result: list(unfinished, 'The oldest first')
+    result: pagedList(unfinished, 'The oldest first')
       .extend({ matching: count('How many there are') })
       .meta({ id: 'UnfinishedPayouts' }),
-    shape: ({ matching, payouts }: { matching: number; payouts: unknown[] }) => ({
+    shape: ({ matching, next_cursor: next, payouts }: PayoutPage) => ({
       data: payouts,
+      next,
       matching,
     }),
   }),

@@ -6,8 +6,10 @@ import {
   list,
   nothing,
   optionalText,
+  pagedList,
   text,
   toList,
+  toPagedList,
   yes,
 } from './operation.ts';
 
@@ -135,8 +137,8 @@ const policyOperations = () => [
     path: '/operator/approvals',
     operationId: 'listApprovals',
     summary: 'List what waits for a second operator',
-    result: list(approval, 'The oldest first').meta({ id: 'Approvals' }),
-    shape: toList,
+    result: pagedList(approval, 'The oldest first').meta({ id: 'Approvals' }),
+    shape: toPagedList,
   }),
   defineOperation({
     command: 'approval withdraw',
@@ -174,8 +176,6 @@ const auditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 
-type Sequenced = { sequence: string };
-
 const auditOperation = () =>
   defineOperation({
     command: 'audit list',
@@ -186,10 +186,7 @@ const auditOperation = () =>
     result: list(auditEntry)
       .extend({ next: optionalText('The `before` of the next page; null where there is none') })
       .meta({ id: 'AuditEntries' }),
-    shape: (rows: Sequenced[]) => ({
-      data: rows,
-      next: rows.at(-1)?.sequence === '1' ? null : (rows.at(-1)?.sequence ?? null),
-    }),
+    shape: toPagedList,
   });
 
 export const personOperations = () => [

@@ -10,13 +10,13 @@ import { clearanceOperations } from './clearance-operations.ts';
 import {
   count,
   defineOperation,
-  list,
   type OperatorServices,
   optionalText,
+  pagedList,
   performAct,
   reasonField,
   text,
-  toList,
+  toPagedList,
 } from './operation.ts';
 
 /** What compliance looks at: identities with their images, and screening. */
@@ -42,8 +42,8 @@ const identityOperations = () => [
     path: '/operator/identities',
     operationId: 'listIdentities',
     summary: 'List the verifications of all accounts that wait for a decision',
-    result: list(pending).meta({ id: 'OperatorIdentities' }),
-    shape: toList,
+    result: pagedList(pending).meta({ id: 'OperatorIdentities' }),
+    shape: toPagedList,
   }),
   defineOperation({
     command: 'identity show',
@@ -255,8 +255,8 @@ const holdOperations = () => [
     path: '/operator/holds',
     operationId: 'listLegalHolds',
     summary: 'List legal holds on the data of recipients',
-    result: list(legalHold).meta({ id: 'LegalHolds' }),
-    shape: toList,
+    result: pagedList(legalHold).meta({ id: 'LegalHolds' }),
+    shape: toPagedList,
   }),
 ];
 

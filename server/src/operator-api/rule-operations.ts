@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { count, defineOperation, list, optionalText, text, yes } from './operation.ts';
+import {
+  count,
+  defineOperation,
+  optionalText,
+  pagedList,
+  text,
+  toPagedList,
+  yes,
+} from './operation.ts';
 
 /** Rules that hold payouts until persons have approved them. */
 
@@ -49,8 +57,8 @@ export const ruleOperations = () => [
     path: '/operator/approval-rules',
     operationId: 'listApprovalPolicies',
     summary: 'List the versions of the rules that ask for approvals',
-    result: list(version).meta({ id: 'ApprovalPolicyVersions' }),
-    shape: (rows: unknown) => ({ data: rows }),
+    result: pagedList(version).meta({ id: 'ApprovalPolicyVersions' }),
+    shape: toPagedList,
     refusals: [404],
   }),
   defineOperation({

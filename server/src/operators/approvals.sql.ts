@@ -1,5 +1,6 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
 import { column, defineQuery, exec, many, maybeOne, one, type RowOf } from '../db/rows.ts';
+import { cursorValues, microseconds, startOf, type TimePage } from '../db/time-page.ts';
 
 /** With what the code of a row (`mac`) covers. */
 const openColumns = {
@@ -73,10 +74,11 @@ const listed = defineQuery({
   name: 'select_open_approvals',
   text: `
     select a.id, a.action, a.parameters, a.requested_by, o.name as requester, a.reason,
-      a.requested_at, a.expires_at, a.mac
+      a.requested_at, a.expires_at, a.mac, ${microseconds('a.requested_at')} as requested_us
     from approvals a join operators o on o.id = a.requested_by
     where a.ended_at is null and a.expires_at > clock_timestamp() and o.revoked_at is null
-    order by a.requested_at limit $1`,
+      and (a.requested_at, a.id) > (${startOf('$1', 'asc')}, $2::uuid)
+    order by a.requested_at, a.id limit $3`,
   columns: {
     id: column.uuid,
     action: column.text,
@@ -87,6 +89,7 @@ const listed = defineQuery({
     requested_at: column.instant,
     expires_at: column.instant,
     mac: column.bytes,
+    requested_us: column.bigint,
   },
 });
 
@@ -152,5 +155,5 @@ export async function endApprovalsOf(session: Session, operatorId: string): Prom
   await exec(session, endOfOperator, [operatorId]);
 }
 
-export const selectOpenApprovals = (session: Session, count: number) =>
-  many(session, listed, [count]);
+export const selectOpenApprovals = (session: Session, { after, count }: TimePage) =>
+  many(session, listed, [...cursorValues(after), count]);

@@ -4,6 +4,7 @@ import { newId } from '../core/ids.ts';
 import { rowContext } from '../core/sealing.ts';
 import { defineProtectedTable, renewMac } from '../db/protected-tables.ts';
 import { column } from '../db/rows.ts';
+import { formatTimeCursor, type Paged, readTimeCursor, takePage } from '../db/time-page.ts';
 import {
   endApproval,
   findApproval,
@@ -136,20 +137,25 @@ export async function requestApproval(
   return { state: 'waiting', id: row.id };
 }
 
-export type OpenApproval = Omit<ListedRow, 'mac' | 'requester'>;
+export type OpenApproval = Omit<ListedRow, 'mac' | 'requester' | 'requested_us'>;
 
 /** Oldest first; `requested_by` is the name. */
 export async function listOpenApprovals(
   services: OperatorServices,
-  count: number,
-): Promise<OpenApproval[]> {
+  { cursor, count }: { cursor?: string | undefined; count: number },
+): Promise<Paged<OpenApproval>> {
+  const after = readTimeCursor(cursor);
+  const found = await selectOpenApprovals(services.session, { after, count: count + 1 });
+  const { rows, next } = takePage(found, count, ({ requested_us: us, id: key }) =>
+    formatTimeCursor({ us, key }),
+  );
   const listed: OpenApproval[] = [];
-  for (const row of await selectOpenApprovals(services.session, count)) {
+  for (const row of rows) {
     if (!(await isValid(services, row))) continue;
-    const { mac: _, requester, ...shown } = row;
+    const { mac: _, requested_us: __, requester, ...shown } = row;
     listed.push({ ...shown, requested_by: requester });
   }
-  return listed;
+  return { rows: listed, next };
 }
 
 const parametersSchema = z.record(z.string(), z.unknown());

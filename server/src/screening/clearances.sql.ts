@@ -1,5 +1,6 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
 import { column, defineQuery, exec, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
+import { cursorValues, microseconds, startOf, type TimePage } from '../db/time-page.ts';
 
 /** The SQL of clearances: entries of lists that a person found not to be about a recipient. */
 
@@ -43,6 +44,7 @@ const listedColumns = {
   data_key: column.bytes,
   is_in_time: column.boolean,
   is_entry_same: column.boolean,
+  cleared_us: column.bigint,
 };
 export type ListedClearanceRow = RowOf<typeof listedColumns>;
 
@@ -52,12 +54,13 @@ const defineList = (name: string, condition: string) =>
     name,
     text: `
       with page as materialized (
-        select * from screening_clearances c where ${condition}
-        order by c.cleared_at desc, c.id limit $1
+        select * from screening_clearances c
+        where ${condition} and (c.cleared_at, c.id) < (${startOf('$1', 'desc')}, $2::uuid)
+        order by c.cleared_at desc, c.id desc limit $3
       )
       select ${names}, u.data_key, c.until > (select environment_now()) as is_in_time,
         encode(e.content_hash, 'hex') is not distinct from nullif(c.entry_hash, '')
-          as is_entry_same
+          as is_entry_same, ${microseconds('c.cleared_at')} as cleared_us
       from page c
       cross join lateral (
         select data_key from users where account_id = c.account_id and id = c.user_id
@@ -68,7 +71,7 @@ const defineList = (name: string, condition: string) =>
         where list = c.list and entry_id = c.entry_id and until_sequence is null
         offset 0
       ) e on true
-      order by c.cleared_at desc, c.id`,
+      order by c.cleared_at desc, c.id desc`,
     columns: listedColumns,
   });
 const lists = {
@@ -79,8 +82,8 @@ const lists = {
   ),
   ofUser: defineList(
     'screening_list_clearances_of_user',
-    `c.account_id = $2 and c.user_id = $3
-      and ($4 or (c.ended_at is null and c.until > (select environment_now())))`,
+    `c.account_id = $4 and c.user_id = $5
+      and ($6 or (c.ended_at is null and c.until > (select environment_now())))`,
   ),
 };
 
@@ -129,13 +132,16 @@ export function readClearancesInForce(
   ]);
 }
 
+export type ClearanceFilter = { user: UserKey | undefined; includesEnded: boolean };
+
 export function readClearances(
   session: Session,
-  query: { user: UserKey | undefined; includesEnded: boolean; count: number },
+  { user, includesEnded }: ClearanceFilter,
+  { after, count }: TimePage,
 ): Promise<ListedClearanceRow[]> {
-  const { user, includesEnded, count } = query;
-  if (user === undefined) return many(session, includesEnded ? lists.all : lists.inForce, [count]);
-  return many(session, lists.ofUser, [count, user.accountId, user.userId, includesEnded]);
+  const page = [...cursorValues(after), count];
+  if (user === undefined) return many(session, includesEnded ? lists.all : lists.inForce, page);
+  return many(session, lists.ofUser, [...page, user.accountId, user.userId, includesEnded]);
 }
 
 export type NewClearances = UserKey & {

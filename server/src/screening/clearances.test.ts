@@ -9,7 +9,7 @@ import {
   sdnLines,
 } from '../../testing/setups/screening.ts';
 import { AppError } from '../core/errors.ts';
-import { clearEntries, endClearance, listClearances } from './clearances.ts';
+import { type Clearance, clearEntries, endClearance, listClearances } from './clearances.ts';
 import { recordDecision, screenUsers, type UserKey } from './records.ts';
 
 /** The list of clearances: what it covers, and what ends it. */
@@ -57,8 +57,10 @@ async function createCleared(): Promise<UserKey> {
   return user;
 }
 
-const list = (user: UserKey, includesEnded = false) =>
-  listClearances(screening, { user, includesEnded, count: 10 });
+const list = async (user: UserKey, includesEnded = false) =>
+  (await listClearances(screening, { user, includesEnded }, { count: 10 })).rows;
+
+const everyone = { user: undefined, includesEnded: true };
 
 const refused = (text: RegExp) => (error: unknown) =>
   error instanceof AppError && text.test(error.message);
@@ -118,6 +120,19 @@ test('a second entry that matches holds the recipient in spite of a clearance', 
   });
   assert.equal((await screen(user)).isBlocked, false);
   await load();
+});
+
+test('clearances are listed page by page, also where several were given at once', async () => {
+  const whole = await listClearances(screening, everyone, { count: 1000 });
+  assert.ok(whole.rows.length > 2 && whole.next === undefined);
+  const rows: Clearance[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await listClearances(screening, everyone, { cursor, count: 1 });
+    rows.push(...page.rows);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  assert.deepEqual(rows, whole.rows);
 });
 
 test('a clearance ends at its date, and when a person ends it', async () => {

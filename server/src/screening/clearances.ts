@@ -2,8 +2,11 @@ import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { formatTimeCursor, type Paged, readTimeCursor, takePage } from '../db/time-page.ts';
 import { describeCover, findCover } from './clearance-cover.ts';
 import {
+  type ClearanceFilter,
+  type ListedClearanceRow,
   readClearances,
   readClearancesInForce,
   readNow,
@@ -164,32 +167,39 @@ export async function endClearance(
   });
 }
 
-/** Newest first. */
+/** Newest first. @throws AppError invalid_request for a cursor of no page. */
 export async function listClearances(
   { db, keys }: Services,
-  query: { user: UserKey | undefined; includesEnded: boolean; count: number },
-): Promise<Clearance[]> {
-  const rows = await readClearances(db.system, query);
-  return rows.map((row) => {
-    const user = { accountId: row.account_id, userId: row.user_id };
-    const isErased = row.data_key.length === 0;
-    const open = (): string =>
-      openBytes(keys.unwrap(row.data_key, user), row.reason, reasonContext(user)).toString();
-    return {
-      ...user,
-      id: row.id,
-      list: row.list,
-      entryId: row.entry_id,
-      entryName: row.entry_name,
-      reason: isErased ? null : open(),
-      clearedBy: row.cleared_by,
-      clearedAt: row.cleared_at,
-      until: row.until,
-      endedBy: row.ended_by,
-      endedAt: row.ended_at,
-      state: describeState(row),
-    };
-  });
+  filter: ClearanceFilter,
+  { cursor, count }: { cursor?: string | undefined; count: number },
+): Promise<Paged<Clearance>> {
+  const after = readTimeCursor(cursor);
+  const found = await readClearances(db.system, filter, { after, count: count + 1 });
+  const { rows, next } = takePage(found, count, ({ cleared_us: us, id: key }) =>
+    formatTimeCursor({ us, key }),
+  );
+  return { rows: rows.map((row) => openClearance(keys, row)), next };
+}
+
+function openClearance(keys: KeyRing, row: ListedClearanceRow): Clearance {
+  const user = { accountId: row.account_id, userId: row.user_id };
+  const isErased = row.data_key.length === 0;
+  const open = (): string =>
+    openBytes(keys.unwrap(row.data_key, user), row.reason, reasonContext(user)).toString();
+  return {
+    ...user,
+    id: row.id,
+    list: row.list,
+    entryId: row.entry_id,
+    entryName: row.entry_name,
+    reason: isErased ? null : open(),
+    clearedBy: row.cleared_by,
+    clearedAt: row.cleared_at,
+    until: row.until,
+    endedBy: row.ended_by,
+    endedAt: row.ended_at,
+    state: describeState(row),
+  };
 }
 
 function describeState(row: {

@@ -29,6 +29,7 @@ export async function runCommand(
     variables: {},
     realNowMs: Date.now,
     openContext: async () => shared,
+    note: () => undefined,
     serve: unavailable,
   });
 }

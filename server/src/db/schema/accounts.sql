@@ -21,6 +21,8 @@ create table accounts (
     check (privacy_url ~ '^(https://[^[:space:]]+)?$' and length(privacy_url) <= 500)
 -- Every event updates its account's row.
 ) with (fillfactor = 50);
+create index accounts_time on accounts (created_at, id);
+create index accounts_name on accounts ((lower(name) collate "C"));
 alter table accounts enable row level security;
 create policy own_account on accounts using (id = current_account());
 grant select on accounts to outlay_tenant;

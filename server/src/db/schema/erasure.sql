@@ -18,8 +18,8 @@ create table legal_holds (
   check ((ended_by is null) = (ended_at is null))
 );
 create index legal_holds_user on legal_holds (user_id);
-create index legal_holds_time on legal_holds (placed_at);
-create index legal_holds_open on legal_holds (placed_at) where ended_at is null;
+create index legal_holds_time on legal_holds (placed_at, id);
+create index legal_holds_open on legal_holds (placed_at, id) where ended_at is null;
 alter table legal_holds enable row level security;
 create policy own_account on legal_holds using (account_id = current_account());
 create trigger never_removed before delete or truncate on legal_holds

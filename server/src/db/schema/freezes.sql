@@ -33,7 +33,8 @@ create table freezes (
 create unique index freezes_open on freezes (scope, coalesce(user_id, account_id,
   '00000000-0000-0000-0000-000000000000'), coalesce(country, rail, ''),
   coalesce(delivery_type, ''), coalesce(currency, '')) where lifted_at is null;
-create index freezes_lifted on freezes (since) where lifted_at is not null;
+create index freezes_in_force on freezes (since, id) where lifted_at is null;
+create index freezes_lifted on freezes (since, id) where lifted_at is not null;
 alter table freezes enable row level security;
 -- Clients see what holds their payouts, and not who decided it or why.
 create policy own_account on freezes

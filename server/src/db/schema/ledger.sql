@@ -293,6 +293,7 @@ create table balance_bookings (
   mac bytea not null check (length(mac) = 36),
   primary key (account_id, reference)
 );
+create index balance_bookings_time on balance_bookings (account_id, booked_at, reference);
 -- What one person recorded within a day.
 create index balance_bookings_by on balance_bookings (booked_by, booked_at);
 alter table balance_bookings enable row level security;

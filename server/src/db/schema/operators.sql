@@ -50,7 +50,7 @@ create table approvals (
   check ((result = 'approved') = (approved_by is not null))
 );
 create unique index approvals_open on approvals (action, md5(parameters)) where ended_at is null;
-create index approvals_time on approvals (requested_at);
+create index approvals_time on approvals (requested_at, id);
 
 -- How an operator logs in to the console, apart from the key.
 create table operator_logins (

@@ -228,8 +228,8 @@ create table screening_clearances (
 create unique index screening_clearances_open
   on screening_clearances (account_id, user_id, list, entry_id) where ended_at is null;
 create index screening_clearances_user on screening_clearances (account_id, user_id);
-create index screening_clearances_time on screening_clearances (cleared_at desc, id);
-create index screening_clearances_newest on screening_clearances (cleared_at desc, id)
+create index screening_clearances_time on screening_clearances (cleared_at, id);
+create index screening_clearances_newest on screening_clearances (cleared_at, id)
   where ended_at is null;
 -- Finds those that end soon.
 create index screening_clearances_until on screening_clearances (until) where ended_at is null;

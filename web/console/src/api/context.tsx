@@ -1,4 +1,6 @@
+import { useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
+import { accountQuery, findListed } from './accounts.ts';
 import { type Api, createApi } from './client.ts';
 import type { Session } from './session.ts';
 
@@ -21,8 +23,7 @@ type ProviderProps = { session: Session; onSignedOut: () => void; children: Reac
 
 export function SessionProvider({ session, onSignedOut, children }: ProviderProps): ReactNode {
   const [chosen, setChosen] = useState(() => localStorage.getItem(storageName) ?? '');
-  const isThere = session.accounts.some(({ account }) => account === chosen);
-  const account = isThere ? chosen : (session.accounts[0]?.account ?? '');
+  const account = useChosenAccount(session, chosen);
   const apiOf = useMemo(() => {
     const opened = new Map<string, Api>();
     return (of: string): Api => {
@@ -48,6 +49,14 @@ export function SessionProvider({ session, onSignedOut, children }: ProviderProp
   return <SessionContext value={value}>{children}</SessionContext>;
 }
 
+/** The one that was chosen, or the first one where there is none or it is gone. */
+function useChosenAccount(session: Session, chosen: string): string {
+  const { data } = useQuery(accountQuery(session, chosen));
+  const isListed = findListed(session, chosen) !== null;
+  const mayBeThere = session.has_more_accounts && chosen !== '' && data !== null;
+  return isListed || mayBeThere ? chosen : (session.accounts[0]?.account ?? '');
+}
+
 function useSessionContext(): Context {
   const value = useContext(SessionContext);
   if (value === undefined) throw new Error('used outside of SessionProvider');
@@ -60,10 +69,4 @@ export function useApi(): Api {
 
 export function useSession(): Omit<Context, 'api'> {
   return useSessionContext();
-}
-
-/** The accounts that the operator may look at, as a list to choose from. */
-export function useAccountChoices(): { value: string; label: string }[] {
-  const { accounts } = useSessionContext().session;
-  return accounts.map(({ account: value, name: label }) => ({ value, label }));
 }

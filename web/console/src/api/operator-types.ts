@@ -6,6 +6,7 @@ type Schemas = components['schemas'];
 
 export type List<Row> = { data: Row[]; next?: string | null; matching?: number };
 
+export type OperatorAccount = Schemas['OperatorAccount'];
 export type Exception = Schemas['OperatorException'];
 export type Approval = Schemas['Approval'];
 export type Rail = Schemas['OperatorRail'];

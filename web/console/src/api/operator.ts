@@ -1,38 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { createRefusal } from '../../../../sdk/src/errors.ts';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { askOperator } from './ask-operator.ts';
 import { useSession } from './context.tsx';
-import { takeEarly } from './early.ts';
-import type { Session } from './session.ts';
+import type { List } from './operator-types.ts';
 
-/**
- * The operators' part of the API (docs/openapi.json, tag Operators), by the session. Amounts in it are
- * texts and numbers are counts, so it is read as plain JSON. The shapes are in `operator-types.ts`.
- */
-
-const prefix = '/v0.1.4/operator/';
-
-type Call = { method?: 'GET' | 'POST' | 'PUT' | 'PATCH'; body?: object };
-
-async function askOperator<Answer>(
-  { csrf }: Session,
-  path: string,
-  { method = 'GET', body }: Call = {},
-): Promise<Answer> {
-  const early = method === 'GET' ? await takeEarly('operator', prefix + path) : undefined;
-  const response =
-    early ??
-    (await fetch(prefix + path, {
-      method,
-      headers: {
-        accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json', 'outlay-csrf': csrf }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }));
-  const answer: unknown = await response.json();
-  if (response.ok) return answer as Answer;
-  throw createRefusal({ status: response.status, body: answer, retryAfterMs: undefined });
-}
+/** Reads and acts of the operators' API. */
 
 const everyMs = 10_000;
 
@@ -46,6 +17,32 @@ export function useOperator<Answer>(path: string, { isWanted = true }: Options =
     refetchInterval: everyMs,
     enabled: isWanted,
   });
+}
+
+/** A list that goes on: `more` reads the next page, and is undefined on the last one. */
+export function useOperatorPages<Row>(path: string) {
+  const { session } = useSession();
+  const asked = useInfiniteQuery({
+    queryKey: ['operator pages', path],
+    queryFn: ({ pageParam }) => askOperator<List<Row>>(session, addCursor(path, pageParam)),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next ?? undefined,
+    // Who reads on is not disturbed.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : everyMs),
+  });
+  const { data, error, refetch, hasNextPage, fetchNextPage } = asked;
+  const matching = data?.pages.at(-1)?.matching ?? 0;
+  return {
+    data: data && { data: data.pages.flatMap((page) => page.data), matching },
+    error,
+    refetch,
+    more: hasNextPage ? () => void fetchNextPage() : undefined,
+  };
+}
+
+function addCursor(path: string, cursor: string): string {
+  if (cursor === '') return path;
+  return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams({ cursor }).toString()}`;
 }
 
 /** `waiting`: a second operator has to approve it before it is done. */

@@ -1,4 +1,5 @@
 import { queryOptions, useQueries, useQuery } from '@tanstack/react-query';
+import { accountQuery, findListed } from './accounts.ts';
 import type { Api, Payout, Schemas } from './client.ts';
 import { useApi, useSession } from './context.tsx';
 import { nameQuery } from './names.ts';
@@ -71,10 +72,15 @@ export function useRecipientNames(rows: readonly Named[]): ReadonlyMap<string, s
   });
 }
 
-/** Names of accounts, by their identifiers. */
-export function useAccountName(): (account: string) => string {
+/** Names of these accounts, by their identifiers; of one that has no name yet, the identifier. */
+export function useAccountNames(accounts: readonly string[]): (account: string) => string {
   const { session } = useSession();
-  return (account) => session.accounts.find((entry) => entry.account === account)?.name ?? account;
+  const ids = [...new Set(accounts)];
+  const names = useQueries({
+    queries: ids.map((account) => accountQuery(session, account)),
+    combine: (answers) => new Map(answers.map(({ data }, index) => [ids[index] ?? '', data])),
+  });
+  return (account) => findListed(session, account) ?? names.get(account) ?? account;
 }
 
 export function useCountryNames(): ReadonlyMap<string, string> {

@@ -1,17 +1,18 @@
 import type { ReactNode } from 'react';
 import { useSession } from '../api/context.tsx';
-import { useOperator } from '../api/operator.ts';
-import type { Approval, List } from '../api/operator-types.ts';
-import { useAccountName } from '../api/queries.ts';
+import { useOperatorPages } from '../api/operator.ts';
+import type { Approval } from '../api/operator-types.ts';
+import { useAccountNames } from '../api/queries.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
 import { Act, Secrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { More } from '../ui/more.tsx';
 import { Empty, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 
 /** What one operator asked for and another one has to approve. */
 export function Approvals(): ReactNode {
-  const asked = useOperator<List<Approval>>('approvals');
+  const asked = useOperatorPages<Approval>('approvals');
   return (
     <>
       <PageHead {...heads.approvals} />
@@ -25,7 +26,11 @@ export function Approvals(): ReactNode {
                 </Empty>
               </Panel>
             ) : (
-              data.map((approval) => <Entry key={approval.approval} approval={approval} />)
+              <More rows={data} more={asked.more}>
+                {(shown) =>
+                  shown.map((approval) => <Entry key={approval.approval} approval={approval} />)
+                }
+              </More>
             )
           }
         </Loaded>
@@ -45,7 +50,8 @@ const secretLabels = {
 
 function Entry({ approval }: { approval: Approval }): ReactNode {
   const { operator } = useSession().session;
-  const nameAccount = useAccountName();
+  const { account } = approval.options;
+  const nameAccount = useAccountNames(typeof account === 'string' ? [account] : []);
   const describe = (name: string, value: unknown): string => {
     if (typeof value !== 'string') return JSON.stringify(value);
     return name === 'account' ? nameAccount(value) : value;

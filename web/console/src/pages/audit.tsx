@@ -68,7 +68,7 @@ export function Audit(): ReactNode {
               Newest
             </Button>
           )}
-          {data?.next === null || data?.next === undefined || data.data.length < 50 ? null : (
+          {data?.next === null || data?.next === undefined ? null : (
             <Button className="button" onPress={() => setBefore(data.next ?? '')}>
               Older
             </Button>

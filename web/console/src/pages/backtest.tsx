@@ -1,10 +1,9 @@
 import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { useAccountChoices } from '../api/context.tsx';
 import { useAct, useOperator } from '../api/operator.ts';
 import type { Backtest, List, Rail } from '../api/operator-types.ts';
 import { heads } from '../shell/heads.ts';
-import { SelectField } from '../ui/field.tsx';
+import { AccountField } from '../ui/account-field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { PageHead, Panel } from '../ui/parts.tsx';
 import { ChangesFields } from './backtest/changes.tsx';
@@ -19,7 +18,6 @@ type Asked = { text: string; days: string; account: string; part: number };
 
 /** Replays past payouts with other fees, limits or routing. It changes nothing. */
 export function Backtesting(): ReactNode {
-  const accounts = useAccountChoices();
   const { data: rails } = useOperator<List<Rail>>('rails');
   const [text, setText] = useState('{}');
   const [days, setDays] = useState('30');
@@ -49,11 +47,11 @@ export function Backtesting(): ReactNode {
             />
             <div className="row grow trial">
               <PeriodField label="Payouts of the last" days={days} onDays={setDays} />
-              <SelectField
+              <AccountField
                 label="Account"
                 value={account}
                 onText={setAccount}
-                choices={[{ value: '', label: 'All accounts' }, ...accounts]}
+                none="All accounts"
               />
               <Button
                 className="button primary"

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { useMay, useOperator } from '../api/operator.ts';
 import type { Exception, List } from '../api/operator-types.ts';
-import { useAccountName, useRecipientNames } from '../api/queries.ts';
+import { useAccountNames, useRecipientNames } from '../api/queries.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
@@ -153,8 +153,8 @@ function Entry({ exception, name }: EntryProps): ReactNode {
 }
 
 export function ExceptionFacts({ exception, name }: EntryProps): ReactNode {
-  const nameAccount = useAccountName();
   const { account_id: account, user_token: user, payout_token: payout } = exception;
+  const nameAccount = useAccountNames([account]);
   const hasPayout = payout !== '' && user !== '';
   return (
     <Facts

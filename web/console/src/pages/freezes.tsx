@@ -1,9 +1,9 @@
 import { type ReactNode, useState } from 'react';
-import { useAccountChoices, useSession } from '../api/context.tsx';
-import { useMay, useOperator } from '../api/operator.ts';
+import { useSession } from '../api/context.tsx';
+import { useMay, useOperator, useOperatorPages } from '../api/operator.ts';
 import type { Freeze, List, Rail, Sending } from '../api/operator-types.ts';
 import {
-  useAccountName,
+  useAccountNames,
   useCountryChoices,
   useCountryNames,
   useRecipientNames,
@@ -26,7 +26,7 @@ export function Freezes(): ReactNode {
   const mayOperate = useMay('operate');
   const [isWithLifted, setWithLifted] = useState(false);
   const { data: sending } = useOperator<Sending>('sending');
-  const asked = useOperator<List<Freeze>>(isWithLifted ? 'freezes?all=true' : 'freezes');
+  const asked = useOperatorPages<Freeze>(isWithLifted ? 'freezes?all=true' : 'freezes');
   const isStopped = sending?.freezes.some(({ scope }) => scope === 'sending') === true;
   return (
     <>
@@ -35,7 +35,7 @@ export function Freezes(): ReactNode {
       </PageHead>
       <Together>
         {isStopped ? <SendingStopped /> : null}
-        <Loaded query={asked}>{({ data }) => <InForce rows={data} />}</Loaded>
+        <Loaded query={asked}>{({ data }) => <InForce rows={data} more={asked.more} />}</Loaded>
         <label className="row small">
           <input
             type="checkbox"
@@ -83,7 +83,9 @@ export function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
   );
 }
 
-function InForce({ rows }: { rows: readonly Freeze[] }): ReactNode {
+type InForceProps = { rows: readonly Freeze[]; more: (() => void) | undefined };
+
+function InForce({ rows, more }: InForceProps): ReactNode {
   const mayOperate = useMay('operate');
   if (rows.length === 0) {
     return (
@@ -96,7 +98,9 @@ function InForce({ rows }: { rows: readonly Freeze[] }): ReactNode {
   }
   return (
     <Panel title="In force" isFlush>
-      <More rows={rows}>{(shown) => <FreezeTable rows={shown} mayLift={mayOperate} />}</More>
+      <More rows={rows} more={more}>
+        {(shown) => <FreezeTable rows={shown} mayLift={mayOperate} />}
+      </More>
     </Panel>
   );
 }
@@ -137,9 +141,9 @@ function Lift({ freeze, mayLift }: { freeze: Freeze; mayLift: boolean }): ReactN
 
 function Scope({ freeze }: { freeze: Freeze }): ReactNode {
   const { account } = useSession();
-  const nameAccount = useAccountName();
   const countries = useCountryNames();
   const { scope, account_id: of = account, user_token: user = '', country, rail } = freeze;
+  const nameAccount = useAccountNames(scope === 'account' ? [of] : []);
   const names = useRecipientNames(user === '' ? [] : [{ account: of, user }]);
   if (scope === 'rail') return <>Rail {rail}</>;
   if (scope === 'recipient') {
@@ -179,7 +183,6 @@ function useNewFreezes(): NewFreeze[] {
   const countries = useCountryChoices();
   const { data: rails } = useOperator<List<Rail>>('rails');
   const railChoices = (rails?.data ?? []).map(({ rail: value }) => ({ value, label: value }));
-  const accountChoices = useAccountChoices();
   return [
     {
       scope: 'rail',
@@ -199,7 +202,7 @@ function useNewFreezes(): NewFreeze[] {
       scope: 'account',
       label: 'Freeze an account',
       effect: 'Commits are refused, and no payout of the account is sent.',
-      fields: [{ name: 'account', label: 'Account', initial: account, choices: accountChoices }],
+      fields: [{ name: 'account', label: 'Account', initial: account, isAccount: true }],
     },
     {
       scope: 'recipient',

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
-import { useMay, useOperator } from '../api/operator.ts';
-import type { LegalHold, List } from '../api/operator-types.ts';
-import { useAccountName, useRecipientNames } from '../api/queries.ts';
+import { useMay, useOperatorPages } from '../api/operator.ts';
+import type { LegalHold } from '../api/operator-types.ts';
+import { useAccountNames, useRecipientNames } from '../api/queries.ts';
 import { heads } from '../shell/heads.ts';
 import { RecipientLink } from '../ui/account-link.tsx';
 import { Act } from '../ui/act.tsx';
@@ -13,7 +13,7 @@ import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 /** Recipients whose data must be kept until a date, whoever asks for their erasure. */
 export function Holds(): ReactNode {
   const [isWithEnded, setWithEnded] = useState(false);
-  const asked = useOperator<List<LegalHold>>(isWithEnded ? 'holds?all=true' : 'holds');
+  const asked = useOperatorPages<LegalHold>(isWithEnded ? 'holds?all=true' : 'holds');
   return (
     <>
       <PageHead {...heads.holds} />
@@ -28,7 +28,9 @@ export function Holds(): ReactNode {
               </Panel>
             ) : (
               <Panel title="Legal holds" isFlush>
-                <More rows={data}>{(shown) => <HoldTable rows={shown} />}</More>
+                <More rows={data} more={asked.more}>
+                  {(shown) => <HoldTable rows={shown} />}
+                </More>
               </Panel>
             )
           }
@@ -48,7 +50,7 @@ export function Holds(): ReactNode {
 
 function HoldTable({ rows }: { rows: readonly LegalHold[] }): ReactNode {
   const mayComply = useMay('comply');
-  const nameAccount = useAccountName();
+  const nameAccount = useAccountNames(rows.map(({ account }) => account));
   const names = useRecipientNames(rows.map(({ account, user_token: user }) => ({ account, user })));
   const columns: Column<LegalHold>[] = [
     {

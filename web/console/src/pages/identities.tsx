@@ -1,8 +1,8 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useOperator } from '../api/operator.ts';
-import type { List, PendingIdentity } from '../api/operator-types.ts';
-import { useAccountName, useRecipientNames } from '../api/queries.ts';
+import { useOperatorPages } from '../api/operator.ts';
+import type { PendingIdentity } from '../api/operator-types.ts';
+import { useAccountNames, useRecipientNames } from '../api/queries.ts';
 import { heads } from '../shell/heads.ts';
 import { Loaded } from '../ui/loaded.tsx';
 import { More } from '../ui/more.tsx';
@@ -11,7 +11,7 @@ import { type Column, Table } from '../ui/table.tsx';
 
 /** Verifications of all accounts that wait for a person, the newest first. */
 export function Identities(): ReactNode {
-  const asked = useOperator<List<PendingIdentity>>('identities');
+  const asked = useOperatorPages<PendingIdentity>('identities');
   return (
     <>
       <PageHead {...heads.identities} />
@@ -24,7 +24,9 @@ export function Identities(): ReactNode {
                 to earlier ones.
               </Empty>
             ) : (
-              <More rows={data}>{(shown) => <Pending rows={shown} />}</More>
+              <More rows={data} more={asked.more}>
+                {(shown) => <Pending rows={shown} />}
+              </More>
             )}
           </Panel>
         )}
@@ -35,7 +37,7 @@ export function Identities(): ReactNode {
 
 function Pending({ rows }: { rows: readonly PendingIdentity[] }): ReactNode {
   const navigate = useNavigate();
-  const nameAccount = useAccountName();
+  const nameAccount = useAccountNames(rows.map(({ account }) => account));
   const names = useRecipientNames(rows.map(({ account, user_token: user }) => ({ account, user })));
   const targetOf = ({ user_token: user }: PendingIdentity) =>
     ({ to: '/identities/$user', params: { user } }) as const;

@@ -1,12 +1,13 @@
 import { type ReactNode, useState } from 'react';
-import { useMay, useOperator } from '../api/operator.ts';
-import type { Exception, List } from '../api/operator-types.ts';
+import { useMay, useOperatorPages } from '../api/operator.ts';
+import type { Exception } from '../api/operator-types.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
 import { Act, type ActField, readText } from '../ui/act.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { More } from '../ui/more.tsx';
 import { Amount, Empty, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
 import { actionsColumn, type Column, Table } from '../ui/table.tsx';
 import { countedMax, describeKind, inboundKinds } from './exceptions/kinds.ts';
@@ -15,7 +16,7 @@ import { countedMax, describeKind, inboundKinds } from './exceptions/kinds.ts';
 export function Inbound(): ReactNode {
   const [kind, setKind] = useState('unmatched');
   const query = new URLSearchParams({ kind, limit: '100' });
-  const asked = useOperator<List<Exception>>(`exceptions?${query.toString()}`);
+  const asked = useOperatorPages<Exception>(`exceptions?${query.toString()}`);
   return (
     <>
       <PageHead {...heads.inbound} />
@@ -30,7 +31,7 @@ export function Inbound(): ReactNode {
           />
         </div>
         <Loaded query={asked}>
-          {({ data, matching = 0 }) =>
+          {({ data, matching }) =>
             data.length === 0 ? (
               <Panel title={readable(kind)}>
                 <Empty icon="checkCircle" title="Nothing is open">
@@ -39,7 +40,7 @@ export function Inbound(): ReactNode {
                 </Empty>
               </Panel>
             ) : (
-              <Messages kind={kind} rows={data} matching={matching} />
+              <Messages kind={kind} rows={data} matching={matching} more={asked.more} />
             )
           }
         </Loaded>
@@ -48,9 +49,14 @@ export function Inbound(): ReactNode {
   );
 }
 
-type MessagesProps = { kind: string; rows: readonly Exception[]; matching: number };
+type MessagesProps = {
+  kind: string;
+  rows: readonly Exception[];
+  matching: number;
+  more: (() => void) | undefined;
+};
 
-function Messages({ kind, rows, matching }: MessagesProps): ReactNode {
+function Messages({ kind, rows, matching, more }: MessagesProps): ReactNode {
   const mayDecide = useMay('decide');
   const mayComply = useMay('comply');
   const rails = [...new Set(rows.map(({ rail }) => rail))];
@@ -73,7 +79,16 @@ function Messages({ kind, rows, matching }: MessagesProps): ReactNode {
         isFlush
         aside={<span className="small faint num">{formatCount(matching, countedMax)} open</span>}
       >
-        <Table label="Table of bank inputs" columns={columns} rows={rows} keyOf={({ id }) => id} />
+        <More rows={rows} more={more}>
+          {(shown) => (
+            <Table
+              label="Table of bank inputs"
+              columns={columns}
+              rows={shown}
+              keyOf={({ id }) => id}
+            />
+          )}
+        </More>
       </Panel>
       <div className="row">
         {mayDecide

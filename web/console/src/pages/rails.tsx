@@ -21,7 +21,7 @@ export function Rails(): ReactNode {
   const mayStop = useMay('operate');
   const { data: sending } = useOperator<Sending>('sending');
   const asked = useOperator<List<Rail>>('rails');
-  const freezes = sending?.freezes ?? [];
+  const { freezes, freezes_in_force: inForce } = sending ?? { freezes: [], freezes_in_force: 0 };
   const isStopped = freezes.some(({ scope }) => scope === 'sending');
   return (
     <>
@@ -41,9 +41,9 @@ export function Rails(): ReactNode {
         </Loaded>
         <Scorecards />
         <p className="small soft">
-          {freezes.length === 0
+          {inForce === 0
             ? 'Nothing is stopped or frozen.'
-            : `Stops and freezes in force: ${formatCount(freezes.length)}.`}{' '}
+            : `Stops and freezes in force: ${formatCount(inForce)}.`}{' '}
           <Link to="/freezes">Stops and freezes</Link>
         </p>
       </Together>
@@ -61,6 +61,7 @@ function Health({ rail }: { rail: Rail }): ReactNode {
       </Tag>
     );
   }
+  if (rail.health === null) return <span className="faint">Not known here</span>;
   const tone = tones[rail.health];
   return (
     <Tag tone={tone} icon={tone === 'success' ? 'check' : 'alert'}>

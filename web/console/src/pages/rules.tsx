@@ -1,9 +1,8 @@
 import { type ReactNode, useState } from 'react';
-import { useAccountChoices } from '../api/context.tsx';
 import { useOperator } from '../api/operator.ts';
 import type { ApprovalPolicyVersion, List } from '../api/operator-types.ts';
 import { heads } from '../shell/heads.ts';
-import { SelectField } from '../ui/field.tsx';
+import { AccountField } from '../ui/account-field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Empty, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
@@ -15,7 +14,6 @@ import { describeConditions, describeRelease, readWhen } from './rules/words.ts'
 
 /** Which payouts wait until operators release them: the policy of all accounts, or of one. */
 export function Rules(): ReactNode {
-  const accounts = useAccountChoices();
   const [account, setAccount] = useState('');
   const query = account === '' ? '' : `?account=${account}`;
   const asked = useOperator<List<ApprovalPolicyVersion>>(`approval-rules${query}`);
@@ -24,12 +22,12 @@ export function Rules(): ReactNode {
       <PageHead {...heads.rules} />
       <Together>
         <div className="choose">
-          <SelectField
+          <AccountField
             label="Rules of"
             hint="Those of all accounts hold besides those of one"
             value={account}
             onText={setAccount}
-            choices={[{ value: '', label: 'All accounts' }, ...accounts]}
+            none="All accounts"
           />
         </div>
         <Loaded query={asked}>

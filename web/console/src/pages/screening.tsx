@@ -1,13 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { useMay, useOperator } from '../api/operator.ts';
+import { useMay, useOperator, useOperatorPages } from '../api/operator.ts';
 import type { Exception, List, Screenings } from '../api/operator-types.ts';
 import { useRecipientNames } from '../api/queries.ts';
 import { heads } from '../shell/heads.ts';
 import { Act } from '../ui/act.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { More } from '../ui/more.tsx';
 import { Empty, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { Together } from '../ui/together.tsx';
 import { DecidePayout } from './exceptions/decisions.tsx';
@@ -20,7 +21,7 @@ import { Waiting } from './screening/waiting.tsx';
 /** Payouts that a sanctions list holds, with the evidence; and what is known of any recipient. */
 export function Screening(): ReactNode {
   const { of } = useSearch({ from: '/screening' });
-  const asked = useOperator<List<Exception>>('exceptions?kind=screening&limit=50');
+  const asked = useOperatorPages<Exception>('exceptions?kind=screening&limit=50');
   return (
     <>
       <PageHead {...heads.screening} />
@@ -28,7 +29,13 @@ export function Screening(): ReactNode {
         <LookUp key={of ?? ''} of={of ?? ''} />
         {of === undefined ? (
           <>
-            <Loaded query={asked}>{({ data }) => <Hits rows={data} />}</Loaded>
+            <Loaded query={asked}>
+              {({ data }) => (
+                <More rows={data} more={asked.more}>
+                  {(shown) => <Hits rows={shown} />}
+                </More>
+              )}
+            </Loaded>
             <Waiting />
             <Clearances />
           </>

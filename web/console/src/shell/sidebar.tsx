@@ -3,6 +3,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { useSession } from '../api/context.tsx';
 import iconUrl from '../icon.svg';
+import { AccountField } from '../ui/account-field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { AccountName } from './account-name.tsx';
 import { groups, type Section, sandboxSection } from './sections.ts';
@@ -80,23 +81,10 @@ export function Environment(): ReactNode {
 }
 
 function AccountMenu(): ReactNode {
-  const { session } = useSession();
-  if (session.accounts.length > 50) return <AccountSelect />;
-  return <AccountChoice />;
-}
-
-/** Many accounts: the platform's list, in which typing finds a name. */
-function AccountSelect(): ReactNode {
-  const { session, choose } = useSession();
-  return (
-    <select className="input" aria-label="Account" onChange={(event) => choose(event.target.value)}>
-      {session.accounts.map(({ account, name }) => (
-        <option key={account} value={account}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
+  const { session, account, choose } = useSession();
+  if (session.accounts.length <= 50) return <AccountChoice />;
+  // Many accounts: the platform's list, in which typing finds a name, or a search.
+  return <AccountField label="Account" value={account} onText={choose} />;
 }
 
 /** The list is loaded when it is first opened: menus are a tenth of the first screen. */

@@ -3,6 +3,7 @@ import { Button } from 'react-aria-components/Button';
 import { DialogTrigger, Heading } from 'react-aria-components/Dialog';
 import { useSession } from '../api/context.tsx';
 import { type Acted, type ActRequest, useAct, useReadAgain } from '../api/operator.ts';
+import { AccountField } from './account-field.tsx';
 import { PageDialog } from './dialog.tsx';
 import { findFault } from './faults.ts';
 import { type Choice, SelectField, TextField } from './field.tsx';
@@ -16,6 +17,8 @@ export type ActField = {
   hint?: string;
   isOptional?: boolean;
   initial?: string;
+  /** An account to choose, instead of a text. */
+  isAccount?: boolean;
   /** A list to choose from, instead of a text. */
   choices?: readonly Choice[];
   inputMode?: 'decimal' | 'numeric';
@@ -131,7 +134,8 @@ type InputProps = {
 };
 
 function Input({ field, value, fault, onText }: InputProps): ReactNode {
-  const { label, hint, isOptional = false, choices, inputMode, type } = field;
+  const { label, hint, isOptional = false, isAccount, choices, inputMode, type } = field;
+  if (isAccount === true) return <AccountField {...{ label, hint, value, fault, onText }} />;
   if (choices !== undefined) {
     return <SelectField {...{ label, hint, isOptional, choices, value, fault, onText }} />;
   }

@@ -4,18 +4,27 @@ import { formatCount } from '../format/amount.ts';
 
 const step = 50;
 
-type Props<Row> = { rows: readonly Row[]; children: (shown: readonly Row[]) => ReactNode };
+type Props<Row> = {
+  rows: readonly Row[];
+  /** Reads further rows; undefined where these are all. */
+  more?: (() => void) | undefined;
+  children: (shown: readonly Row[]) => ReactNode;
+};
 
 /** A long list grows on request: each row with a recipient asks for a name. */
-export function More<Row>({ rows, children }: Props<Row>): ReactNode {
+export function More<Row>({ rows, more, children }: Props<Row>): ReactNode {
   const [count, setCount] = useState(step);
+  const show = (): void => {
+    setCount(count + step);
+    if (count + step >= rows.length) more?.();
+  };
   return (
     <>
       {children(rows.slice(0, count))}
-      {rows.length > count ? (
+      {rows.length > count || more !== undefined ? (
         <div className="more">
-          <Button className="button" onPress={() => setCount(count + step)}>
-            Show more of {formatCount(rows.length)}
+          <Button className="button" onPress={show}>
+            {more === undefined ? `Show more of ${formatCount(rows.length)}` : 'Show more'}
           </Button>
         </div>
       ) : null}

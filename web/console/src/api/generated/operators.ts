@@ -559,6 +559,14 @@ export interface components {
             /** @description False: the row was changed past the service and does not authenticate */
             is_genuine: boolean;
         };
+        OperatorAccount: {
+            /** @description The account */
+            id: string;
+            /** @description Its name */
+            name: string;
+            /** @description When it was created, UTC */
+            created_at: string;
+        };
         OperatorException: {
             /** @description The account */
             account_id: string;
@@ -652,11 +660,8 @@ export interface components {
         OperatorRail: {
             /** @description The name of the rail */
             rail: string;
-            /**
-             * @description As this process has seen its last calls
-             * @enum {string}
-             */
-            health: "up" | "degraded" | "down";
+            /** @description As this process has seen its last calls; null where it sends no payouts */
+            health: ("up" | "degraded" | "down") | null;
             /** @description Whether an operator has stopped it */
             is_frozen: boolean;
             /** @description Payouts that are being sent */
@@ -935,8 +940,10 @@ export interface components {
             proposal: string;
         };
         Sending: {
-            /** @description What is in force */
+            /** @description What is in force, at most 1,000, those of accounts and recipients last; `GET /operator/freezes` has all */
             freezes: components["schemas"]["Freeze"][];
+            /** @description How many freezes are in force */
+            freezes_in_force: number;
             /** @description Whether a recovery after a restore is open */
             recovery: string;
             /** @description By rail */
@@ -964,13 +971,15 @@ export interface components {
             environment: "staging" | "live";
             /** @description The newest version of the API */
             version: string;
-            /** @description Accounts for which the operator may act */
+            /** @description Accounts for which the operator may act, the oldest 1,000; `GET /operator/accounts` has all */
             accounts: {
                 /** @description The identifier, for the header `Outlay-Account` */
                 account: string;
                 /** @description The name */
                 name: string;
             }[];
+            /** @description Whether there are more accounts than these */
+            has_more_accounts: boolean;
             /** @description True: only a password and a second factor can be set up */
             is_restricted: boolean;
             /** @description Whether a password is set */
@@ -1053,6 +1062,10 @@ export interface components {
                 /** @description When, UTC */
                 screened_at: string;
             }[];
+            /** @description Whether more recipients wait than `limit` allows */
+            has_more_recipients: boolean;
+            /** @description Whether more payouts wait than `limit` allows */
+            has_more_payouts: boolean;
         };
     };
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { useMay, useOperator } from '../../api/operator.ts';
-import type { Clearance, List, Screenings } from '../../api/operator-types.ts';
+import { useMay, useOperator, useOperatorPages } from '../../api/operator.ts';
+import type { Clearance, Screenings } from '../../api/operator-types.ts';
 import { useRecipientNames } from '../../api/queries.ts';
 import { readable } from '../../format/words.ts';
 import { RecipientLink } from '../../ui/account-link.tsx';
@@ -46,7 +46,7 @@ export function ClearUntil({ user }: { user: string }): ReactNode {
 /** Of all recipients, or of one. */
 export function Clearances({ user }: { user?: string }): ReactNode {
   const query = user === undefined ? '' : `?${new URLSearchParams({ user }).toString()}`;
-  const asked = useOperator<List<Clearance>>(`clearances${query}`);
+  const asked = useOperatorPages<Clearance>(`clearances${query}`);
   return (
     <Panel title="Clearances">
       <Loaded query={asked} height={60}>
@@ -56,7 +56,9 @@ export function Clearances({ user }: { user?: string }): ReactNode {
               An entry comes here when an operator clears it for a recipient until a date.
             </Empty>
           ) : (
-            <More rows={data}>{(shown) => <Rows rows={shown} />}</More>
+            <More rows={data} more={asked.more}>
+              {(shown) => <Rows rows={shown} />}
+            </More>
           )
         }
       </Loaded>

@@ -11,7 +11,7 @@ import { SubjectLink } from './subject-link.tsx';
 
 /** Recipients and scheduled payouts that a change of the lists found before they are paid. */
 export function Waiting(): ReactNode {
-  const asked = useOperator<WaitingScreenings>('screenings/waiting');
+  const asked = useOperator<WaitingScreenings>('screenings/waiting?limit=1000');
   return (
     <Panel title="Found before a payout">
       <Loaded query={asked} height={60}>
@@ -19,7 +19,14 @@ export function Waiting(): ReactNode {
           <div className="stack">
             <Progress of={waiting.progress} />
             <More rows={waiting.recipients}>{(shown) => <Recipients rows={shown} />}</More>
-            {waiting.payouts.length === 0 ? null : <Scheduled rows={waiting.payouts} />}
+            {waiting.payouts.length === 0 ? null : (
+              <More rows={waiting.payouts}>{(shown) => <Scheduled rows={shown} />}</More>
+            )}
+            {waiting.has_more_recipients || waiting.has_more_payouts ? (
+              <p className="soft small">
+                These are the oldest. More wait, and appear when these are decided.
+              </p>
+            ) : null}
           </div>
         )}
       </Loaded>

@@ -108,3 +108,18 @@ test('so is one that ends the connection without an answer', async () => {
     /^outlay: the database does not answer at the address of DATABASE_URL.*\n$/,
   );
 });
+
+test('a command whose output is no longer read ends without a complaint', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'outlay-pipe-'));
+  try {
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', main, 'env-example'],
+      { env: { ...process.env, OUTLAY_DATA: folder }, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    child.stdout.destroy();
+    assert.equal(await text(child.stderr), '');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -93,7 +93,13 @@ async function serve(role: Role, { recovers }: { recovers: boolean }): Promise<v
 
 /** Runs the command that the words name. One that cannot be run ends the process with its exit code. */
 export async function runOperator(words: readonly string[]): Promise<void> {
-  process.stdout.write(await runCommand(words, process.env).catch(fail));
+  const output = await runCommand(words, process.env).catch(fail);
+  // The reader of the output may close it early, as `head` does.
+  process.stdout.once('error', (broken: NodeJS.ErrnoException) => {
+    if (broken.code !== 'EPIPE') throw broken;
+    process.exit();
+  });
+  process.stdout.write(output);
 }
 
 /** Returns what the command prints at its end. */

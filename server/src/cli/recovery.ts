@@ -1,5 +1,8 @@
+import { findCurrency } from '../core/currency.ts';
+import { formatAmount } from '../core/money.ts';
 import { describeRecovery, releaseRecovery } from '../dispatch/recovery.ts';
 import { defineCommand } from './command.ts';
+import type { OperatorContext } from './context.ts';
 import { flag, reason } from './options.ts';
 
 export const recoveryCommands = [
@@ -8,7 +11,7 @@ export const recoveryCommands = [
     permission: 'read',
     about: 'show the payments that rails listed after a restore, and what they belong to',
     options: {},
-    run: describeRecovery,
+    run: showRecovery,
   }),
   defineCommand({
     name: 'recovery release',
@@ -25,3 +28,22 @@ export const recoveryCommands = [
     }),
   }),
 ];
+
+export type ShownRecovery = Awaited<ReturnType<typeof showRecovery>>;
+
+/** With decimal amounts, as the counterparty's own books have them. */
+async function showRecovery({ db }: Pick<OperatorContext, 'db'>) {
+  const { payments, ...report } = await describeRecovery({ db });
+  return {
+    ...report,
+    ...(payments !== undefined && {
+      payments: payments.map(({ amount, ...row }) => {
+        const currency = findCurrency(row.currency);
+        return {
+          ...row,
+          amount: currency === undefined ? `${amount}` : formatAmount(amount, currency),
+        };
+      }),
+    }),
+  };
+}

@@ -4,6 +4,7 @@ import type { RailAnswer } from '../rails/contract/contract.ts';
 import { createGate } from './gate.ts';
 
 const unreachable: RailAnswer = { outcome: 'retry', reason: 'unreachable' };
+const unauthorized: RailAnswer = { outcome: 'retry', reason: 'not_configured' };
 const paid: RailAnswer = { outcome: 'paid' };
 
 function open(pace: { concurrencyMax?: number; perSecondMax?: number | null } = {}) {
@@ -57,6 +58,14 @@ describe('the gate of a rail', () => {
     assert.equal(gate.room(), 0);
     wait(1_000);
     assert.equal(gate.room(), 1);
+  });
+
+  it('opens where the counterparty refuses the credentials', () => {
+    const { gate, call } = open();
+    call(unauthorized, 10);
+    assert.equal(gate.health(), 'down');
+    call(paid);
+    assert.equal(gate.health(), 'up');
   });
 
   it('opens after failures, and probes with half of the concurrency', () => {

@@ -43,6 +43,8 @@ const failureReasons = new Set([
   'no_answer',
   'not_understood',
   'payer_error',
+  // It refuses the credentials, or lacks something that every payment needs.
+  'not_configured',
 ]);
 
 function isFailure(answer: RailAnswer): boolean {

@@ -44,6 +44,9 @@ test('amounts are exact and in the form of the culture', () => {
   assert.equal(format(1500n, 'JPY', cultureOf('ja', 'JP', 'Asia/Tokyo')), '￥1,500');
   assert.equal(format(12_345_678n, 'BTC'), '0.12345678 BTC');
   assert.equal(format(1_500_000n, 'USDC', cultureOf('fr', 'FR', 'Europe/Paris')), '1,5 USDC');
+  const german = cultureOf('en', 'DE', 'Europe/Berlin');
+  assert.equal(format(123_456n, 'EUR', german), '€1,234.56');
+  assert.equal(format(1_234_567_000n, 'USDC', german), '1,234.567 USDC');
   assert.match(format(189_050n, 'EGP', egypt), /١٬٨٩٠٫٥٠/);
 });
 

@@ -34,16 +34,33 @@ export function openCulture(options: {
 export function formatMoney(minor: bigint, currency: Currency, { locale }: Culture): string {
   const decimal = formatAmount(minor, currency) as Intl.StringNumericLiteral;
   const { code, scale, isCrypto } = currency;
-  if (isCrypto) {
-    const number = new Intl.NumberFormat(locale, { maximumFractionDigits: scale });
-    return `${number.format(decimal)}\u00a0${code}`;
-  }
+  if (isCrypto) return `${formatCoins(decimal, { locale, scale })}\u00a0${code}`;
   return new Intl.NumberFormat(locale, {
     style: 'currency',
     currency: code,
     minimumFractionDigits: scale,
     maximumFractionDigits: scale,
   }).format(decimal);
+}
+
+/**
+ * With the separators of money, which differ from those of other numbers in some locales: English in
+ * Germany has €1,234.56 and 1.234,56.
+ */
+function formatCoins(
+  decimal: Intl.StringNumericLiteral,
+  { locale, scale }: { locale: string; scale: number },
+): string {
+  const format = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    // No currency.
+    currency: 'XXX',
+    minimumFractionDigits: 0,
+    maximumFractionDigits: scale,
+  });
+  const outside: ReadonlySet<string> = new Set(['currency', 'literal']);
+  const parts = format.formatToParts(decimal).filter(({ type }) => !outside.has(type));
+  return parts.map(({ value }) => value).join('');
 }
 
 /** With the time zone, since the recipient may read it elsewhere. */

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { findCurrency } from '../core/currency.ts';
+import type { ShownRecovery } from '../cli/recovery.ts';
 import { formatToken } from '../core/ids.ts';
-import { formatAmount } from '../core/money.ts';
-import type { RecoveryReport } from '../dispatch/recovery.ts';
 import { objectAnswer } from '../http/schema.ts';
 import type { Status } from '../monitoring/status.ts';
 import { count, defineOperation, nothing, pagedList, text, toPagedList } from './operation.ts';
@@ -221,20 +219,16 @@ const recoveryOperations = () => [
   }),
 ];
 
-function shapeRecovery({ payments, ...report }: RecoveryReport) {
+function shapeRecovery({ payments, ...report }: ShownRecovery) {
   return {
     ...report,
     ...(payments !== undefined && {
-      payments: payments.map(({ amount, ...row }) => {
-        const currency = findCurrency(row.currency);
-        return {
-          ...row,
-          amount: currency === undefined ? String(amount) : formatAmount(amount, currency),
-          account_id: row.account_id ?? '',
-          payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
-          exception_id: row.exception_id ?? '',
-        };
-      }),
+      payments: payments.map((row) => ({
+        ...row,
+        account_id: row.account_id ?? '',
+        payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
+        exception_id: row.exception_id ?? '',
+      })),
     }),
   };
 }

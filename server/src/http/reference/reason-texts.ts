@@ -269,7 +269,7 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   },
   not_configured: {
     status: 'CANCELLED',
-    cause: 'The rail of the payer is not configured.',
+    cause: 'The rail of the payer is not configured, or the payer refuses its credentials.',
     remedy: contactOperator,
   },
   not_readable: {

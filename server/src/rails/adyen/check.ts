@@ -37,8 +37,12 @@ export async function checkSetup(
 }
 
 function describeResult(result: ApiResult, what: string): string {
-  if (result.kind === 'not_sent') return 'Adyen cannot be reached: check apiUrl and the network';
-  if (result.kind === 'unclear') return `Adyen gave no answer to the query of ${what}`;
+  if (result.kind !== 'answered') {
+    const { kind, error = 'cut off' } = result;
+    return kind === 'not_sent'
+      ? `Adyen cannot be reached (${error}): check apiUrl and the network`
+      : `Adyen gave no answer to the query of ${what} (${error})`;
+  }
   if (result.status === 401) return 'Adyen refuses the API key: check apiKey and environment';
   if (result.status === 403) return `the API key has no role to read ${what}`;
   return `Adyen answers ${result.status} to the query of ${what}`;

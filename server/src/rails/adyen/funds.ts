@@ -139,6 +139,7 @@ export async function readFunds(setup: Setup, { signal }: CallContext): Promise<
       .filter(({ currency }) => findCurrency(currency) !== undefined && !hasOtherScale(currency))
       .map(({ currency, available }) => ({ currency, amount: formatMinor(available, currency) }));
   }
+  host.log('warn', 'the balance account cannot be read', describeStatus(result));
   const known = await openBalances(host).find(balancesKey);
   if (known === undefined) throw new Error('the balance of the Adyen balance account is not known');
   const aheadMs = host.nowMs() - host.realNowMs();

@@ -34,8 +34,8 @@ export type ApiResult =
       /** Of the header Date, milliseconds; undefined without one. */
       readonly dateMs: number | undefined;
     }
-  | { readonly kind: 'not_sent' }
-  | { readonly kind: 'unclear' };
+  | { readonly kind: 'not_sent'; readonly error?: string }
+  | { readonly kind: 'unclear'; readonly error?: string };
 
 export type ApiClient = (request: ApiRequest) => Promise<ApiResult>;
 
@@ -64,7 +64,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       },
       { ...options, answerBytesMax },
     );
-    if (result.kind !== 'answered') return { kind: result.kind };
+    if (result.kind !== 'answered') return { kind: result.kind, error: result.error };
     const { status, headers, retryAfterMs } = result;
     const text = toText(result.body);
     return {

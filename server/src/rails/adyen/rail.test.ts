@@ -357,7 +357,7 @@ describe('funds and setup', () => {
     ]);
     const away = await bench.again({ apiUrl: 'http://127.0.0.1:65534' });
     assert.deepEqual(await away.check?.(context), [
-      'Adyen cannot be reached: check apiUrl and the network',
+      'Adyen cannot be reached (ECONNREFUSED): check apiUrl and the network',
     ]);
   });
 });

@@ -101,8 +101,10 @@ function beginAgain(untilMs: number, watchDays: number, wholeAtMs: number): Posi
 export function describeStatus(result: {
   readonly kind: string;
   readonly status?: number;
+  readonly error?: string;
 }): Record<string, string | number> {
-  return result.status === undefined ? { detail: result.kind } : { status: result.status };
+  const { kind, status, error = kind } = result;
+  return status === undefined ? { detail: error } : { status };
 }
 
 /** Reports what is new of a payment of ours, once. */

@@ -29,7 +29,7 @@ export const reasonTexts = {
   busy: 'the payer is busy',
   no_answer: 'the payer gave no definite answer',
   not_understood: 'the answer of the payer was not understood',
-  not_configured: 'the rail is not configured',
+  not_configured: 'the rail is not configured, or the payer refuses its credentials',
   not_readable: 'the instruction cannot be read',
   daily_limit: 'the daily limit is reached',
   travel_rule_incomplete: 'data of sender or recipient that the travel rule asks for is missing',

@@ -43,6 +43,18 @@ export function isBeforeConnection(error: unknown): boolean {
   return faults.length > 0 && faults.every(isConnectionFault);
 }
 
+/**
+ * What failed, for a log line: the code of the socket, the name look-up or the certificate, such as
+ * ECONNRESET, ENOTFOUND or CERT_HAS_EXPIRED, else the class. Messages may hold anything.
+ */
+export function nameFailure(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const fault: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
+  const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
+  if (/^[A-Z][A-Z0-9_]{1,60}$/.test(code)) return code;
+  return error instanceof Error ? error.name : typeof error;
+}
+
 const connectionFaults: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',

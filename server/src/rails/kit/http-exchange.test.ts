@@ -34,9 +34,13 @@ test('only a request without a connection was certainly not sent', async () => {
   };
   assert.deepEqual(await exchangeWith(fail('ECONNREFUSED')), {
     kind: 'not_sent',
-    error: 'TypeError',
+    error: 'ECONNREFUSED',
   });
-  assert.deepEqual(await exchangeWith(fail('ECONNRESET')), { kind: 'unclear', error: 'TypeError' });
+  for (const error of ['ECONNRESET', 'CERT_HAS_EXPIRED']) {
+    assert.deepEqual(await exchangeWith(fail(error)), { kind: 'unclear', error });
+  }
+  const odd = await exchangeWith(fail('of 10.0.0.1'));
+  assert.deepEqual(odd, { kind: 'unclear', error: 'TypeError' });
 });
 
 test('a body that breaks off leaves the outcome unclear', async () => {

@@ -1,7 +1,7 @@
 import { readBounded } from '../../core/bounded-body.ts';
 import { readRetryAfterMs } from '../../core/retry-after.ts';
 import type { RailHost } from '../contract/contract.ts';
-import { isBeforeConnection } from './answers.ts';
+import { isBeforeConnection, nameFailure } from './answers.ts';
 
 /** One request to a counterparty over HTTP and its whole answer. */
 
@@ -16,7 +16,7 @@ export type HttpRequest = {
 
 /**
  * `not_sent`: no connection was made. `unclear`: the request may have been received, and there is no
- * whole answer. `error` is the name of what failed; its message may hold anything.
+ * whole answer. `error` names what failed.
  */
 export type HttpResult =
   | {
@@ -58,7 +58,7 @@ export async function exchangeHttp(
       retryAfterMs: readRetryAfterMs(response.headers.get('retry-after'), options.realNowMs()),
     };
   } catch (error) {
-    const name = error instanceof Error ? error.name : typeof error;
-    return { kind: isBeforeConnection(error) ? 'not_sent' : 'unclear', error: name };
+    const kind = isBeforeConnection(error) ? 'not_sent' : 'unclear';
+    return { kind, error: nameFailure(error) };
   }
 }

@@ -75,14 +75,13 @@ export function createRpc(options: RpcOptions): Rpc {
       lastId += 1;
       const id = lastId;
       const where = `${options.name} at ${method}`;
-      const text = await post(
-        options,
-        JSON.stringify({ jsonrpc: '2.0', id, method, params }),
-        where,
-      );
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+      const { status, text } = await post(options, body, where);
       const envelope = envelopeSchema.safeParse(parseJson(text));
       if (!envelope.success) {
-        throw new RpcError(`${where} did not answer with JSON-RPC`, { kind: 'garbage' });
+        // Such as 401 after a key was revoked, 429, or a page of a proxy.
+        const message = `${where} answered with HTTP status ${status} and no JSON-RPC`;
+        throw new RpcError(message, { kind: 'garbage' });
       }
       if ('error' in envelope.data) {
         const { code, message } = envelope.data.error;
@@ -103,7 +102,11 @@ export function createRpc(options: RpcOptions): Rpc {
   };
 }
 
-async function post(options: RpcOptions, body: string, where: string): Promise<string> {
+async function post(
+  options: RpcOptions,
+  body: string,
+  where: string,
+): Promise<{ status: number; text: string }> {
   try {
     const response = await options.fetch(options.url, {
       method: 'POST',
@@ -112,8 +115,9 @@ async function post(options: RpcOptions, body: string, where: string): Promise<s
       redirect: 'error',
       signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
     });
-    // The status is ignored, since some nodes send one of their own with an error.
-    return toText(await readBounded(response, answerBytesMax));
+    // The status decides nothing, since some nodes send one of their own with an error.
+    const { status } = response;
+    return { status, text: toText(await readBounded(response, answerBytesMax)) };
   } catch (cause) {
     throw new RpcError(`${where} gave no answer`, { kind: 'unreachable', cause });
   }

@@ -62,7 +62,7 @@ export function createApi(config: PaypalConfig, host: RailHost): Api {
     if (token === undefined) {
       const status = result.kind === 'answered' ? result.status : result.kind;
       host.log('warn', 'PayPal issued no access token', { status });
-      return typeof status === 'number' && status < 500 ? 'no_token' : 'unreachable';
+      return isRefusal(status) ? 'no_token' : 'unreachable';
     }
     const untilMs = host.realNowMs() + token.expires_in * 1000 - tokenReserveMs;
     return { value: token.access_token, scope: token.scope, untilMs };
@@ -110,6 +110,7 @@ function createExchange({ baseUrl, timeoutSeconds }: PaypalConfig, host: RailHos
       { ...host, timeoutMs: timeoutSeconds * 1000, answerBytesMax },
     );
     if (result.kind !== 'answered') {
+      host.log('warn', 'PayPal did not answer', { error: result.error });
       return result.kind === 'not_sent'
         ? { kind: 'not_sent', why: 'unreachable' }
         : { kind: 'unclear' };
@@ -120,10 +121,23 @@ function createExchange({ baseUrl, timeoutSeconds }: PaypalConfig, host: RailHos
   };
 }
 
+/** Whether PayPal refuses the credentials; a rate limit says nothing about them. */
+function isRefusal(status: number | string): boolean {
+  return typeof status === 'number' && status < 500 && status !== 429;
+}
+
 /** PayPal's own description of a refusal; undefined where something else answered. */
 export function readError(result: ApiResult): ApiError | undefined {
   if (result.kind !== 'answered' || result.status < 400) return undefined;
   return errorSchema.safeParse(result.json).data;
+}
+
+/** For an operator: why a query gave nothing usable. */
+export function sayResult(result: ApiResult): string {
+  if (result.kind !== 'answered') return 'PayPal gave no answer';
+  return result.status === 200
+    ? 'the answer does not have the described form'
+    : `PayPal answered ${result.status}`;
 }
 
 /** Code and status for a log line. */

@@ -1,4 +1,5 @@
 import type { CallContext } from '../contract/contract.ts';
+import { sayResult } from './api.ts';
 import { webhookSchema } from './messages.ts';
 import type { RailParts } from './parts.ts';
 import { findMissingBalances } from './reports.ts';
@@ -24,7 +25,11 @@ const eventTypes = [
 
 export async function check(parts: RailParts, context: CallContext): Promise<readonly string[]> {
   const granted = await parts.api.listScopes();
-  if (granted === 'unreachable') return ['PayPal cannot be reached: check baseUrl and the network'];
+  if (granted === 'unreachable') {
+    return [
+      'PayPal issues no access token now: check baseUrl, the network and the certificate, or try again later',
+    ];
+  }
   if (granted === 'no_token') return ['PayPal refuses clientId and clientSecret'];
   const missing = Object.entries(scopes)
     .filter(([scope]) => !granted.includes(scope))
@@ -49,7 +54,9 @@ async function checkWebhook(
     result.kind === 'answered' && result.status === 200
       ? webhookSchema.safeParse(result.json).data
       : undefined;
-  if (webhook === undefined) return ['webhookId must be the id of a webhook of the app'];
+  const isUnknown = result.kind === 'answered' && (result.status === 400 || result.status === 404);
+  if (isUnknown) return ['webhookId must be the id of a webhook of the app'];
+  if (webhook === undefined) return [`the webhook cannot be read: ${sayResult(result)}`];
   const faults: string[] = [];
   if (webhook.url !== host.callbackUrl) {
     faults.push(`the webhook at PayPal must have the address ${host.callbackUrl}`);

@@ -214,6 +214,25 @@ describe('the account', () => {
     assert.ok((usd?.asOfMs ?? 0) > 0);
   });
 
+  test('blames neither credentials nor permissions while PayPal is busy or down', async () => {
+    const { paypal } = subject;
+    try {
+      paypal.setOptions({ faults: [{ on: 'token', kind: 'busy' }] });
+      const busy = await (await subject.again({})).check?.(context);
+      assert.match(busy?.[0] ?? '', /issues no access token now/);
+      paypal.setOptions({ faults: [{ on: 'other', kind: 'maintenance', count: 1 }] });
+      const down = await subject.rail.check?.(context);
+      assert.deepEqual(down, ['the webhook cannot be read: PayPal answered 503']);
+      paypal.setOptions({ faults: [{ on: 'other', kind: 'maintenance' }] });
+      await assert.rejects(
+        subject.rail.readFunds?.(context) ?? Promise.resolve(),
+        /balances cannot be read: PayPal answered 503/,
+      );
+    } finally {
+      paypal.setOptions({ faults: [] });
+    }
+  });
+
   test('has no faults, or says which', async () => {
     assert.deepEqual(await subject.rail.check?.(context), []);
     const wrong = await subject.again({ webhookId: 'ANOTHER' });
@@ -224,6 +243,6 @@ describe('the account', () => {
     assert.deepEqual(refused, ['PayPal refuses clientId and clientSecret']);
     const nowhere = await subject.again({ baseUrl: 'http://127.0.0.1:1' });
     const unreachable = await nowhere.check?.(context);
-    assert.match(unreachable?.[0] ?? '', /cannot be reached/);
+    assert.match(unreachable?.[0] ?? '', /issues no access token now/);
   });
 });

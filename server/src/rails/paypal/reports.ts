@@ -1,6 +1,6 @@
 import { formatScaled, readDecimal } from '../../core/money.ts';
 import type { CallContext, RailAnswer, RailFunds, RecoveredPayment } from '../contract/contract.ts';
-import { describeResult, readError } from './api.ts';
+import { describeResult, readError, sayResult } from './api.ts';
 import { enterBatch } from './batch-outcomes.ts';
 import { readBatch } from './batches.ts';
 import { findCursor, formatTime, listEvents } from './events.ts';
@@ -300,9 +300,11 @@ export async function readFunds(
       : undefined;
   if (answer === undefined) {
     host.log('warn', "PayPal's balances cannot be read", describeResult(result));
-    throw new Error(
-      "PayPal's balances cannot be read: the app needs the permission Transaction search",
-    );
+    const isForbidden = result.kind === 'answered' && result.status === 403;
+    const cause = isForbidden
+      ? 'the app needs the permission Transaction search'
+      : sayResult(result);
+    throw new Error(`PayPal's balances cannot be read: ${cause}`);
   }
   const asOfMs = readTime(answer.last_refresh_time);
   return answer.balances.flatMap(({ currency, total_balance, available_balance }) => {

@@ -9,7 +9,7 @@ import { nameMember, parseExact } from '../kit/answers.ts';
 import { readMisfit } from '../kit/problem-messages.ts';
 import { openTransfers, type Payments } from './payments.ts';
 import { eventSchema, stateChange, stateChangeSchema } from './protocol.ts';
-import { nameStatus, observe, readStanding } from './states.ts';
+import { describeFee, nameStatus, observe, readStanding } from './states.ts';
 
 /** Webhooks of Wise: `transfers#state-change`, version 2.0.0 or 4.0.0, signed with Wise's RSA key. */
 
@@ -18,6 +18,7 @@ export type CallbackSetup = {
   readonly payments: Payments;
   readonly webhookKeys: readonly KeyObject[];
   readonly profileId: string;
+  readonly sourceCurrency: string;
 };
 
 export async function readCallback(
@@ -51,7 +52,7 @@ export async function readCallback(
 async function readStateChange(
   json: unknown,
   { body, digest }: { body: Uint8Array; digest: string },
-  { host, payments, profileId }: CallbackSetup,
+  { host, payments, profileId, sourceCurrency }: CallbackSetup,
 ): Promise<CallbackReading> {
   const event = stateChangeSchema.safeParse(json);
   if (!event.success) {
@@ -67,7 +68,8 @@ async function readStateChange(
   if (transfer === undefined) return accept(ignored);
   const { reference } = transfer.value;
   const payment = await payments.find(reference);
-  const observation = observe(status, { transferId: resource.id, reference, atMs });
+  const fee = describeFee(payment?.value.order?.feeMinor, sourceCurrency);
+  const observation = observe(status, { transferId: resource.id, reference, atMs, fee });
   // What was refused or canceled here is refunded without a further outcome; paid it must not be.
   const isEnded = payment?.state === 'refused' || payment?.state === 'cancelled';
   if (isEnded && observation?.outcome !== 'paid') return accept(ignored);

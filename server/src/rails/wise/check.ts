@@ -37,8 +37,13 @@ export async function check(
   if (balances.kind === 'unauthorized') {
     return ['Wise refuses the credentials: check credentials and profileId'];
   }
+  if (balances.kind === 'unclear' && balances.reason === 'busy') {
+    return ['Wise limits the rate of requests or is down for maintenance: try again later'];
+  }
   if (balances.kind !== 'answered') {
-    return ['Wise gives no definite answer: check baseUrl, profileId and the network'];
+    return [
+      'Wise gives no definite answer: check baseUrl, profileId, the network and the certificate',
+    ];
   }
   const faults: string[] = [];
   if (!balances.value.some(({ currency }) => currency === sourceCurrency)) {

@@ -338,6 +338,10 @@ test('webhooks need the signature, count once, and report what is not understood
   assert.equal(observation?.reference, instruction.reference);
   assert.equal(observation.outcome, 'paid');
   assert.equal(observation.atMs, Date.parse('2026-11-20T12:34:56.789Z'));
+  // Also where the answer to the funding, which had the fee, was lost.
+  const amountMinor = wise.find(instruction.reference)?.quote.feeMinor;
+  const fee = { id: 'fee', kind: 'partner', currency: 'EUR', amountMinor };
+  assert.deepEqual(observation.charges, [fee]);
   const headers = { 'x-signature-sha256': signBody(`${body} `) };
   assert.equal((await rail.readCallback?.(callback(body, { headers })))?.kind, 'refused');
   assert.equal((await rail.readCallback?.(callback(body, { path: '/x' })))?.kind, 'refused');

@@ -56,14 +56,15 @@ function createWiseRail(config: WiseConfig, host: RailHost): RailCalls {
   const groups = openGroups(host.store);
   const setup: Setup = { config, host, api, payments, groups, requirements };
   const webhookKeys = config.webhookKeys.map(readPublicKey);
-  const { profileId } = config;
+  const { profileId, sourceCurrency } = config;
   let nextPollMs = 0;
   return {
     send: guardCall(setup, send),
     query: guardCall(setup, query),
     cancel: guardCall(setup, cancel),
     checkRecipient: (draft) => checkRecipient(setup, draft),
-    readCallback: (message) => readCallback(message, { host, payments, webhookKeys, profileId }),
+    readCallback: (message) =>
+      readCallback(message, { host, payments, webhookKeys, profileId, sourceCurrency }),
     work: async (context) => {
       // Payments that wait, and groups, are continued even where batchGroups was taken out meanwhile.
       const nextAtMs = await workGroups(setup, context);

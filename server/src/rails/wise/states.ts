@@ -48,7 +48,13 @@ export function isTransferOf(
   );
 }
 
-type Ended = { readonly transferId: string; readonly reference: string; readonly atMs: number };
+type Ended = {
+  readonly transferId: string;
+  readonly reference: string;
+  readonly atMs: number;
+  /** Perhaps the only report after the funding, whose answer had the fee. */
+  readonly fee: ReturnType<typeof describeFee>;
+};
 
 /**
  * The observation of a status, with the same id from a callback and from the list of transfers, so
@@ -56,10 +62,10 @@ type Ended = { readonly transferId: string; readonly reference: string; readonly
  */
 export function observe(
   status: string,
-  { transferId, reference, atMs }: Ended,
+  { transferId, reference, atMs, fee }: Ended,
 ): RailObservation | undefined {
   const standing = readStanding(status);
-  const common = { reference, atMs, providerReference: transferId, code: status } as const;
+  const common = { reference, atMs, providerReference: transferId, code: status, ...fee } as const;
   const id = nameStatus(transferId, status);
   if (standing === 'paid') return { ...common, id, outcome: 'paid' };
   if (standing === 'refunded') {

@@ -39,6 +39,11 @@ test('lost webhooks are made up for: of payments by the query, of returns by the
   await rail.work?.(context);
   await rail.work?.(context);
   assert.deepEqual(listOutcomes(), ['returned']);
+  const [returned] = host.observations.filter((one) => one.reference === instruction.reference);
+  assert.equal(
+    returned?.charges?.[0]?.amountMinor,
+    wise.find(instruction.reference)?.quote.feeMinor,
+  );
   assert.equal((await rail.query(instruction, context)).outcome, 'returned');
 });
 

@@ -9,7 +9,7 @@ import type { Api } from './api.ts';
 import type { WiseConfig } from './config.ts';
 import { openTransfers, type PaymentState, type Payments } from './payments.ts';
 import { identifier, type Transfer, transferListSchema, transferSchema } from './protocol.ts';
-import { isTransferOf, nameStatus, observe, readStanding } from './states.ts';
+import { describeFee, isTransferOf, nameStatus, observe, readStanding } from './states.ts';
 
 /** The list of transfers, for lost webhooks and after a restore. */
 
@@ -122,7 +122,7 @@ async function reportUnreadableTransfer(
 }
 
 async function reportRefund(
-  { host, payments }: ListSetup,
+  { config, host, payments }: ListSetup,
   { transfer, raw: entry }: ListedTransfer & { readonly kind: 'transfer' },
 ): Promise<void> {
   const { id: transferId, status } = transfer;
@@ -145,7 +145,8 @@ async function reportRefund(
     return;
   }
   // The list does not say when the status changed.
-  const observation = observe(status, { transferId, reference, atMs: host.nowMs() });
+  const fee = describeFee(payment?.value.order?.feeMinor, config.sourceCurrency);
+  const observation = observe(status, { transferId, reference, atMs: host.nowMs(), fee });
   if (observation === undefined) return;
   const id = nameStatus(transferId, status);
   const raw = Buffer.from(JSON.stringify({ id: transferId, status, reference }));

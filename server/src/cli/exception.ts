@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { findCurrency } from '../core/currency.ts';
 import { formatToken } from '../core/ids.ts';
-import { formatAmount } from '../core/money.ts';
+import { formatMinor } from '../core/money.ts';
 import { closeUnmatchedException } from '../exceptions/decisions.ts';
 import {
   closeInboundExceptions,
@@ -135,11 +134,7 @@ function describeException(row: ListedException) {
 
 /** Decimal; null where the exception is about no amount. */
 function describeAmount({ amount, currency }: Pick<ListedException, 'amount' | 'currency'>) {
-  const known = findCurrency(currency ?? '');
-  if (amount === null || known === undefined) {
-    return { amount: amount === null ? null : `${amount} minor units`, currency };
-  }
-  return { amount: formatAmount(amount, known), currency };
+  return { amount: amount === null ? null : formatMinor(amount, currency ?? ''), currency };
 }
 
 export function describeDecision(row: DecisionRow) {

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { isRealDate } from '../core/calendar-date.ts';
-import { findCurrency } from '../core/currency.ts';
 import { formatToken, isUuid } from '../core/ids.ts';
-import { formatAmount } from '../core/money.ts';
+import { formatAmount, formatMinor } from '../core/money.ts';
 import {
   closePeriod,
   decideMatch,
@@ -152,9 +151,7 @@ async function describeOpen({ db }: CommandContext, filter: Parameters<typeof li
 }
 
 function describeMoney({ amount, currency: code, direction }: EntryRow | ItemRow) {
-  const known = findCurrency(code);
-  const written = known === undefined ? `${amount} minor units` : formatAmount(amount, known);
-  return { direction, amount: written, currency: code };
+  return { direction, amount: formatMinor(amount, code), currency: code };
 }
 
 function describeEntry(row: EntryRow) {

@@ -1,5 +1,4 @@
-import { findCurrency } from '../core/currency.ts';
-import { formatAmount } from '../core/money.ts';
+import { formatMinor } from '../core/money.ts';
 import { describeRecovery, releaseRecovery } from '../dispatch/recovery.ts';
 import { defineCommand } from './command.ts';
 import type { OperatorContext } from './context.ts';
@@ -37,13 +36,10 @@ async function showRecovery({ db }: Pick<OperatorContext, 'db'>) {
   return {
     ...report,
     ...(payments !== undefined && {
-      payments: payments.map(({ amount, ...row }) => {
-        const currency = findCurrency(row.currency);
-        return {
-          ...row,
-          amount: currency === undefined ? `${amount}` : formatAmount(amount, currency),
-        };
-      }),
+      payments: payments.map(({ amount, ...row }) => ({
+        ...row,
+        amount: formatMinor(amount, row.currency),
+      })),
     }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Currency } from './currency.ts';
+import { type Currency, findCurrency } from './currency.ts';
 
 /**
  * The most that one amount may be, in minor units. Fifteen digits are also what a client that
@@ -72,6 +72,12 @@ export function getAmountMinor(text: string, currency: Currency): bigint {
 /** The shortest exact decimal of minor units: 10010n of a scale of two is "100.1". */
 export function formatAmount(minor: bigint, currency: Currency): string {
   return formatScaled(minor, currency.scale);
+}
+
+/** The same of a stored code; in minor units, which it says, where the currency is no longer known. */
+export function formatMinor(minor: bigint, code: string): string {
+  const currency = findCurrency(code);
+  return currency === undefined ? `${minor} minor units` : formatAmount(minor, currency);
 }
 
 /** The shortest exact decimal of digits x 10^-scale. */

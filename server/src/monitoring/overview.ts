@@ -1,5 +1,4 @@
-import { findCurrency } from '../core/currency.ts';
-import { formatAmount } from '../core/money.ts';
+import { formatMinor } from '../core/money.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { type OverviewFilter, type PerformanceRow, selectOverview } from './overview.sql.ts';
 import { countNewest } from './payout-days.ts';
@@ -25,11 +24,6 @@ export async function readOverview(db: Database, filter: OverviewFilter) {
     rails: found.rails.map(describePerformance),
     needs: found.needs,
   };
-}
-
-function formatMinor(minor: bigint, code: string): string {
-  const currency = findCurrency(code);
-  return currency === undefined ? minor.toString() : formatAmount(minor, currency);
 }
 
 export const round = (value: number | null, digits: number): number | null =>

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import { formatMinor } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import { type Database, findSqlState, type Session } from '../db/postgres/pool.ts';
 import { createStore } from '../rails/host/host.ts';
@@ -192,7 +193,7 @@ export async function decideMatch(db: Database, decision: PersonsDecision): Prom
 /**
  * Closes a period whose sums agree. Nothing more can be imported into it.
  *
- * @throws AppError illegal_move with what is open, or how the sums differ, in minor units.
+ * @throws AppError illegal_move with what is open, or how the sums differ.
  */
 export async function closePeriod(place: Place, period: PeriodKey & { closedBy: string }) {
   const { db } = place;
@@ -211,9 +212,10 @@ export async function closePeriod(place: Place, period: PeriodKey & { closedBy: 
   }
   const bank = sums.bank_movement - sums.bank_explained;
   const ledger = sums.ledger_movement - sums.ledger_explained + sums.carried;
+  const format = (minor: bigint) => formatMinor(minor, period.currency);
   const detail =
     bank === ledger
       ? 'the period overlaps one that is closed'
-      : `the sums differ: ${bank} at the bank, ${ledger} in the ledger (minor units)`;
+      : `the sums differ: ${format(bank)} ${period.currency} at the bank, ${format(ledger)} in the ledger`;
   throw new AppError('illegal_move', detail);
 }

@@ -3,6 +3,7 @@ import { formatSeconds } from '../core/clock.ts';
 import { writeRecord } from '../core/csv.ts';
 import { assert } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
+import { formatMinor } from '../core/money.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { closePeriod, nameEntry, readPortions, type Wallet } from '../statements/statements.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type TransferRow,
 } from './journal.sql.ts';
 import { hasEnded } from './month-report.sql.ts';
-import { formatMinor, periodOf } from './month-report.ts';
+import { periodOf } from './month-report.ts';
 
 /**
  * The double-entry journal of a month, for the general ledger of the operator: every transfer with the

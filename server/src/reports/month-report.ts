@@ -1,6 +1,6 @@
 import { writeRecord } from '../core/csv.ts';
 import { findCurrency } from '../core/currency.ts';
-import { formatAmount } from '../core/money.ts';
+import { formatMinor } from '../core/money.ts';
 import { divideRounded } from '../core/rate.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import {
@@ -98,13 +98,6 @@ export function periodOf(month: string): { from: Date; to: Date } {
   return { from, to };
 }
 
-/** Minor units as they are where the currency is no longer known. */
-export function formatMinor(minor: bigint | null, code: string): string {
-  if (minor === null) return '';
-  const currency = findCurrency(code);
-  return currency === undefined ? `${minor} minor units` : formatAmount(minor, currency);
-}
-
 /** Minor units of the destination, exactly: `digits` x 10^-`scale`. */
 type Margin = { digits: bigint; scale: number };
 
@@ -173,7 +166,10 @@ function describeLine(row: ReportLineRow): ReportLine {
     count: Number(row.count),
     source_amount: formatMinor(row.source_amount, row.source_currency),
     fee: formatMinor(row.fee, row.source_currency),
-    destination_amount: formatMinor(row.destination_amount, row.destination_currency),
+    destination_amount:
+      row.destination_amount === null
+        ? ''
+        : formatMinor(row.destination_amount, row.destination_currency),
     fx_margin:
       margin === undefined ? '' : formatMinor(roundMargin(margin), row.destination_currency),
   };

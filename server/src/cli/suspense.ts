@@ -1,7 +1,7 @@
 import { getCurrency } from '../core/currency.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import { listSuspense, type SuspenseRow } from '../ledger/suspense.sql.ts';
+import { listSuspense, type SuspenseRow } from '../ledger/ledger.ts';
 import { bookingCommand } from './account.ts';
 import { defineCommand } from './command.ts';
 import { account, limit } from './options.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createDatabase } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openShell, type Shell } from './command-line-kit.ts';
@@ -79,4 +79,17 @@ test('Ctrl-C, which npm passes on a second time, ends a commit with its unknown 
   server.closeAllConnections();
   server.close();
   assert.match(text, /outcome unknown: the commit was sent and may have paid/);
+});
+
+test('Ctrl-C ends a command of operators whose database does not answer', async () => {
+  const database = createDatabase((socket) => void socket.unref())
+    .listen(0, '127.0.0.1')
+    .unref();
+  await once(database, 'listening');
+  const { port } = database.address() as AddressInfo;
+  const env = { DATABASE_URL: `postgresql://outlay@127.0.0.1:${port}/outlay_staging` };
+  const child = shell.start(['status'], 'ignore', env);
+  await once(database, 'connection');
+  child.kill('SIGINT');
+  assert.deepEqual(await once(child, 'close'), [null, 'SIGINT']);
 });

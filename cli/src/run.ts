@@ -25,6 +25,8 @@ export async function run(
     // Operators' commands are read by their own program, and set the exit code themselves.
     const operatorWords = findOperatorWords(words);
     if (operatorWords !== undefined) {
+      // None of them reads the signal. The service has its own handler, and Ctrl-C ends the others.
+      release();
       await runOperator(operatorWords);
       return undefined;
     }

@@ -113,7 +113,7 @@ const bookingOperations = () => [
     description: 'Returned in excess (positive), or written off (negative), and not cleared yet.',
     result: z
       .object({
-        matching: count('On all pages'),
+        matching: count('How many there are'),
         shown: count('In this answer'),
         suspense: z.array(suspense),
       })

@@ -222,7 +222,7 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalog, CodeText>> =
   },
   pix_key_mismatch: {
     cause:
-      'The account number has 14 digits, the form of a CNPJ used as a Pix key, and differs from `IdentificationNumber`.',
+      'The account number has the form of a CNPJ (14 digits or capital letters) used as a Pix key, and differs from `IdentificationNumber`.',
     remedy: 'Send the recipient’s own CNPJ for both, or another kind of Pix key.',
     example: {
       pointer: '/values/0/value',

@@ -14,7 +14,7 @@ const meanings: Readonly<Record<string, string>> = {
   operator: 'Creating and inviting operators',
   credential: 'Creating and rotating API keys',
   funding: 'Recording money that came in',
-  adjustment: 'Correcting a balance',
+  adjustment: 'Correcting a balance, and clearing suspense',
   limit: 'Raising and removing limits, and budgets of API keys',
   resume: 'Resuming what was stopped or frozen',
   decision: 'Deciding about a payout that waits',

@@ -1,19 +1,19 @@
 import { createAccount, findAccount, listAccounts } from '../accounts/accounts.ts';
 import { amountFaults } from '../core/amount-faults.ts';
-import { type Currency, getCurrency } from '../core/currency.ts';
+import type { Currency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
-import { formatAmount, getAmountMinor, parseAmount } from '../core/money.ts';
+import { formatToken } from '../core/ids.ts';
+import { formatAmount, formatMinor, parseAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   type Booking,
-  type BookingKind,
   bookBalance,
   isBooked,
   listBookings,
   listDeposits,
 } from '../ledger/bookings.ts';
 import { findBalanceMinor } from '../ledger/ledger.ts';
-import { type Command, defineCommand, type OptionFault, RowPage } from './command.ts';
+import { defineCommand, type OptionFault, RowPage } from './command.ts';
 import type { CommandContext, OperatorContext } from './context.ts';
 import {
   account,
@@ -70,7 +70,7 @@ export const accountCommands = [
     about: 'record a deposit, once for each reference',
     options: { account, currency: fundedCurrency, amount, reference, reason },
     check: checkAmount,
-    snapshot: (context, values) => findBalance(context, 'wallet', values),
+    snapshot: findBalance,
     approval: async (context, values) => {
       const booking = await readBooking(context, 'fund', values);
       // A repeat moves nothing.
@@ -85,10 +85,18 @@ export const accountCommands = [
       return book(context, 'fund', { ...values, check });
     },
   }),
-  bookingCommand({
+  defineCommand({
     name: 'account adjust',
+    permission: 'operate',
     about: 'correct a balance, once for each reference; needs two people',
-    kind: 'adjust',
+    options: { account, currency, amount: signedAmount, reference, reason },
+    check: checkAmount,
+    snapshot: findBalance,
+    approval: async (context, values) => {
+      const booking = await readBooking(context, 'adjust', values);
+      return (await isBooked(context.db, booking)) ? undefined : { policy: 'adjustment' };
+    },
+    run: (context, values) => book(context, 'adjust', values),
   }),
   defineCommand({
     name: 'account bookings',
@@ -98,51 +106,29 @@ export const accountCommands = [
     run: async (context, { account: id, limit: count = 100, cursor }) => {
       const accountId = await getAccountId(context, id);
       const { rows, next } = await listBookings(context.db.system, accountId, { cursor, count });
-      const described = rows.map(({ amount: minor, balance_after: after, ...row }) => {
-        const of = getCurrency(row.currency);
-        const format = (some: bigint) => formatAmount(some, of);
-        return { ...row, amount: format(minor), balance_after: format(after) };
-      });
+      const described = rows.map(
+        ({ amount: minor, balance_after: after, payout_id: cleared, ...row }) => {
+          const format = (some: bigint) => formatMinor(some, row.currency);
+          return {
+            ...row,
+            // Whose amount in suspense was cleared.
+            payout_token: cleared === null ? '' : formatToken('payout', cleared),
+            amount: format(minor),
+            balance_after: format(after),
+          };
+        },
+      );
       return new RowPage(described, next);
     },
   }),
 ];
 
-/** A command that adds to a balance or takes from it, by two people. */
-export function bookingCommand({
-  kind,
-  ...named
-}: {
-  name: string;
-  about: string;
-  kind: Exclude<BookingKind, 'fund'>;
-}): Command {
-  return defineCommand({
-    ...named,
-    permission: 'operate',
-    options: { account, currency, amount: signedAmount, reference, reason },
-    check: checkAmount,
-    snapshot: (context, values) =>
-      findBalance(context, kind === 'suspense' ? 'suspense' : 'wallet', values),
-    approval: async (context, values) => {
-      const booking = await readBooking(context, kind, values);
-      return (await isBooked(context.db, booking)) ? undefined : { policy: 'adjustment' };
-    },
-    run: (context, values) => book(context, kind, values),
-  });
-}
-
 /** For the audit log. */
 async function findBalance(
   { db }: CommandContext,
-  ledgerAccount: 'wallet' | 'suspense',
   { account: accountId, currency: of }: { account: string; currency: Currency },
 ) {
-  const minor = await findBalanceMinor(db.system, {
-    accountId,
-    currency: of.code,
-    name: ledgerAccount,
-  });
+  const minor = await findBalanceMinor(db.system, { accountId, currency: of.code });
   return { currency: of.code, balance: formatAmount(minor, of) };
 }
 
@@ -151,18 +137,27 @@ type BookingValues = { account: string; currency: Currency; amount: string; refe
 /** @throws AppError not_found. */
 async function readBooking(
   context: CommandContext,
-  kind: BookingKind,
+  kind: 'fund' | 'adjust',
   { account: id, currency: of, amount: given, ...values }: BookingValues,
 ) {
-  const isTaken = given.startsWith('-');
-  const minor = getAmountMinor(isTaken ? given.slice(1) : given, of);
   return {
     accountId: await getAccountId(context, id),
     kind,
     reference: values.reference,
     currency: of.code,
-    amountMinor: isTaken ? -minor : minor,
+    amountMinor: readSignedAmount(given, of),
   };
+}
+
+/** @throws AppError invalid_request where the currency does not have the amount. */
+export function readSignedAmount(given: string, of: Currency): bigint {
+  const isTaken = given.startsWith('-');
+  const parsed = parseAmount(isTaken ? given.slice(1) : given, of);
+  if (parsed.ok) return isTaken ? -parsed.minor : parsed.minor;
+  const fault = amountFaults('amount', parsed.fault, of);
+  throw new AppError('invalid_request', fault.detail, {
+    faults: [{ pointer: '/amount', ...fault }],
+  });
 }
 
 /** What the operator recorded within a day counts too: a deposit in parts needs two people like a whole one. */
@@ -178,7 +173,7 @@ async function describeFunding(session: Session, by: string, booking: Booking) {
 
 async function book(
   context: OperatorContext,
-  kind: BookingKind,
+  kind: 'fund' | 'adjust',
   { check, ...values }: BookingValues & { reason: string; check?(session: Session): Promise<void> },
 ) {
   const booking = await readBooking(context, kind, values);

@@ -15,6 +15,7 @@ import { ConfigError } from '../config.ts';
 import { formatToken } from '../core/ids.ts';
 import type { CommandContext } from './context.ts';
 
+type Row = Record<string, string>;
 type Run = Awaited<ReturnType<typeof createCommander>>;
 
 let setupFolder: string;
@@ -250,4 +251,32 @@ test('an export of the ledger overwrites nothing, and says where it can be writt
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+test('two people clear what a payout left in suspense', async () => {
+  const payout = await money.quoteAndCommit(owner, { destinationMinor: 180_000n });
+  await money.observe(payout, 'paid');
+  await money.observe(payout, 'returned', { details: { amount: '180500' } });
+  const list = () => run('suspense list', { account: owner.accountId });
+  const token = formatToken('payout', payout.payoutId);
+  const [listed] = ((await list()) as { suspense: Row[] }).suspense;
+  assert.deepEqual(
+    [listed?.['payout_token'], listed?.['currency'], listed?.['amount']],
+    [token, 'MXN', '5'],
+  );
+  const clearing = { payout: token, amount: '-5', reference: 'repaid', ...why };
+  await assert.rejects(
+    run('suspense clear', { ...clearing, amount: '-5.001' }),
+    (error) => error instanceof ConfigError && /2 fraction digits of MXN/.test(error.message),
+  );
+  assert.equal(((await run('suspense clear', clearing)) as { result: string }).result, 'waiting');
+  const cleared = { currency: 'MXN', balance: '0' };
+  assert.deepEqual(await runAsBob('suspense clear', clearing), { result: 'booked', ...cleared });
+  assert.deepEqual(await run('suspense clear', clearing), { result: 'booked_before', ...cleared });
+  assert.deepEqual(await list(), { matching: 0, shown: 0, suspense: [] });
+  const [booking] = (await run('account bookings', { account: owner.accountId })) as Row[];
+  assert.deepEqual(
+    [booking?.['kind'], booking?.['payout_token'], booking?.['amount']],
+    ['suspense', token, '-5'],
+  );
 });

@@ -47,7 +47,7 @@ const page = defineQuery({
   name: 'list_vouched_bookings',
   answerMsMax: proofMsMax,
   text: `
-    select account_id, reference, kind, currency, amount, booked_by, reason, mac
+    select account_id, reference, kind, currency, payout_id, amount, booked_by, reason, mac
     from balance_bookings where (account_id, reference) > ($1::uuid, $2::text)
     order by account_id, reference limit $3`,
   columns: { ...vouchedColumns, mac: column.bytes },

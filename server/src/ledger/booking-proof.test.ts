@@ -55,7 +55,7 @@ test('what clears suspense is sound with its booking, and found without it', asy
   await money.observe(payout, 'returned', { details: { amount: '180500' } });
   await bookBalance(
     money,
-    { ...owner, kind: 'suspense', reference: 'repaid', currency: 'MXN', amountMinor: -200n },
+    { ...payout, kind: 'suspense', reference: 'repaid', currency: 'MXN', amountMinor: -200n },
     { by: 'bob', reason: 'sent back' },
   );
   assert.deepEqual(await findWrong(owner), []);

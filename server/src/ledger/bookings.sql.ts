@@ -21,6 +21,7 @@ export const vouchedColumns = {
   reference: column.text,
   kind: column.text,
   currency: column.text,
+  payout_id: nullable(column.uuid),
   amount: column.bigint,
   booked_by: column.text,
   reason: column.text,
@@ -28,7 +29,7 @@ export const vouchedColumns = {
 
 const book = defineQuery({
   name: 'book_balance',
-  text: `select result, balance, token from book_balance($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  text: `select result, balance, token from book_balance($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
   columns: {
     result: column.oneOf('booked', 'booked_before', 'reference_used', 'not_covered'),
     balance: column.bigint,
@@ -39,7 +40,7 @@ const book = defineQuery({
 const listed = defineQuery({
   name: 'list_bookings',
   text: `
-    select reference, kind, currency, amount, balance_after, reason, booked_by, booked_at,
+    select reference, kind, currency, payout_id, amount, balance_after, reason, booked_by, booked_at,
       ${microseconds('booked_at')} as booked_us
     from balance_bookings
     where account_id = $1 and (booked_at, reference) < (${startOf('$2', 'desc')}, $3::text)
@@ -49,6 +50,7 @@ const listed = defineQuery({
     reference: column.text,
     kind: column.oneOf(...bookingKinds),
     currency: column.text,
+    payout_id: nullable(column.uuid),
     amount: column.bigint,
     balance_after: column.bigint,
     reason: column.text,
@@ -64,6 +66,8 @@ export type Booking = {
   /** Unique within the account. */
   reference: string;
   currency: string;
+  /** Whose amount in suspense is cleared; of no other kind. */
+  payoutId?: string;
   /** Negative: taken from the balance or from suspense. */
   amountMinor: bigint;
 };
@@ -72,8 +76,9 @@ export async function bookBalanceRow(
   session: Session,
   booking: Booking & { by: string; reason: string; token: string; mac: Buffer },
 ): Promise<RowOf<typeof book.columns>> {
-  const { accountId, kind, reference, currency, amountMinor, by, reason, token, mac } = booking;
-  const values = [accountId, kind, reference, currency, amountMinor, by, reason, token, mac];
+  const { accountId, kind, reference, currency, payoutId, amountMinor, by, reason } = booking;
+  const signed = [by, reason, booking.token, booking.mac];
+  const values = [accountId, kind, reference, currency, payoutId ?? null, amountMinor, ...signed];
   return one(session, book, values);
 }
 

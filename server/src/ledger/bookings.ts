@@ -38,7 +38,7 @@ export type VouchedBooking = RowOf<typeof vouchedColumns>;
 
 export function describeBooking(row: VouchedBooking): string {
   const { account_id: accountId, reference, kind, currency, amount, booked_by: by, reason } = row;
-  const money = [kind, currency, amount.toString()];
+  const money = [kind, currency, row.payout_id ?? '', amount.toString()];
   return rowContext('balance_bookings', accountId, reference, ...money, by, reason);
 }
 
@@ -63,8 +63,9 @@ export async function bookBalance(
   deciding: { by: string; reason: string; check?(session: Session): Promise<void> },
 ): Promise<Booked> {
   const { check, ...signed } = deciding;
-  const { accountId, amountMinor, reference, kind, currency } = booking;
-  const vouched = { account_id: accountId, reference, kind, currency, amount: amountMinor };
+  const { accountId, payoutId = null, reference, kind, currency } = booking;
+  const place = { account_id: accountId, payout_id: payoutId, reference };
+  const vouched = { ...place, kind, currency, amount: booking.amountMinor };
   const mac = keys.mac(
     describeBooking({ ...vouched, booked_by: signed.by, reason: signed.reason }),
   );
@@ -76,13 +77,13 @@ export async function bookBalance(
       case 'reference_used':
         throw new AppError(
           'illegal_move',
-          'the reference was booked with another amount, currency or kind; use another reference',
+          'the reference was booked with another amount, currency, kind or payout; use another reference',
         );
       case 'not_covered':
         throw new AppError(
           'illegal_move',
           booking.kind === 'suspense'
-            ? 'suspense must come closer to zero: a positive amount covers a negative balance, a negative one takes from a positive balance'
+            ? 'what the payout left in suspense must come closer to zero: a positive amount covers what was written off, a negative one takes from an excess'
             : 'the balance is less than the amount; what batches have reserved cannot be taken',
         );
       default:

@@ -276,21 +276,17 @@ const balanceOfCurrency = defineQuery({
   name: 'find_balance_of_currency',
   text: `
     select coalesce((
-      select balance from ledger_accounts where account_id = $1 and currency = $2 and name = $3
+      select balance from ledger_accounts where account_id = $1 and currency = $2 and name = 'wallet'
     ), 0) as balance`,
   columns: { balance: column.bigint },
 });
 
-/** What an account may spend, or its suspense; 0 where the balance was never opened. */
+/** What an account may spend; 0 where the balance was never opened. */
 export async function findBalanceMinor(
   session: Session,
-  {
-    accountId,
-    currency,
-    name,
-  }: { accountId: string; currency: string; name: 'wallet' | 'suspense' },
+  { accountId, currency }: { accountId: string; currency: string },
 ): Promise<bigint> {
-  return (await one(session, balanceOfCurrency, [accountId, currency, name])).balance;
+  return (await one(session, balanceOfCurrency, [accountId, currency])).balance;
 }
 
 export type EntryRow = RowOf<typeof walletEntries.columns>;

@@ -11,7 +11,7 @@ import {
 } from './ledger.sql.ts';
 
 export { entryTypes, findBalanceMinor, findWallet } from './ledger.sql.ts';
-export { listSuspense, type SuspenseRow } from './suspense.sql.ts';
+export { findSuspense, listSuspense, type SuspenseRow } from './suspense.sql.ts';
 
 /** Funding and verification of the ledger. Payouts are posted by the SQL that moves them. */
 

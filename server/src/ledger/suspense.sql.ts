@@ -1,35 +1,40 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, one, type RowOf } from '../db/rows.ts';
 
-/**
- * Suspense of each account and currency that is not zero, with the payouts whose amounts went through it, the
- * latest first and at most ten. `matching` counts all balances.
- */
+/** What payouts left in suspense and is not cleared, the latest first. `matching` counts all of them. */
 const listed = defineQuery({
   name: 'list_suspense',
   text: `
-    select l.account_id, a.name as account_name, l.currency, l.balance,
-      array(
-        select e.payout_id from exceptions e
-        where e.account_id = l.account_id and e.currency = l.currency
-          and (e.kind = 'excess_return' or e.resolution like 'write_off by %'
-            or e.resolution = 'written back')
-        group by e.payout_id order by max(coalesce(e.closed_at, e.opened_at)) desc limit 10
-      ) as payout_ids,
-      count(*) over ()::integer as matching
-    from ledger_accounts l
-    join accounts a on a.id = l.account_id
-    where l.name = 'suspense' and l.balance <> 0 and ($1::uuid is null or l.account_id = $1)
-    order by a.created_at, l.account_id, l.currency
+    select p.account_id, a.name as account_name, p.payout_id, p.currency,
+      sum(p.amount)::bigint as amount, max(p.at) as latest_at, count(*) over ()::integer as matching
+    from suspense_parts p
+    join accounts a on a.id = p.account_id
+    where $1::uuid is null or p.account_id = $1
+    group by p.account_id, a.name, p.payout_id, p.currency
+    having sum(p.amount) <> 0
+    order by max(p.at) desc, p.payout_id
     limit $2`,
   columns: {
     account_id: column.uuid,
     account_name: column.text,
+    payout_id: column.uuid,
     currency: column.text,
-    balance: column.bigint,
-    payout_ids: column.uuids,
+    /** Negative: written off. */
+    amount: column.bigint,
+    latest_at: column.instant,
     matching: column.integer,
   },
+});
+
+const ofPayout = defineQuery({
+  name: 'find_suspense',
+  text: `
+    select q.destination_currency as currency, coalesce((
+      select sum(amount)::bigint from suspense_parts
+      where account_id = $1 and payout_id = $2 and currency = q.destination_currency
+    ), 0) as amount
+    from payout_quotes q where q.account_id = $1 and q.id = $2`,
+  columns: { currency: column.text, amount: column.bigint },
 });
 
 export type SuspenseRow = RowOf<typeof listed.columns>;
@@ -39,4 +44,12 @@ export function listSuspense(
   { accountId, count }: { accountId: string | undefined; count: number },
 ): Promise<SuspenseRow[]> {
   return many(session, listed, [accountId ?? null, count]);
+}
+
+/** What a payout that exists left in suspense, in the currency of its recipient. */
+export function findSuspense(
+  session: Session,
+  { accountId, payoutId }: { accountId: string; payoutId: string },
+): Promise<RowOf<typeof ofPayout.columns>> {
+  return one(session, ofPayout, [accountId, payoutId]);
 }

@@ -36,11 +36,10 @@ const suspense = z
   .object({
     account: text('The account'),
     name: text('Its name'),
-    currency: text('Of the balance'),
-    balance: text('Decimal; negative: written off'),
-    payout_tokens: z
-      .array(z.string())
-      .describe('Payouts it came from, the latest first; at most ten'),
+    payout_token: text('The payout'),
+    currency: text('Of its recipient'),
+    amount: text('Decimal; negative: written off'),
+    latest_at: text('When it last changed, UTC'),
   })
   .meta({ id: 'SuspenseBalance' });
 
@@ -109,7 +108,7 @@ const bookingOperations = () => [
     method: 'GET',
     path: '/operator/suspense',
     operationId: 'listSuspense',
-    summary: 'List amounts that belong to no payout',
+    summary: 'List what payouts left in suspense',
     description: 'Returned in excess (positive), or written off (negative), and not cleared yet.',
     result: z
       .object({
@@ -122,9 +121,9 @@ const bookingOperations = () => [
   defineOperation({
     command: 'suspense clear',
     method: 'POST',
-    path: '/operator/accounts/{account}/suspense-clearings',
+    path: '/operator/payouts/{payout}/suspense-clearings',
     operationId: 'clearSuspense',
-    summary: 'Bring suspense closer to zero',
+    summary: 'Clear what a payout left in suspense',
     description:
       'Once for each `reference`. A positive amount covers what was written off, a negative one takes from an excess.',
     result: booked,

@@ -60,7 +60,7 @@ const transfersQuery = defineQuery({
   name: 'select_transfers_of_period',
   text: `
     select j.id as journal_id, l.line, j.created_at as posted_at, j.kind, l.from_name, l.to_name,
-      l.currency, l.amount, j.payout_id, j.batch_id, q.client_transfer_id,
+      l.currency, l.amount, coalesce(j.payout_id, b.payout_id) as payout_id, j.batch_id, q.client_transfer_id,
       b.reference as booking_reference
     from ledger_journals j
     cross join lateral (
@@ -71,6 +71,7 @@ const transfersQuery = defineQuery({
       on j.kind in ('fund', 'adjust_credit', 'adjust_debit', 'suspense_credit', 'suspense_debit')
       and b.account_id = j.account_id and b.currency = j.source_currency
       and b.kind = split_part(j.kind, '_', 1) and b.booked_at = j.created_at
+      and abs(b.amount) = j.source_amount
       and b.balance_after = coalesce(j.wallet_balance, b.balance_after)
     where j.account_id = $1 and j.source_currency = $2 and j.id >= $3::uuid and j.id <= $4
       and (j.id, l.line) > ($3::uuid, $5::smallint)

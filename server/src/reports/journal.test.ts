@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stepBack } from '../../testing/setups/clock-step.ts';
-import { createFakeRail, createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
+import {
+  type CommittedPayout,
+  createFakeRail,
+  createMoneyTest,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
 import { bookBalance } from '../ledger/bookings.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { readStatement } from '../statements/statements.ts';
@@ -50,7 +56,7 @@ const advanceToNextMonth = async (): Promise<void> =>
   money.advance(periodOf(readMonth()).to.getTime() - money.clock.nowMs() + 1000);
 
 /** A month with partial returns, an excess, charges and a payment after its refund. */
-async function makeMonth(): Promise<{ accountId: string; userId: string }> {
+async function makeMonth(): Promise<Owner & { exceeded: CommittedPayout }> {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const paid = await money.quoteAndCommit(owner, { destinationMinor: 180_007n });
   const refused = await money.quoteAndCommit(owner);
@@ -65,7 +71,7 @@ async function makeMonth(): Promise<{ accountId: string; userId: string }> {
     await money.observe(paid, 'returned', { source: 'callback', details: { amount } });
   }
   await money.observe(refused, 'paid', { source: 'callback' });
-  return owner;
+  return { ...owner, exceeded: paid };
 }
 
 test('the journal of a month leads from its opening to its closing balances', async () => {
@@ -115,7 +121,7 @@ test('the journal of a month leads from its opening to its closing balances', as
 });
 
 test('it has the references of the statement, and the same bytes whenever it is written', async () => {
-  const { accountId } = await makeMonth();
+  const { accountId, exceeded } = await makeMonth();
   for (const [reference, amountMinor] of Object.entries({ 'wire 4711': 5n, 'case 12': -5n })) {
     const kind = amountMinor > 0n ? 'fund' : 'adjust';
     const booking = { accountId, kind, reference, currency: 'USD', amountMinor } as const;
@@ -123,7 +129,7 @@ test('it has the references of the statement, and the same bytes whenever it is 
   }
   await bookBalance(
     money,
-    { accountId, kind: 'suspense', reference: 'repaid', currency: 'MXN', amountMinor: -5n },
+    { ...exceeded, kind: 'suspense', reference: 'repaid', currency: 'MXN', amountMinor: -5n },
     { by: 'ada', reason: 'a test' },
   );
   const month = readMonth();

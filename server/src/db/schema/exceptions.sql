@@ -47,6 +47,16 @@ alter table exceptions enable row level security;
 create policy own_account on exceptions using (account_id = current_account());
 grant select on exceptions to outlay_tenant;
 
+-- What payouts left in suspense, and what operators cleared of it: minor units; negative: written off.
+create view suspense_parts with (security_invoker = true) as
+select account_id, payout_id, currency, case when resolution like 'write_off by %' then -amount else amount end as amount,
+  case when resolution like 'write_off by %' then closed_at else opened_at end as at
+from exceptions
+where kind in ('paid_after_refusal', 'paid_after_return', 'excess_return', 'return_of_unpaid')
+  and (kind = 'excess_return' or resolution = 'written back' or resolution like 'write_off by %')
+union all
+select account_id, payout_id, currency, amount, booked_at from balance_bookings where kind = 'suspense';
+
 create trigger never_removed before delete or truncate on exceptions
   for each statement execute function refuse_change('exceptions must not be deleted');
 

@@ -275,18 +275,21 @@ end
 $$;
 grant execute on function fund_balance to outlay_tenant;
 
--- What operators booked on balances and on suspense, with who decided it and why. A reference is booked
--- once.
+-- What operators booked on balances, and on what payouts left in suspense, with who decided it and why. A
+-- reference is booked once.
 create table balance_bookings (
   account_id uuid not null references accounts (id),
   reference text not null check (length(reference) between 1 and 100),
   kind text not null check (kind in ('fund', 'adjust', 'suspense')),
   currency text not null,
+  -- Whose amount in suspense it clears.
+  payout_id uuid check ((payout_id is not null) = (kind = 'suspense')),
   -- Minor units; negative: taken from the balance.
   amount bigint not null check (amount <> 0 and (kind <> 'fund' or amount > 0)),
   reason text not null check (length(reason) between 1 and 1000),
   -- The person whose decision booked it.
   booked_by text not null check (length(booked_by) between 1 and 100),
+  -- Of the balance, or of the payout in suspense.
   balance_after bigint not null,
   booked_at timestamptz not null,
   -- Over the row, under a key that the database does not have (`ledger/bookings.ts`).
@@ -294,11 +297,14 @@ create table balance_bookings (
   primary key (account_id, reference)
 );
 create index balance_bookings_time on balance_bookings (account_id, booked_at, reference);
+create index balance_bookings_suspense on balance_bookings (payout_id, account_id)
+  where kind = 'suspense';
 -- What one person recorded within a day.
 create index balance_bookings_by on balance_bookings (booked_by, booked_at);
 alter table balance_bookings enable row level security;
 create trigger append_only before delete or truncate
-  or update of account_id, reference, kind, currency, amount, reason, booked_by, balance_after, booked_at
+  or update of account_id, reference, kind, currency, payout_id, amount, reason, booked_by, balance_after,
+    booked_at
   on balance_bookings
   for each statement execute function refuse_change('bookings are immutable');
 
@@ -318,17 +324,16 @@ begin
 end
 $$;
 
--- Books money from outside, or a correction, on a balance that it opens where there is none; or brings
--- suspense closer to zero. Returns booked, booked_before (the same reference with the same values),
--- reference_used (with others), or not_covered: the balance does not have what would be taken, or
--- suspense would not come closer to zero. What batches have reserved is no part of the balance.
+-- Books money from outside, or a correction, on a balance that it opens where there is none; or, with a
+-- payout, brings what it left in suspense closer to zero. Returns booked, booked_before (the same reference
+-- with the same values), reference_used (with others), or not_covered: the balance does not have what would
+-- be taken, or suspense would not come closer to zero. What batches have reserved is no part of the balance.
 create function book_balance(
-  p_account uuid, p_kind text, p_reference text, p_currency text, p_amount bigint, p_by text,
+  p_account uuid, p_kind text, p_reference text, p_currency text, p_payout uuid, p_amount bigint, p_by text,
   p_reason text, p_token uuid, p_mac bytea, out result text, out balance bigint, out token uuid
 )
   language plpgsql as $$
 declare
-  v_name constant text := case p_kind when 'suspense' then 'suspense' else 'wallet' end;
   v_now timestamptz;
   v_known balance_bookings;
 begin
@@ -339,14 +344,20 @@ begin
     balance := v_known.balance_after;
     result := case
       when (v_known.kind, v_known.currency, v_known.amount) = (p_kind, p_currency, p_amount)
+        and v_known.payout_id is not distinct from p_payout
       then 'booked_before' else 'reference_used' end;
     return;
   end if;
   v_now := environment_now();
-  perform open_ledger_account(p_account, p_currency, v_name, p_token, v_now);
-  select w.balance + p_amount, w.token into balance, token from ledger_accounts w
-  where account_id = p_account and currency = p_currency and name = v_name;
-  if v_name = 'wallet' and balance < 0 or v_name = 'suspense'
+  if p_payout is null then
+    perform open_ledger_account(p_account, p_currency, 'wallet', p_token, v_now);
+    select w.balance + p_amount, w.token into balance, token from ledger_accounts w
+    where account_id = p_account and currency = p_currency and name = 'wallet';
+  else
+    select coalesce(sum(amount), 0) + p_amount into balance from suspense_parts
+    where account_id = p_account and payout_id = p_payout and currency = p_currency;
+  end if;
+  if p_payout is null and balance < 0 or p_payout is not null
     and p_amount not between least(p_amount - balance, 0) and greatest(p_amount - balance, 0)
   then
     result := 'not_covered';
@@ -356,11 +367,12 @@ begin
     wallet_balance, created_at)
   values (p_account, journal_id(next_journal_time(p_account), 0, gen_random_uuid()),
     case when p_kind = 'fund' then p_kind when p_amount > 0 then p_kind || '_credit' else p_kind || '_debit' end,
-    p_currency, abs(p_amount), case v_name when 'wallet' then balance end, v_now);
-  insert into balance_bookings (account_id, reference, kind, currency, amount, reason, booked_by,
+    p_currency, abs(p_amount), case when p_payout is null then balance end, v_now);
+  insert into balance_bookings (account_id, reference, kind, currency, payout_id, amount, reason, booked_by,
     balance_after, booked_at, mac)
-  values (p_account, p_reference, p_kind, p_currency, p_amount, p_reason, p_by, balance, v_now, p_mac);
-  if v_name = 'wallet' then
+  values (p_account, p_reference, p_kind, p_currency, p_payout, p_amount, p_reason, p_by, balance, v_now,
+    p_mac);
+  if p_payout is null then
     perform write_event(p_account,
       case p_kind when 'fund' then 'balance.funded' else 'balance.adjusted' end, token,
       json_build_object('currency', p_currency, 'balance', balance::text)::text, v_now);

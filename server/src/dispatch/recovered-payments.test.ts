@@ -40,6 +40,7 @@ async function recover(listed: readonly RecoveredPayment[]) {
   const marker = {
     advance: async () => undefined,
     retryAdvance: async () => undefined,
+    isFailing: () => false,
     findLead: async () => 0,
     follow: async () => 0,
     raise: async () => undefined,

@@ -28,8 +28,10 @@ test('while the marker file cannot be written, nothing is sent and nothing more 
   await assert.rejects(dispatcher.runDue(), { code: 'ENOENT' });
   assert.deepEqual(rail.calls, []);
   assert.deepEqual(await money.attempts(second.payoutId), []);
+  assert.ok(marker.isFailing());
   await mkdir(missing);
   await dispatcher.runDue();
+  assert.ok(!marker.isFailing());
   assert.equal((await money.payout(second.payoutId)).status, 'COMPLETED');
   // Its claim came before the first failure: its rail is queried when that ends.
   assert.equal((await money.payout(first.payoutId)).status, 'PROCESSING');

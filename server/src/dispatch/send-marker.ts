@@ -14,6 +14,7 @@ export type SendMarker = {
   advance(): Promise<void>;
   /** Advances where that failed the last time. It comes before a claim, which would be in vain. */
   retryAdvance(): Promise<void>;
+  isFailing(): boolean;
   /** How far the file is ahead of the database; 0 or less if nothing is missing. */
   findLead(): Promise<number>;
   /** As `findLead`; writes the value of the database to the file where it is not behind. */
@@ -35,15 +36,13 @@ export function createSendMarker(options: {
   const { db, environmentName, dataDirectory, steadyMs } = options;
   const path = join(dataDirectory, `${environmentName}.marker`);
   let advancedAtMs = Number.NEGATIVE_INFINITY;
-  let hasFailed = false;
+  let isFailing = false;
   const write = (marker: bigint): void => {
     const draft = `${path}.${process.pid}`;
     writeFileSync(draft, `${marker}\n`, { mode: 0o600 });
     renameSync(draft, path);
   };
   const advance = async (): Promise<void> => {
-    if (steadyMs() - advancedAtMs < intervalMs) return;
-    hasFailed = true;
     // The file first: another process may advance both in between.
     const file = readFile(path);
     const stored = await advanceSendMarker(db.system, file);
@@ -51,14 +50,24 @@ export function createSendMarker(options: {
       throw new Error('the marker file is ahead: the database was restored while this process ran');
     }
     write(stored);
-    advancedAtMs = steadyMs();
-    hasFailed = false;
+  };
+  const advanceWhenDue = async (): Promise<void> => {
+    if (steadyMs() - advancedAtMs < intervalMs) return;
+    try {
+      await advance();
+      advancedAtMs = steadyMs();
+      isFailing = false;
+    } catch (error) {
+      isFailing = true;
+      throw error;
+    }
   };
   return {
-    advance,
+    advance: advanceWhenDue,
     retryAdvance: async () => {
-      if (hasFailed) await advance();
+      if (isFailing) await advanceWhenDue();
     },
+    isFailing: () => isFailing,
     follow: async () => {
       // The file first: another process may advance both in between.
       const file = readFile(path);

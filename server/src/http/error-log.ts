@@ -14,12 +14,12 @@ export type LoggedError = {
   cause?: LoggedError;
 };
 
-const fileAdvice = 'of the folder OUTLAY_DATA and of those that other settings name';
+const folders = 'OUTLAY_DATA, and the folders that other settings name';
 /** By the system's code. */
 const systemAdvice: ReadonlyMap<string, string> = new Map([
-  ['ENOSPC', `free space or inodes on the disk ${fileAdvice}`],
-  ['EDQUOT', `raise the disk quota ${fileAdvice}`],
-  ['EROFS', `mount the disk writable ${fileAdvice}`],
+  ['ENOSPC', `a disk is full, or has no inodes left: look at ${folders}`],
+  ['EDQUOT', `a disk quota is used up: look at ${folders}`],
+  ['EROFS', `a disk is mounted read-only: look at ${folders}`],
   ['EMFILE', 'raise the limit of open files of the process (ulimit -n, LimitNOFILE)'],
 ]);
 

@@ -20,6 +20,7 @@ import { type ConnectionLimits, measureConnections } from './http/connections.ts
 import { describeError } from './http/error-log.ts';
 import { createRateLimiters, type RateLimiters } from './http/limits.ts';
 import { createLoadShedding, isExempt, measureLoadShedding } from './http/load-shedding.ts';
+import { openStandardOutput } from './http/log-output.ts';
 import { addOperations, createMetrics } from './http/operations.ts';
 import { startRateExchange } from './http/rate-exchange.ts';
 import { addReference } from './http/reference.ts';
@@ -140,7 +141,10 @@ function createLog({ OUTLAY_LOG_LEVEL: level }: Config, find: () => Tracing | un
     const span = find()?.active();
     return span === undefined ? {} : { trace_id: span.traceId };
   };
-  return pino({ level, base: null, mixin });
+  const output = openStandardOutput();
+  const log = pino({ level, base: null, mixin }, output);
+  output.onLost((count, code) => log.warn({ count, code }, 'log lines lost'));
+  return log;
 }
 
 async function openTracing(config: Config, log: Logger): Promise<Tracing | undefined> {

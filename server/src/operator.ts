@@ -19,7 +19,7 @@ function fail(error: unknown): never {
     error instanceof ConfigError ||
     error instanceof EmbeddedDatabaseError ||
     error instanceof SchemaMismatch ||
-    isConnectionError(error);
+    isOperatorCode(error);
   printError(`outlay: ${describe(error, isForOperator)}`);
   process.exit(error instanceof ConfigError ? error.exitCode : 1);
 }
@@ -32,7 +32,14 @@ function describe(error: unknown, isForOperator: boolean): string | undefined {
   return isForOperator ? error.message : error.stack;
 }
 
-const connectionErrors: ReadonlySet<unknown> = new Set([
+/** Of the system and of PostgreSQL. */
+const operatorCodes: ReadonlySet<unknown> = new Set([
+  // The message names the file.
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+  'EMFILE',
+  'ENFILE',
   'EADDRINUSE',
   'EACCES',
   'EADDRNOTAVAIL',
@@ -50,8 +57,8 @@ const connectionErrors: ReadonlySet<unknown> = new Set([
   '57P03',
 ]);
 
-function isConnectionError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && connectionErrors.has(error.code);
+function isOperatorCode(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && operatorCodes.has(error.code);
 }
 
 /** A fault in a service that moves real money must not give away the whole machine. */
@@ -65,6 +72,8 @@ function refuseRootInLive(config: Config): void {
 async function serve(role: Role, { recovers }: { recovers: boolean }): Promise<void> {
   const config = readConfig(process.env);
   refuseRootInLive(config);
+  // A full disk under these streams, or the end of their reader, must not end the service.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   for (const line of findUnknownSettings(process.env, listSecretNames(config))) {
     printError(`outlay: ${line}`);
   }

@@ -30,7 +30,7 @@ export type DispatchServices = {
   /** Undefined: nothing is asked of sender and recipient. */
   travelRules?: TravelRules;
   /** Advanced before anything is sent. */
-  marker?: Pick<SendMarker, 'advance'>;
+  marker?: Pick<SendMarker, 'advance' | 'retryAdvance'>;
   /** A rail refused a payment at the price that it had quoted: makes it quote again. */
   requestPrices?: (rail: string) => Promise<void>;
   onAnswer: (rail: string, outcome: string) => void;

@@ -141,6 +141,7 @@ async function startClaims(
   only: PayoutName | undefined,
 ): Promise<Promise<void>[]> {
   const { db, clock, runtimes, rules, times, marker } = parts;
+  await marker?.retryAdvance();
   // The database starts the lease after this.
   const endMs = clock.steadyMs() + times.leaseMs;
   const recovering = [...runtimes]

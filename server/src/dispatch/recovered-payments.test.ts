@@ -39,6 +39,8 @@ async function recover(listed: readonly RecoveredPayment[]) {
   const rail = { ...fake, recover: async () => listed };
   const marker = {
     advance: async () => undefined,
+    retryAdvance: async () => undefined,
+    isFailing: () => false,
     findLead: async () => 0,
     follow: async () => 0,
     raise: async () => undefined,

@@ -10,8 +10,11 @@ import { advanceSendMarker, raiseSendMarker, readSendMarker } from './recovery.s
  * moment.
  */
 export type SendMarker = {
-  /** @throws Error where the file is ahead of the database. */
+  /** @throws Error where the file is ahead of the database, or cannot be written. */
   advance(): Promise<void>;
+  /** Advances where that failed the last time. It comes before a claim, which would be in vain. */
+  retryAdvance(): Promise<void>;
+  isFailing(): boolean;
   /** How far the file is ahead of the database; 0 or less if nothing is missing. */
   findLead(): Promise<number>;
   /** As `findLead`; writes the value of the database to the file where it is not behind. */
@@ -33,25 +36,38 @@ export function createSendMarker(options: {
   const { db, environmentName, dataDirectory, steadyMs } = options;
   const path = join(dataDirectory, `${environmentName}.marker`);
   let advancedAtMs = Number.NEGATIVE_INFINITY;
+  let isFailing = false;
   const write = (marker: bigint): void => {
     const draft = `${path}.${process.pid}`;
     writeFileSync(draft, `${marker}\n`, { mode: 0o600 });
     renameSync(draft, path);
   };
-  return {
-    advance: async () => {
-      if (steadyMs() - advancedAtMs < intervalMs) return;
-      // The file first: another process may advance both in between.
-      const file = readFile(path);
-      const stored = await advanceSendMarker(db.system, file);
-      if (stored === undefined) {
-        throw new Error(
-          'the marker file is ahead: the database was restored while this process ran',
-        );
-      }
+  const advance = async (): Promise<void> => {
+    // The file first: another process may advance both in between.
+    const file = readFile(path);
+    const stored = await advanceSendMarker(db.system, file);
+    if (stored === undefined) {
+      throw new Error('the marker file is ahead: the database was restored while this process ran');
+    }
+    write(stored);
+  };
+  const advanceWhenDue = async (): Promise<void> => {
+    if (steadyMs() - advancedAtMs < intervalMs) return;
+    try {
+      await advance();
       advancedAtMs = steadyMs();
-      write(stored);
+      isFailing = false;
+    } catch (error) {
+      isFailing = true;
+      throw error;
+    }
+  };
+  return {
+    advance: advanceWhenDue,
+    retryAdvance: async () => {
+      if (isFailing) await advanceWhenDue();
     },
+    isFailing: () => isFailing,
     follow: async () => {
       // The file first: another process may advance both in between.
       const file = readFile(path);

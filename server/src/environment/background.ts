@@ -118,8 +118,12 @@ export function startRefreshLoops(loops: Loops, parts: BackgroundParts): void {
     idleMs: recoveryStateIdleMs,
     errorWaitMaxMs: recoveryStateIdleMs,
     run: async () => {
-      await followMarker(payments.recovery);
-      await recovery.refresh();
+      try {
+        await followMarker(payments.recovery);
+      } finally {
+        // Also where the file cannot be written, as on a full disk.
+        await recovery.refresh();
+      }
     },
   });
   loops.start('refresh stops', {

@@ -221,7 +221,7 @@ function createReadinessChecks(parts: Awaited<ReturnType<typeof openParts>>) {
     checkReadiness: async () => {
       if (await schema.check()) throw createOutdatedError();
       const ready = { ...base, catalog: payments.catalog(), rates: rates.rates };
-      return readReadiness(ready, recovery);
+      return readReadiness(ready, { state: recovery, marker: payments.recovery.marker });
     },
   };
 }
@@ -277,9 +277,17 @@ function createRecoveryStart(
   };
 }
 
-async function readReadiness(parts: ReadinessParts, recovery: RecoveryState): Promise<Readiness> {
+async function readReadiness(
+  parts: ReadinessParts,
+  { state, marker }: { state: RecoveryState; marker: RecoveryServices['marker'] },
+): Promise<Readiness> {
   const ready = await checkReadiness(parts);
-  if (!recovery.isRecovering()) return ready;
-  const warning = `${parts.name}: a recovery is open: nothing is committed or sent`;
-  return { ...ready, warnings: [...ready.warnings, warning] };
+  const warnings = [...ready.warnings];
+  if (state.isRecovering()) {
+    warnings.push(`${parts.name}: a recovery is open: nothing is committed or sent`);
+  } else if (marker.isFailing()) {
+    const file = `OUTLAY_DATA/${parts.name}.marker`;
+    warnings.push(`${parts.name}: ${file} cannot be advanced, so nothing is sent; see the log`);
+  }
+  return { ...ready, warnings };
 }

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { nameSigningKey, type SigningKey } from '../core/environment-keys.ts';
 import type { KeyRing } from '../core/sealing.ts';
+import { isWholeLine } from '../core/signed-lines.ts';
 import type { PublicKey } from '../core/verifying-keys.ts';
 import { makeFolder } from '../db/make-folder.ts';
 
@@ -191,7 +192,7 @@ function readLines(file: string): Line[] {
   const texts = readFileSync(file, 'utf8').split('\n');
   return texts.flatMap((text, index) => {
     // A crash cut it while it was written, and the erasure was not committed.
-    if (!text.endsWith('}')) return [];
+    if (!isWholeLine(text)) return [];
     try {
       return [{ ...lineSchema.parse(JSON.parse(text)), number: index + 1 }];
     } catch (cause) {

@@ -14,6 +14,15 @@ export type LoggedError = {
   cause?: LoggedError;
 };
 
+const folders = 'OUTLAY_DATA, and the folders that other settings name';
+/** By the system's code. */
+const systemAdvice: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', `a disk is full, or has no inodes left: look at ${folders}`],
+  ['EDQUOT', `a disk quota is used up: look at ${folders}`],
+  ['EROFS', `a disk is mounted read-only: look at ${folders}`],
+  ['EMFILE', 'raise the limit of open files of the process (ulimit -n, LimitNOFILE)'],
+]);
+
 const framesMax = 8;
 const causesMax = 3;
 
@@ -26,7 +35,7 @@ export function describeError(error: unknown, depth = 0): LoggedError {
   };
   if ('code' in error && typeof error.code === 'string') {
     logged.code = error.code;
-    const advice = findLoggedAdvice(error.code);
+    const advice = findLoggedAdvice(error.code) ?? systemAdvice.get(error.code);
     if (advice !== undefined) logged.advice = advice;
   }
   if ('advice' in error && typeof error.advice === 'string') logged.advice = error.advice;

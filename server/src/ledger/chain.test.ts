@@ -323,6 +323,12 @@ describe('the file of checkpoints', () => {
     const lines = text.trimEnd().split('\n').length;
     writeFileSync(services.file, text.slice(0, -40));
     assert.equal(readCheckpoints(services.file).length, lines - 1);
+    // The brace ends the statement, or a part of it, and not the line.
+    for (let end = text.lastIndexOf('}', text.length - 3); end > text.lastIndexOf('{"st'); ) {
+      writeFileSync(services.file, text.slice(0, end + 1));
+      assert.equal(readCheckpoints(services.file).length, lines - 1);
+      end = text.lastIndexOf('}', end - 1);
+    }
     await money.quoteAndCommit(owner);
     await signCheckpoints(services);
     assert.equal(readCheckpoints(services.file).length, lines);

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { findUnsignedAuditHead, storeAuditCheckpoint } from '../audit/audit.ts';
 import type { SigningKey } from '../core/environment-keys.ts';
 import type { KeyRing } from '../core/sealing.ts';
+import { isWholeLine } from '../core/signed-lines.ts';
 import { makeFolder } from '../db/make-folder.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import {
@@ -172,7 +173,7 @@ export function* streamCheckpoints(path: string): Generator<Checkpoint> {
   for (const line of readLines(path)) {
     number += 1;
     // A crash cut it while it was written, and the checkpoint was not stored.
-    if (!line.endsWith('}')) continue;
+    if (!isWholeLine(line)) continue;
     yield parseChainJson(line, checkpointSchema, `${path}: the checkpoint in line ${number}`);
   }
 }

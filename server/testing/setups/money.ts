@@ -23,6 +23,7 @@ import {
   type Observation,
   type ObservationDetails,
 } from '../../src/dispatch/observations.ts';
+import { type SendMarker } from '../../src/dispatch/send-marker.ts';
 import { createMeasurements } from '../../src/dispatch/standings.ts';
 import { verifyMoves } from '../../src/exceptions/move-proof.ts';
 import type { MidRates } from '../../src/fx/rate-book.ts';
@@ -53,6 +54,7 @@ type DispatcherOptions = {
   requestPrices?: (rail: string) => Promise<void>;
   /** Those of staging where absent. */
   times?: DispatchTimes;
+  marker?: SendMarker;
 };
 
 /** A router and measurements; without rates it finds no other payers. */
@@ -209,6 +211,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         ...routing,
         router: { ...routing.router, ...(more.catalog && { catalog: more.catalog }) },
         ...(more.requestPrices && { requestPrices: more.requestPrices }),
+        ...(more.marker && { marker: more.marker }),
         rules: more.rules,
         onAnswer: () => undefined,
         onError: (error) => errors.push(error),

@@ -111,6 +111,18 @@ test('started by root, the server runs as a user of its own, whom no other proce
   }
 });
 
+test('a strict umask does not keep root from making a cluster', async (context) => {
+  if (!isRoot) return context.skip('only root can start it as another user');
+  const dataDirectory = makeFolder();
+  const former = process.umask(0o077);
+  try {
+    const server = await startEmbedded({ dataDirectory });
+    await server.close();
+  } finally {
+    process.umask(former);
+  }
+});
+
 test('a data folder of an earlier version gets the password and the user', async () => {
   const dataDirectory = makeFolder();
   const first = await startEmbedded({ dataDirectory });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { EmbeddedDatabaseError } from './error.ts';
 
 /** As whom the embedded server runs. */
@@ -71,6 +71,8 @@ export function planInitdb(
 ): InitdbStart {
   if (owner === undefined || !isOwnUser(owner)) return { program: initdb, words: [], owner };
   writeFileSync(passwdFile, `outlay-postgres:x:${owner.uid}:${owner.gid}::/:/bin/false\n`);
+  // A strict umask must not hide the entry from its user.
+  chmodSync(passwdFile, 0o644);
   const namespace = ['--mount', '--propagation', 'private', '/bin/sh', '-c', NAMED_USER_SCRIPT];
   const words = [...namespace, 'sh', passwdFile, String(owner.uid)];
   const trial = spawnSync('unshare', [...words, '/bin/sh', '-c', ':'], { stdio: 'ignore' });

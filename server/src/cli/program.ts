@@ -28,7 +28,7 @@ const nouns: Readonly<Record<string, string>> = {
   receipt: 'verify receipts, and print their public key',
   recovery: 'show and release the recovery after a restore',
   report: 'report a month from the ledger',
-  suspense: 'list and clear amounts that belong to no payout',
+  suspense: 'list and clear what payouts left in suspense',
   limit: 'list and set limits of accounts',
   rule: 'show, set and try approval rules',
   sending: 'stop, drain and resume all sending',

@@ -55,6 +55,7 @@ const reads: Step[] = [
   read('showSending', 'Nothing is stopped'),
   read('listAccounts', 'The first one'),
   read('listBookings', 'None yet', (known) => ({ params: account(known) })),
+  read('listSuspense', 'Nothing is open'),
   read('listCredentials', 'The first one', (known) => ({ params: account(known) })),
   read('listExceptions', 'Open ones', () => ({ query: { limit: '1' } })),
   read('listUnfinishedPayouts', 'The oldest', () => ({ query: { limit: '1' } })),
@@ -252,6 +253,10 @@ const accounts: Step[] = [
       registration: '529900T8BM49AURSDO55',
       reason: 'Register extract',
     },
+  })),
+  change('clearSuspense', 'It waits for a second operator', (known) => ({
+    params: payout(known),
+    body: { amount: '-5.00', reference: 'case 9', reason: 'Sent back to the bank' },
   })),
   read('findSender', 'As it was stored', (known) => ({ params: newAccount(known) })),
   change('freezeAccount', 'A client', (known) => ({ body: { ...newAccount(known), reason } })),

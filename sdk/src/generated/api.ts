@@ -3243,7 +3243,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21c2f-d2ba-75be-af2b-5ca578ecca63
+                 * @example 01a21fe2-5d3d-73bd-92ee-f2c3affb001a
                  */
                 balance_token: string;
             };
@@ -3277,7 +3277,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21c2f-d2ba-75be-af2b-5ca578ecca63
+                 * @example 01a21fe2-5d3d-73bd-92ee-f2c3affb001a
                  */
                 balance_token: string;
             };
@@ -3378,7 +3378,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -3397,7 +3397,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -3421,7 +3421,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-e2f6-7248-9b01-567d4b561e19
+                 * @example usr_01a21fe2-82da-77d2-a406-fbed8c510361
                  */
                 user_token: string;
             };
@@ -3446,7 +3446,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -3465,7 +3465,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -3503,7 +3503,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -3522,7 +3522,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -3647,7 +3647,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
@@ -3676,7 +3676,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
@@ -3710,7 +3710,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
@@ -3765,7 +3765,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -3784,7 +3784,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -3822,12 +3822,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
+                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
                  */
                 payout_token: string;
             };
@@ -3847,12 +3847,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
+                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
                  */
                 payout_token: string;
             };
@@ -3877,12 +3877,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
+                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
                  */
                 payout_token: string;
             };
@@ -3920,12 +3920,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
+                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
                  */
                 payout_token: string;
             };
@@ -3944,12 +3944,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c2f-d8ff-7319-94ec-c08246d015bb
+                 * @example payout_01a21fe2-6cc0-70d6-881f-549286452485
                  */
                 payout_token: string;
             };
@@ -4050,7 +4050,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -4124,12 +4124,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c2f-e038-70b8-b0b4-445578e5963a
+                 * @example payout_01a21fe2-7efa-7250-bc93-65f3fb116fc5
                  */
                 payout_token: string;
             };
@@ -4176,7 +4176,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c2f-e056-75ac-8066-cef7e9a92e5a
+                 * @example proposal_01a21fe2-7f18-710e-9ae3-8eaa0ecdc6a3
                  */
                 proposal_token: string;
             };
@@ -4195,7 +4195,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c2f-e056-75ac-8066-cef7e9a92e5a
+                 * @example proposal_01a21fe2-7f18-710e-9ae3-8eaa0ecdc6a3
                  */
                 proposal_token: string;
             };
@@ -4214,7 +4214,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21c2f-e056-75ac-8066-cef7e9a92e5a
+                 * @example proposal_01a21fe2-7f18-710e-9ae3-8eaa0ecdc6a3
                  */
                 proposal_token: string;
             };
@@ -4254,7 +4254,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -4277,7 +4277,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
@@ -4377,7 +4377,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -4396,7 +4396,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };
@@ -4420,12 +4420,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21c2f-dee3-7110-8b90-c6ce5b4857bb
+                 * @example link_01a21fe2-7c52-7254-a13b-1d83242122dc
                  */
                 link_token: string;
             };
@@ -4444,12 +4444,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
+                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
                  */
                 payout_token: string;
             };
@@ -4545,7 +4545,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
+                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
                  */
                 batch_token: string;
             };
@@ -4564,7 +4564,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
+                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
                  */
                 batch_token: string;
             };
@@ -4603,7 +4603,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
+                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
                  */
                 batch_token: string;
             };
@@ -4622,7 +4622,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
+                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
                  */
                 batch_token: string;
             };
@@ -4642,7 +4642,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c2f-e258-7045-a72f-2b12c6c24329
+                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
                  */
                 batch_token: string;
             };
@@ -4661,7 +4661,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21c2f-e29e-7145-9e18-c0234a466acc
+                 * @example batch_01a21fe2-8229-72e4-a3df-c126e28590c9
                  */
                 batch_token: string;
             };
@@ -4757,7 +4757,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4776,7 +4776,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4800,7 +4800,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4824,7 +4824,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4843,7 +4843,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4862,7 +4862,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4881,7 +4881,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4900,7 +4900,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4939,7 +4939,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
             };
@@ -4958,12 +4958,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21c2f-e0d8-73c5-b47d-4ef7aef6ce45
+                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21c2f-e0e7-77e1-896a-f56ca81c8991
+                 * @example delivery_01a21fe2-8049-76a0-82e6-c18536159962
                  */
                 delivery_token: string;
             };
@@ -5041,7 +5041,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21c2f-d837-742a-96f6-68db551318d0
+                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
                  */
                 payout_token: string;
             };
@@ -5065,7 +5065,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21c2f-d736-7635-bbfa-4b5c210c7a47
+                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
                  */
                 user_token: string;
             };

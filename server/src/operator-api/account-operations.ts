@@ -114,7 +114,7 @@ const bookingOperations = () => [
       .object({
         matching: count('How many there are'),
         shown: count('In this answer'),
-        suspense: z.array(suspense),
+        suspense: z.array(suspense).describe('By payout, the latest first'),
       })
       .meta({ id: 'Suspense' }),
   }),

@@ -153,7 +153,7 @@ describe('more than a thousand', () => {
   it('accounts are found by page, name and identifier, and the session says that there are more', async () => {
     await client.query(
       `insert into accounts (id, name, created_at)
-       select gen_random_uuid(), 'Client ' || n, now() from generate_series(1, 1100) n`,
+       select gen_random_uuid(), 'Client ' || lpad(n::text, 4, '0'), now() from generate_series(1, 1100) n`,
     );
     const first = await read('accounts');
     assert.equal(first.data.length, 1000);

@@ -10,14 +10,21 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 
 /** Chromium from npm, and axe in its pages. */
 
+const startsMax = 3;
+
 /** @throws Error where this machine has no browser: on others than Linux on x64. */
 export async function startBrowser(further: readonly string[] = []): Promise<Browser> {
   const unwanted = new Set(['--single-process', '--no-zygote', '--disable-web-security']);
   const usual = packedChromium.args.filter((argument) => !unwanted.has(argument));
-  return chromium.launch({
-    executablePath: await provideChromium(),
-    args: [...usual, ...further],
-  });
+  const options = { executablePath: await provideChromium(), args: [...usual, ...further] };
+  for (let starts = 1; ; starts += 1) {
+    try {
+      return await chromium.launch(options);
+    } catch (error) {
+      // One of some hundred starts ended with SIGSEGV before a page was opened.
+      if (starts === startsMax) throw error;
+    }
+  }
 }
 
 const require = createRequire(import.meta.url);

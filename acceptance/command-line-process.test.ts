@@ -33,7 +33,7 @@ async function readStatus(token: string): Promise<unknown> {
   return (await shell.run(['payout', 'show', token, '--json'])).json()['status'];
 }
 
-test('a payment whose notes nobody reads is made, and is no refused one', async () => {
+test('a closed stderr does not turn a payment into a refusal', async () => {
   const { userToken } = await createRecipient(account.api, mexicanBank);
   const words = `pay --to ${userToken} --by BANK_DEPOSIT --currency MXN --amount 10
     --reference unread --yes --wait 0s`.split(/\s+/);

@@ -210,7 +210,7 @@ async function writeTypes(
   );
 }
 
-/** Shared responses, parameters and headers are referred to by what is left out too. */
+/** Only the schemas: no type that is kept refers to shared responses, parameters or headers. */
 function keepSchemas(node: ts.InterfaceDeclaration): ts.InterfaceDeclaration {
   const { modifiers, name } = node;
   const members = node.members.filter((member) => isNamed(member, ['schemas']));

@@ -13,7 +13,6 @@ import { cursorValues, microseconds, startOf, type TimePage } from '../db/time-p
 
 /** Money from outside, a correction of a balance, and what clears suspense. */
 const bookingKinds = ['fund', 'adjust', 'suspense'] as const;
-export type BookingKind = (typeof bookingKinds)[number];
 
 /** What the code of a booking covers. */
 export const vouchedColumns = {
@@ -62,7 +61,7 @@ const listed = defineQuery({
 
 export type Booking = {
   accountId: string;
-  kind: BookingKind;
+  kind: (typeof bookingKinds)[number];
   /** Unique within the account. */
   reference: string;
   currency: string;

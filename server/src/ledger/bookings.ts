@@ -17,7 +17,6 @@ import {
 
 export {
   type Booking,
-  type BookingKind,
   listDepositRows as listDeposits,
 } from './bookings.sql.ts';
 

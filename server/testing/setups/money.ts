@@ -23,7 +23,7 @@ import {
   type Observation,
   type ObservationDetails,
 } from '../../src/dispatch/observations.ts';
-import { type SendMarker } from '../../src/dispatch/send-marker.ts';
+import type { SendMarker } from '../../src/dispatch/send-marker.ts';
 import { createMeasurements } from '../../src/dispatch/standings.ts';
 import { verifyMoves } from '../../src/exceptions/move-proof.ts';
 import type { MidRates } from '../../src/fx/rate-book.ts';

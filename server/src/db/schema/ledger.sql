@@ -116,7 +116,7 @@ create function journal_lines(
     ('excess', 1, 'source', 'external', 'suspense', 'source', 0),
     ('write_off', 1, 'source', 'suspense', 'settlement:', 'source', 0),
     ('write_back', 1, 'source', 'settlement:', 'suspense', 'source', 0),
-    -- Operators found out whose it is: a loss that was covered or recovered, and an excess that was repaid or kept.
+    -- Cleared by operators: a loss that was covered or recovered; an excess that was repaid or kept.
     ('suspense_credit', 1, 'source', 'external', 'suspense', 'source', 0),
     ('suspense_debit', 1, 'source', 'suspense', 'external', 'source', 0)
   ) r (kind, line, side, from_name, to_name, amount_of, wallet_after)

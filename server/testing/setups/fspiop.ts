@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../src/core/ids.ts';
 import type { Instruction, RailCalls, RailHost } from '../../src/rails/contract/contract.ts';
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
+import { nameTransfer, paymentSchema } from '../../src/rails/fspiop/payment.ts';
 import { railModule } from '../../src/rails/fspiop/rail.ts';
 import { payeeFsp, type SimulatorOptions } from '../counterparties/fspiop/hub-callbacks.ts';
 import { type HubSimulator, openHubSimulator } from '../counterparties/fspiop/hub-simulator.ts';
@@ -144,6 +145,12 @@ export type TestRun = {
 };
 
 export const context = { signal: new AbortController().signal };
+
+/** Quotes of a payment. A quote that is asked for again, on a busy machine too, counts once. */
+export async function countQuotes({ host }: TestRun, reference: string): Promise<number> {
+  const record = await host.store.get('payments', nameTransfer(reference));
+  return paymentSchema.parse(record?.value).quotes;
+}
 
 export async function openTestRun(
   changes: {

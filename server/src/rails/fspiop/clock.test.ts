@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { hubBehaviors, hubFsp } from '../../../testing/counterparties/fspiop/hub-callbacks.ts';
 import {
   context,
+  countQuotes,
   describeConfig,
   instruct,
   openTestRun,
@@ -30,12 +31,11 @@ function observed(reference: string) {
 
 test('payments work when the clock is a day ahead of the hub', async () => {
   const instruction = instruct();
-  const quotes = run.simulator.counts.get('POST /quotes') ?? 0;
   const sent = await run.rail.send(instruction, context);
   assert.equal(sent.outcome, 'accepted');
   await run.until(() => observed(instruction.reference).length > 0);
   assert.equal(observed(instruction.reference)[0]?.outcome, 'paid');
-  assert.equal((run.simulator.counts.get('POST /quotes') ?? 0) - quotes, 1);
+  assert.equal(await countQuotes(run, instruction.reference), 1);
 });
 
 test('dates sent to the hub follow the time of day', async () => {

@@ -85,7 +85,7 @@ const lines: Readonly<Record<string, () => string | Promise<string>>> = {
   'account adjust': () => `${of()} --currency USD --amount 1 --reference two ${why}`,
   'account bookings': of,
   'suspense list': () => '',
-  'suspense clear': () => `${payout} --amount 1 --reference three ${why}`,
+  'suspense clear': () => `${payout} --currency MXN --amount 1 --reference three ${why}`,
   'account set': () => `${of()} --accept-both-tokens true`,
   'account sender': of,
   'account set-sender': () => `${of()} --legal-name Sol --country MEX ${why}`,

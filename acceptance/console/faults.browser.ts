@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { picture, prepareStage, settle } from './kit.ts';
+import { ask, picture, prepareStage, settle } from './kit.ts';
 
 /** What a person meets when something goes wrong: answers that are lost, sessions that end. */
 
@@ -85,4 +85,46 @@ test('a session that ended leads to the form to sign in, and back to the page', 
     await page.reload();
     await page.getByRole('heading', { name: 'Exceptions', exact: true }).waitFor();
   }
+});
+
+test('a page of a list that is lost says so, and is read again', async () => {
+  const { page } = stage.owner;
+  for (const country of ['KEN', 'MEX']) {
+    await ask(page, 'POST freezes/corridor', { country, reason: `Drill of ${country}` });
+  }
+  let isLost = true;
+  await page.route(/\/operator\/freezes\b/, async (route) => {
+    const url = route.request().url();
+    if (isLost && url.includes('cursor=')) return route.abort('connectionreset');
+    return route.continue({ url: `${url}${url.includes('?') ? '&' : '?'}limit=1` });
+  });
+  await page.goto(`${stage.service.baseUrl}/console/freezes`);
+  await page.getByText('Drill of MEX').waitFor();
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.getByText('The service did not answer').waitFor();
+  await page.getByText('Drill of MEX').waitFor();
+  await picture(page, 'more-lost');
+  isLost = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Drill of KEN').waitFor();
+  assert.equal(await page.getByText('The service did not answer').count(), 0);
+  await page.unrouteAll({ behavior: 'wait' });
+});
+
+test('an act whose answer is lost says that it may have been done', async () => {
+  const { page } = stage.owner;
+  await page.route(/\/operator\/sending\/stop$/, async (route) => {
+    await route.fetch();
+    return route.abort('connectionreset');
+  });
+  await page.goto(`${stage.service.baseUrl}/console/freezes`);
+  await page.getByRole('button', { name: 'Stop sending' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('Drill');
+  await dialog.getByRole('button', { name: 'Stop sending' }).click();
+  await dialog.getByText('It may have been done all the same').waitFor();
+  await picture(page, 'act-lost');
+  await dialog.getByRole('button', { name: 'Back' }).click();
+  await page.getByText('Sending is stopped').first().waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
 });

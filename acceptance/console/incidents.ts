@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,14 +19,23 @@ import { writeBooking, writeReport } from '../../server/testing/setups/account-r
 import { debtorIban } from '../../server/testing/setups/iso20022.ts';
 import { altLines, asFile, sdnLines } from '../../server/testing/setups/screening.ts';
 import { readValues } from '../documented-values.ts';
-import { createRecipient, deliveryCases, pay } from '../recipients.ts';
-import { advance, daySeconds, ok, type Service } from '../service.ts';
+import {
+  type CountryLookup,
+  createRecipient,
+  createUser,
+  deliveryCases,
+  fillAttributes,
+  listPayers,
+  pay,
+} from '../recipients.ts';
+import { type Api, advance, daySeconds, ok, type Service } from '../service.ts';
 
 /** What needs a person, made as it comes about: by lists, by a bank's files, by lost answers, by uploads. */
 
 export type Counterparties = {
-  /** The folder that the bank puts files into. */
+  /** The folder that the bank puts files into, and the one that it takes them from. */
   readonly inbox: string;
+  readonly outbox: string;
   readonly settings: Readonly<Record<string, string>>;
   remove(): void;
 };
@@ -37,6 +54,7 @@ export function prepareCounterparties(): Counterparties {
   }
   return {
     inbox: join(bank, 'inbox'),
+    outbox: join(bank, 'outbox'),
     settings: {
       OUTLAY_RAILS: write('rails.json', JSON.stringify({ rails: [describeBank(bank)] })),
       OUTLAY_SCREENING_OFAC_SDN: write('sdn.csv', asFile(sdnLines)),
@@ -108,9 +126,10 @@ export const hostileName = '<img src=x onerror=alert(1)>';
 
 export async function createIncidents(
   service: Service,
-  { inbox }: Counterparties,
+  { inbox, outbox }: Counterparties,
 ): Promise<Incidents> {
   const { demo: api } = service;
+  await payByBank(api);
   const lost = readValues('Wallet addresses', 'LTC').get('unknown');
   assert.ok(lost !== undefined);
   const unknown = await createRecipient(api, deliveryCases.crypto, {
@@ -136,7 +155,34 @@ export async function createIncidents(
   // After a day without an answer the payout is held.
   await advance(api, daySeconds + 7_200);
   await waitForEmpty(inbox);
+  const reference = readReference(outbox);
+  const excess = { reference, direction: 'CRDT', amount: '34.50', details: closedAccount } as const;
+  deliver(inbox, 'return.xml', writeReport(writeBooking(excess)));
+  await waitForEmpty(inbox);
   return { verified: verified.userToken, listed: listed.userToken };
+}
+
+const closedAccount = '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>';
+
+/** 30 euros, of which the bank returns more. */
+async function payByBank(api: Api): Promise<void> {
+  const delivery = { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR' };
+  const lookup = ok(await api.get<CountryLookup>(`/country/${delivery.country}/cheapest`));
+  const payer = listPayers(lookup, delivery).find(({ payer_name: name }) => name === 'Rheinbank');
+  assert.ok(payer !== undefined);
+  const userToken = await createUser(api, { country: 'DEU', last_name: 'Brandt' });
+  const attrSetToken = await fillAttributes(api, { userToken, payer, delivery });
+  await pay(api, { userToken, payer, delivery, attrSetToken }, { destination_amount: 30 });
+}
+
+/** Of the only payment that the bank was sent. */
+function readReference(outbox: string): string {
+  const texts = readdirSync(outbox).map((name) => readFileSync(join(outbox, name), 'utf8'));
+  const [reference = '', ...others] = texts.flatMap((text) =>
+    [...text.matchAll(/<EndToEndId>([^<]+)</g)].map(([, id = '']) => id),
+  );
+  assert.deepEqual([reference === '', others], [false, []]);
+  return reference;
 }
 
 /** Files appear whole, as banks deliver them. */

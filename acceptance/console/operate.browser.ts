@@ -12,7 +12,15 @@ import {
   prepareCounterparties,
   waitForAttempt,
 } from './incidents.ts';
-import { actAndClose, followLink, picture, prepareStage, settle, type Visitor } from './kit.ts';
+import {
+  actAndClose,
+  ask,
+  followLink,
+  picture,
+  prepareStage,
+  settle,
+  type Visitor,
+} from './kit.ts';
 
 /** What operators decide and control, with real hits, images, files of a bank and lost answers. */
 
@@ -188,6 +196,26 @@ test('inputs of a bank that nothing matches, or that cannot be read, are closed'
   await page.getByText('it is not well-formed XML').waitFor();
   await actAndClose(page, 'Close all of bank_eu', { Reason: 'Sent again by the bank' });
   await page.getByText('Nothing is open').waitFor();
+});
+
+test('what came back in excess is cleared by two people', async () => {
+  const page = await go('Suspense');
+  const row = page.getByRole('row').filter({ hasText: 'Brandt' });
+  await row.getByText('4.50').waitFor();
+  await picture(page, 'suspense');
+  await actAndClose(page, 'Clear', { Reference: 'letter 12', Reason: 'Sent back to the bank' });
+  const reason = 'Second person';
+  await ask(page, 'POST operators', { name: 'sue', role: 'owner', reason });
+  const { outcome } = await ask<{ link: string }>(page, 'POST operators/sue/invite', { reason });
+  const sue = await followLink(stage, outcome.link);
+  await sue.page.goto(`${stage.service.baseUrl}/console/approvals`);
+  await settle(sue.page);
+  await picture(sue.page, 'suspense-approval');
+  await actAndClose(sue.page, 'Approve', { Reason: 'Seen in the statement' });
+  await sue.page.goto(`${stage.service.baseUrl}/console/suspense`);
+  await sue.page.getByText('Nothing is in suspense').waitFor();
+  assert.deepEqual(sue.faults, []);
+  await sue.context.close();
 });
 
 test('a statement is read and downloaded', async () => {

@@ -59,6 +59,7 @@ async function fill(): Promise<void> {
     reconciliation: '/reconciliation',
     rails: '/rails',
     freezes: '/freezes',
+    suspense: '/suspense',
     limits: '/limits',
     prices: '/prices',
     holds: '/holds',

@@ -256,7 +256,12 @@ const accounts: Step[] = [
   })),
   change('clearSuspense', 'It waits for a second operator', (known) => ({
     params: payout(known),
-    body: { amount: '-5.00', reference: 'case 9', reason: 'Sent back to the bank' },
+    body: {
+      currency: 'MXN',
+      amount: '-5.00',
+      reference: 'case 9',
+      reason: 'Sent back to the bank',
+    },
   })),
   read('findSender', 'As it was stored', (known) => ({ params: newAccount(known) })),
   change('freezeAccount', 'A client', (known) => ({ body: { ...newAccount(known), reason } })),

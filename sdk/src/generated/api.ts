@@ -3243,7 +3243,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21fe2-5d3d-73bd-92ee-f2c3affb001a
+                 * @example 01a22028-e983-708e-bc63-387b35279a25
                  */
                 balance_token: string;
             };
@@ -3277,7 +3277,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a21fe2-5d3d-73bd-92ee-f2c3affb001a
+                 * @example 01a22028-e983-708e-bc63-387b35279a25
                  */
                 balance_token: string;
             };
@@ -3378,7 +3378,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -3397,7 +3397,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -3421,7 +3421,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-82da-77d2-a406-fbed8c510361
+                 * @example usr_01a22029-5c1d-7266-afa2-1236481530be
                  */
                 user_token: string;
             };
@@ -3446,7 +3446,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -3465,7 +3465,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -3503,7 +3503,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -3522,7 +3522,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -3647,7 +3647,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
@@ -3676,7 +3676,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
@@ -3710,7 +3710,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
@@ -3765,7 +3765,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -3784,7 +3784,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -3822,12 +3822,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
+                 * @example payout_01a22029-1597-7424-8076-44ffd16a254d
                  */
                 payout_token: string;
             };
@@ -3847,12 +3847,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
+                 * @example payout_01a22029-1597-7424-8076-44ffd16a254d
                  */
                 payout_token: string;
             };
@@ -3877,12 +3877,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
+                 * @example payout_01a22029-1597-7424-8076-44ffd16a254d
                  */
                 payout_token: string;
             };
@@ -3920,12 +3920,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
+                 * @example payout_01a22029-1597-7424-8076-44ffd16a254d
                  */
                 payout_token: string;
             };
@@ -3944,12 +3944,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21fe2-6cc0-70d6-881f-549286452485
+                 * @example payout_01a22029-1803-7541-8d13-131d8df972ce
                  */
                 payout_token: string;
             };
@@ -4050,7 +4050,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -4124,12 +4124,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21fe2-7efa-7250-bc93-65f3fb116fc5
+                 * @example payout_01a22029-5219-73e3-92c0-b10730d5fba5
                  */
                 payout_token: string;
             };
@@ -4176,7 +4176,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21fe2-7f18-710e-9ae3-8eaa0ecdc6a3
+                 * @example proposal_01a22029-52a5-7582-bbb2-3f8ffc11c474
                  */
                 proposal_token: string;
             };
@@ -4195,7 +4195,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21fe2-7f18-710e-9ae3-8eaa0ecdc6a3
+                 * @example proposal_01a22029-52a5-7582-bbb2-3f8ffc11c474
                  */
                 proposal_token: string;
             };
@@ -4214,7 +4214,7 @@ export interface operations {
             path: {
                 /**
                  * @description The proposal of a payout
-                 * @example proposal_01a21fe2-7f18-710e-9ae3-8eaa0ecdc6a3
+                 * @example proposal_01a22029-52a5-7582-bbb2-3f8ffc11c474
                  */
                 proposal_token: string;
             };
@@ -4254,7 +4254,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -4277,7 +4277,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
@@ -4377,7 +4377,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -4396,7 +4396,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };
@@ -4420,12 +4420,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
                  * @description From the answer that created it
-                 * @example link_01a21fe2-7c52-7254-a13b-1d83242122dc
+                 * @example link_01a22029-4db2-74c9-8b95-566b053aec8b
                  */
                 link_token: string;
             };
@@ -4444,12 +4444,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
+                 * @example payout_01a22029-1597-7424-8076-44ffd16a254d
                  */
                 payout_token: string;
             };
@@ -4545,7 +4545,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
+                 * @example batch_01a22029-5774-74a5-b52d-151d48e586f8
                  */
                 batch_token: string;
             };
@@ -4564,7 +4564,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
+                 * @example batch_01a22029-5774-74a5-b52d-151d48e586f8
                  */
                 batch_token: string;
             };
@@ -4603,7 +4603,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
+                 * @example batch_01a22029-5774-74a5-b52d-151d48e586f8
                  */
                 batch_token: string;
             };
@@ -4622,7 +4622,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
+                 * @example batch_01a22029-5774-74a5-b52d-151d48e586f8
                  */
                 batch_token: string;
             };
@@ -4642,7 +4642,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21fe2-8167-7604-85bc-5b2ec2191bce
+                 * @example batch_01a22029-5774-74a5-b52d-151d48e586f8
                  */
                 batch_token: string;
             };
@@ -4661,7 +4661,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a21fe2-8229-72e4-a3df-c126e28590c9
+                 * @example batch_01a22029-5993-7564-a7d0-c775f5dd95d7
                  */
                 batch_token: string;
             };
@@ -4757,7 +4757,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4776,7 +4776,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4800,7 +4800,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4824,7 +4824,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4843,7 +4843,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4862,7 +4862,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4881,7 +4881,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4900,7 +4900,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4939,7 +4939,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
             };
@@ -4958,12 +4958,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a21fe2-7ff0-71e7-bfe6-a33be067f08e
+                 * @example webhook_01a22029-5365-70ef-8764-615270b0dcdd
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a21fe2-8049-76a0-82e6-c18536159962
+                 * @example delivery_01a22029-53c3-7042-8102-3b39e4b09e04
                  */
                 delivery_token: string;
             };
@@ -5041,7 +5041,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a21fe2-6b9d-7636-aee9-b5b57806056e
+                 * @example payout_01a22029-1597-7424-8076-44ffd16a254d
                  */
                 payout_token: string;
             };
@@ -5065,7 +5065,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a21fe2-68fe-734e-bf2f-5fbf78af5951
+                 * @example usr_01a22029-0e64-75f5-a38e-6d64c8ddf146
                  */
                 user_token: string;
             };

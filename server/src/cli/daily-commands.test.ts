@@ -261,13 +261,17 @@ test('two people clear what a payout left in suspense', async () => {
   const token = formatToken('payout', payout.payoutId);
   const [listed] = ((await list()) as { suspense: Row[] }).suspense;
   assert.deepEqual(
-    [listed?.['payout_token'], listed?.['currency'], listed?.['amount']],
-    [token, 'MXN', '5'],
+    [listed?.['user_token'], listed?.['payout_token'], listed?.['currency'], listed?.['amount']],
+    [formatToken('user', payout.userId), token, 'MXN', '5'],
   );
-  const clearing = { payout: token, amount: '-5', reference: 'repaid', ...why };
+  const clearing = { payout: token, currency: 'MXN', amount: '-5', reference: 'repaid', ...why };
   await assert.rejects(
     run('suspense clear', { ...clearing, amount: '-5.001' }),
     (error) => error instanceof ConfigError && /2 fraction digits of MXN/.test(error.message),
+  );
+  await assert.rejects(
+    run('suspense clear', { ...clearing, currency: 'USD' }),
+    /the payout is in MXN, not in USD/,
   );
   assert.equal(((await run('suspense clear', clearing)) as { result: string }).result, 'waiting');
   const cleared = { currency: 'MXN', balance: '0' };

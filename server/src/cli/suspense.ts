@@ -1,4 +1,5 @@
-import { getCurrency } from '../core/currency.ts';
+import type { Currency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount, formatMinor } from '../core/money.ts';
 import { bookBalance, isBooked } from '../ledger/bookings.ts';
@@ -6,7 +7,7 @@ import { findSuspense, listSuspense, type SuspenseRow } from '../ledger/ledger.t
 import { readSignedAmount } from './account.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
-import { account, limit, payout, reason, reference, signedAmount } from './options.ts';
+import { account, currency, limit, payout, reason, reference, signedAmount } from './options.ts';
 import { getPayoutKey } from './payout.ts';
 
 /** What payouts left in suspense, until operators have found out whose it is. */
@@ -31,14 +32,12 @@ export const suspenseCommands = [
     permission: 'operate',
     about:
       'bring what a payout left in suspense closer to zero, once for each reference; needs two people',
-    options: { payout, amount: signedAmount, reference, reason },
+    options: { payout, currency, amount: signedAmount, reference, reason },
     // For the audit log.
     snapshot: async (context, values) => {
-      const { currency, amount } = await findSuspense(
-        context.db.system,
-        await getPayoutKey(context, values.payout),
-      );
-      return { currency, balance: formatMinor(amount, currency) };
+      const key = await getPayoutKey(context, values.payout);
+      const found = await findSuspense(context.db.system, key);
+      return { currency: found.currency, balance: formatMinor(found.amount, found.currency) };
     },
     approval: async (context, values) => {
       const booking = await readClearing(context, values);
@@ -48,30 +47,43 @@ export const suspenseCommands = [
       const booking = await readClearing(context, values);
       const deciding = { by: context.operator.name, reason: values.reason };
       const { result, balanceMinor } = await bookBalance(context, booking, deciding);
-      const { currency } = booking;
-      return { result, currency, balance: formatAmount(balanceMinor, getCurrency(currency)) };
+      const balance = formatAmount(balanceMinor, values.currency);
+      return { result, currency: booking.currency, balance };
     },
   }),
 ];
 
+type Clearing = { payout: string; currency: Currency; amount: string; reference: string };
+
 /** @throws AppError not_found, invalid_request. */
-async function readClearing(
-  context: CommandContext,
-  values: { payout: string; amount: string; reference: string },
-) {
+async function readClearing(context: CommandContext, values: Clearing) {
+  const { code } = values.currency;
   const key = await getPayoutKey(context, values.payout);
-  const { currency } = await findSuspense(context.db.system, key);
-  const amountMinor = readSignedAmount(values.amount, getCurrency(currency));
-  return { ...key, kind: 'suspense', reference: values.reference, currency, amountMinor } as const;
+  const found = await findSuspense(context.db.system, key);
+  if (found.currency !== code) {
+    const detail = `the payout is in ${found.currency}, not in ${code}`;
+    throw new AppError('invalid_request', detail, {
+      faults: [{ pointer: '/currency', code: 'invalid_value', detail }],
+    });
+  }
+  const amountMinor = readSignedAmount(values.amount, values.currency);
+  return {
+    ...key,
+    kind: 'suspense',
+    reference: values.reference,
+    currency: code,
+    amountMinor,
+  } as const;
 }
 
-function describeSuspense({ currency, amount, payout_id: payoutId, ...row }: SuspenseRow) {
+function describeSuspense({ currency: code, amount, ...row }: SuspenseRow) {
   return {
     account: row.account_id,
     name: row.account_name,
-    payout_token: formatToken('payout', payoutId),
-    currency,
-    amount: formatMinor(amount, currency),
+    user_token: formatToken('user', row.user_id),
+    payout_token: formatToken('payout', row.payout_id),
+    currency: code,
+    amount: formatMinor(amount, code),
     latest_at: row.latest_at,
   };
 }

@@ -5,18 +5,20 @@ import { column, defineQuery, many, one, type RowOf } from '../db/rows.ts';
 const listed = defineQuery({
   name: 'list_suspense',
   text: `
-    select p.account_id, a.name as account_name, p.payout_id, p.currency,
+    select p.account_id, a.name as account_name, q.user_id, p.payout_id, p.currency,
       sum(p.amount)::bigint as amount, max(p.at) as latest_at, count(*) over ()::integer as matching
     from suspense_parts p
     join accounts a on a.id = p.account_id
+    join payout_quotes q on q.account_id = p.account_id and q.id = p.payout_id
     where $1::uuid is null or p.account_id = $1
-    group by p.account_id, a.name, p.payout_id, p.currency
+    group by p.account_id, a.name, q.user_id, p.payout_id, p.currency
     having sum(p.amount) <> 0
     order by max(p.at) desc, p.payout_id
     limit $2`,
   columns: {
     account_id: column.uuid,
     account_name: column.text,
+    user_id: column.uuid,
     payout_id: column.uuid,
     currency: column.text,
     /** Negative: written off. */

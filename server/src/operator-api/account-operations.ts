@@ -36,6 +36,7 @@ const suspense = z
   .object({
     account: text('The account'),
     name: text('Its name'),
+    user_token: text('The recipient'),
     payout_token: text('The payout'),
     currency: text('Of its recipient'),
     amount: text('Decimal; negative: written off'),

@@ -110,6 +110,10 @@ const routes = [
     lazy(() => import('./pages/reconciliation.tsx'), 'Reconciliation'),
   ),
   page(
+    heads.suspense.path,
+    lazy(() => import('./pages/suspense.tsx'), 'Suspense'),
+  ),
+  page(
     heads.limits.path,
     lazy(() => import('./pages/limits.tsx'), 'Limits'),
   ),

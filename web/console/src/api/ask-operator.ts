@@ -1,5 +1,5 @@
-import { createRefusal } from '../../../../sdk/src/errors.ts';
 import { takeEarly } from './early.ts';
+import { type Call, exchange, readAnswer } from './exchange.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -9,25 +9,14 @@ import type { Session } from './session.ts';
 
 const prefix = '/v0.1.4/operator/';
 
-type Call = { method?: 'GET' | 'POST' | 'PUT' | 'PATCH'; body?: object };
+type Asked = Pick<Call, 'body'> & { method?: 'GET' | 'POST' | 'PUT' | 'PATCH' };
 
 export async function askOperator<Answer>(
   { csrf }: Session,
   path: string,
-  { method = 'GET', body }: Call = {},
+  { method = 'GET', body }: Asked = {},
 ): Promise<Answer> {
-  const early = method === 'GET' ? await takeEarly('operator', prefix + path) : undefined;
-  const response =
-    early ??
-    (await fetch(prefix + path, {
-      method,
-      headers: {
-        accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json', 'outlay-csrf': csrf }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }));
-  const answer: unknown = await response.json();
-  if (response.ok) return answer as Answer;
-  throw createRefusal({ status: response.status, body: answer, retryAfterMs: undefined });
+  if (method !== 'GET') return exchange(prefix + path, { method, csrf, body });
+  const early = await takeEarly('operator', prefix + path);
+  return early === undefined ? exchange(prefix + path) : readAnswer(early);
 }

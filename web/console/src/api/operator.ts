@@ -19,7 +19,10 @@ export function useOperator<Answer>(path: string, { isWanted = true }: Options =
   });
 }
 
-/** A list that goes on: `more` reads the next page, and is undefined on the last one. */
+/** Reads the next page of a list. `error`: why the last try did not bring it. */
+export type NextPage = { read: () => void; error: Error | null };
+
+/** A list that goes on: `more` is undefined on the last page. */
 export function useOperatorPages<Row>(path: string) {
   const { session } = useSession();
   const asked = useInfiniteQuery({
@@ -30,13 +33,17 @@ export function useOperatorPages<Row>(path: string) {
     // Who reads on is not disturbed.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : everyMs),
   });
-  const { data, error, refetch, hasNextPage, fetchNextPage } = asked;
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchNextPageError } = asked;
+  const more: NextPage = {
+    read: () => void fetchNextPage(),
+    error: isFetchNextPageError ? error : null,
+  };
   const matching = data?.pages.at(-1)?.matching ?? 0;
   return {
     data: data && { data: data.pages.flatMap((page) => page.data), matching },
     error,
     refetch,
-    more: hasNextPage ? () => void fetchNextPage() : undefined,
+    more: hasNextPage ? more : undefined,
   };
 }
 

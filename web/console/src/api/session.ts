@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
-import { ConnectionError, createRefusal, ProblemError } from '../../../../sdk/src/errors.ts';
+import { ProblemError } from '../../../../sdk/src/errors.ts';
+import { exchange, readAnswer, send } from './exchange.ts';
 import type { components } from './generated/operators.ts';
 
 /** The browser's session with the service: who signed in, for which accounts, until when. */
@@ -22,6 +23,8 @@ declare global {
 export const mayHaveSession = document.documentElement.dataset['session'] !== 'no';
 let isKnownAbsent = !mayHaveSession;
 
+const at = (name: string): string => `/console/${name}`;
+
 /** Under which the session is kept. */
 export const sessionKey = ['session'];
 
@@ -39,7 +42,7 @@ async function readSession(): Promise<Session | null> {
   const early = globalThis.outlaySession;
   globalThis.outlaySession = undefined;
   // One that failed is asked again, which says why.
-  const response = (await early?.catch(() => undefined)) ?? (await send('GET'));
+  const response = (await early?.catch(() => undefined)) ?? (await send(at('session')));
   if (response.status === 401) return null;
   return readAnswer(response);
 }
@@ -68,56 +71,27 @@ export function forgetReads(queries: QueryClient): void {
 }
 
 export async function signIn(credential: SignIn): Promise<Session> {
-  return readAnswer(await send('POST', { body: JSON.stringify(credential) }));
+  return exchange(at('session'), { method: 'POST', body: credential });
 }
 
 export async function signOut({ csrf }: Session): Promise<void> {
-  await send('DELETE', { csrf });
+  await send(at('session'), { method: 'DELETE', csrf });
 }
 
 export type TotpProposal = Schemas['SecondFactorProposal'];
 
 export async function proposeTotp({ csrf }: Session): Promise<TotpProposal> {
-  return readAnswer(await send('POST', { csrf, path: 'totp' }));
+  return exchange(at('totp'), { method: 'POST', csrf });
 }
 
 type TotpAnswer = { proposal: string; code: string; current_code?: string };
 
 export async function confirmTotp({ csrf }: Session, answer: TotpAnswer): Promise<void> {
-  await readAnswer(await send('PUT', { csrf, path: 'totp', body: JSON.stringify(answer) }));
+  await exchange(at('totp'), { method: 'PUT', csrf, body: answer });
 }
 
 type NewPassword = { password: string; current_password?: string };
 
 export async function changePassword({ csrf }: Session, change: NewPassword): Promise<void> {
-  await readAnswer(await send('PUT', { csrf, path: 'password', body: JSON.stringify(change) }));
-}
-
-type Sent = { body?: string; csrf?: string; path?: string };
-
-async function send(
-  method: string,
-  { body, csrf, path = 'session' }: Sent = {},
-): Promise<Response> {
-  const headers = {
-    accept: 'application/json',
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(csrf === undefined ? {} : { 'outlay-csrf': csrf }),
-  };
-  try {
-    return await fetch(`/console/${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-    });
-  } catch (cause) {
-    throw new ConnectionError('The service cannot be reached', { cause, retryable: true });
-  }
-}
-
-async function readAnswer<Answer>(response: Response): Promise<Answer> {
-  const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  const body: unknown = isJson ? await response.json() : undefined;
-  if (response.ok) return body as Answer;
-  throw createRefusal({ status: response.status, body, retryAfterMs: undefined });
+  await exchange(at('password'), { method: 'PUT', csrf, body: change });
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { useSession } from '../api/context.tsx';
-import { useMay, useOperator, useOperatorPages } from '../api/operator.ts';
+import { type NextPage, useMay, useOperator, useOperatorPages } from '../api/operator.ts';
 import type { Freeze, List, Rail, Sending } from '../api/operator-types.ts';
 import {
   useAccountNames,
@@ -83,7 +83,7 @@ export function Switch({ isStopped }: { isStopped: boolean }): ReactNode {
   );
 }
 
-type InForceProps = { rows: readonly Freeze[]; more: (() => void) | undefined };
+type InForceProps = { rows: readonly Freeze[]; more: NextPage | undefined };
 
 function InForce({ rows, more }: InForceProps): ReactNode {
   const mayOperate = useMay('operate');

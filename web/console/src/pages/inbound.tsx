@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { useMay, useOperatorPages } from '../api/operator.ts';
+import { type NextPage, useMay, useOperatorPages } from '../api/operator.ts';
 import type { Exception } from '../api/operator-types.ts';
 import { formatCount } from '../format/amount.ts';
 import { readable } from '../format/words.ts';
@@ -53,7 +53,7 @@ type MessagesProps = {
   kind: string;
   rows: readonly Exception[];
   matching: number;
-  more: (() => void) | undefined;
+  more: NextPage | undefined;
 };
 
 function Messages({ kind, rows, matching, more }: MessagesProps): ReactNode {

@@ -97,6 +97,11 @@ export const heads = {
     title: 'Reconciliation',
     lead: 'What the bank has and the ledger has not, and the other way round',
   },
+  suspense: {
+    path: '/suspense',
+    title: 'Suspense',
+    lead: 'Money whose owner is not known yet, by payout, in all accounts',
+  },
   limits: {
     path: '/limits',
     title: 'Limits',

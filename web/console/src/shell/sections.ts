@@ -51,6 +51,12 @@ export const groups: readonly Group[] = [
         keywords: 'sanctions hits ofac un evidence',
       },
       {
+        to: '/suspense',
+        label: 'Suspense',
+        icon: 'scales',
+        keywords: 'excess written off loss unattributed clear',
+      },
+      {
         to: '/holds',
         label: 'Legal holds',
         icon: 'hold',

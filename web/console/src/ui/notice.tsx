@@ -40,9 +40,7 @@ function explain(error: unknown): Explained {
     };
   }
   if (error instanceof ConnectionError) {
-    const detail =
-      'Check the connection. Nothing was changed by reading; a payment that was being sent can be sent again without being paid twice.';
-    return { title: 'The service did not answer', detail };
+    return { title: 'The service did not answer', detail: 'Check the connection.' };
   }
   const detail =
     error instanceof OutlayError || error instanceof Error ? error.message : String(error);
@@ -55,6 +53,12 @@ export function ProblemNotice({ error, retry }: { error: unknown; retry?: () => 
   return (
     <Notice tone="danger" title={title}>
       <p>{detail}</p>
+      {error instanceof OutlayError && error.outcomeUnknown ? (
+        <p>
+          It may have been done all the same. Look before you do it again; a payout that is sent
+          again is paid once.
+        </p>
+      ) : null}
       <p className="small faint row">
         {code === undefined ? null : (
           <a href={`/problems/${encodeURIComponent(code)}`} target="_blank" rel="noreferrer">

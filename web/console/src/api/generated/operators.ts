@@ -991,6 +991,30 @@ export interface components {
             /** @description When it ends in any case, UTC */
             ends_at: string;
         };
+        Suspense: {
+            /** @description How many there are */
+            matching: number;
+            /** @description In this answer */
+            shown: number;
+            /** @description By payout, the latest first */
+            suspense: components["schemas"]["SuspenseBalance"][];
+        };
+        SuspenseBalance: {
+            /** @description The account */
+            account: string;
+            /** @description Its name */
+            name: string;
+            /** @description The recipient */
+            user_token: string;
+            /** @description The payout */
+            payout_token: string;
+            /** @description Of its recipient */
+            currency: string;
+            /** @description Decimal; negative: written off */
+            amount: string;
+            /** @description When it last changed, UTC */
+            latest_at: string;
+        };
         Tariff: {
             /** @description From when on, UTC; null: from the beginning */
             effective_from: string | null;

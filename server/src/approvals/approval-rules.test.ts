@@ -71,6 +71,7 @@ test('every fault of a policy is reported with its place', () => {
       { name: 'a', when: { country: ['MX'], amount: { currency: 'USD' } } },
       { name: 'b', when: { amount: { currency: 'USD', above: '1,000' }, colour: 'red' } },
       { name: 'c', when: {}, approvers: 0 },
+      { name: 'd', when: { balance: [facts.balance.toUpperCase()] } },
     ],
   };
   assert.throws(
@@ -84,6 +85,7 @@ test('every fault of a policy is reported with its place', () => {
         'rules.1.when.amount.above',
         'rules.1.when',
         'rules.2.approvers',
+        'rules.3.when.balance.0',
       ]);
       return true;
     },

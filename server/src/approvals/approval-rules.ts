@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { findCountry } from '../core/country.ts';
 import { findCurrency, getCurrency } from '../core/currency.ts';
+import { isUuid } from '../core/ids.ts';
 import { DocumentFaults, parseDocument } from '../core/json-document.ts';
 import { parseAmount } from '../core/money.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
@@ -45,15 +46,18 @@ const amount = z
     }
   });
 
+/** As payouts have it: another spelling would match none. */
+const identifier = z.uuid().refine(isUuid, { error: 'must be an identifier in lower case' });
+
 const conditions = z.strictObject({
   amount: amount.optional(),
   source_currency: listOf(currencyCode).optional(),
-  balance: listOf(z.uuid()).optional().describe('Tokens of balances (wallet_token)'),
+  balance: listOf(identifier).optional().describe('Tokens of balances (wallet_token)'),
   destination_currency: listOf(currencyCode).optional(),
   country: listOf(countryCode).optional(),
   delivery_type: listOf(z.enum(deliveryTypes)).optional(),
   rail: listOf(z.string()).optional().describe('Names of rails, as the payout is quoted'),
-  creator: listOf(z.uuid()).optional().describe('Ids of credentials or operators'),
+  creator: listOf(identifier).optional().describe('Ids of credentials or operators'),
   recipient: z
     .enum(['new', 'known'])
     .optional()
@@ -83,12 +87,12 @@ const nilId = '00000000-0000-0000-0000-000000000000';
 const examplePayout = z.strictObject({
   amount: z.string().default('100'),
   source_currency: currencyCode.default('USD'),
-  balance: z.uuid().default(nilId),
+  balance: identifier.default(nilId),
   destination_currency: currencyCode.default('USD'),
   country: countryCode.default('USA'),
   delivery_type: z.enum(deliveryTypes).default('BANK_DEPOSIT'),
   rail: z.string().default(''),
-  creator: z.uuid().default(nilId),
+  creator: identifier.default(nilId),
   recipient: z.enum(['new', 'known']).default('known'),
   metadata: z.record(z.string(), z.string()).default({}),
 });

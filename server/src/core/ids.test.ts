@@ -95,6 +95,12 @@ test('the identifier of a name is the same forever', () => {
   );
 });
 
+test('an identifier has one spelling', () => {
+  const id = newId();
+  assert.ok(isUuid(id));
+  for (const other of [id.toUpperCase(), `{${id}}`, ` ${id}`]) assert.ok(!isUuid(other), other);
+});
+
 test('secrets have 256 bits and are kept as a hash', () => {
   const secrets = Array.from({ length: 1000 }, newSecret);
   assert.equal(new Set(secrets).size, 1000);

@@ -59,8 +59,12 @@ export function nameId(name: string, namespace: string): string {
   return v5(name, namespace);
 }
 
+/**
+ * Only in lower case, as identifiers are written: another spelling is the same to the database, and
+ * another text to seals, codes of authenticity and rules.
+ */
 export function isUuid(text: string): boolean {
-  return validate(text);
+  return validate(text) && text === text.toLowerCase();
 }
 
 const prefixes = {
@@ -85,7 +89,7 @@ export function findTokenId(kind: TokenKind, token: string): string | undefined 
   const prefix = prefixes[kind];
   if (!token.startsWith(prefix)) return undefined;
   const id = token.slice(prefix.length);
-  return isUuid(id) && id === id.toLowerCase() ? id : undefined;
+  return isUuid(id) ? id : undefined;
 }
 
 /** 256 random bits as URL-safe text. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createMoneyTest } from '../../testing/setups/money.ts';
+import { createFakeRail, createMoneyTest } from '../../testing/setups/money.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { holdForApproval } from '../payouts/approval-hold.ts';
 import { everyAccount, listPolicyVersions, setApprovalPolicy } from './approval-policies.ts';
 import { readPolicyContent } from './approval-rules.ts';
 import { applyApprovals, expireApprovals, judgeApprovals } from './approvals.ts';
@@ -85,6 +86,27 @@ test('a payout that was held once is not judged again, and its approval expires'
   assert.equal(await money.balance(owner.accountId, 'USD'), 100_000n);
   assert.ok(!(await applyApprovals(services, payout)));
   await money.assertSound();
+});
+
+test('a payout that is under way is not held when it is committed again', async () => {
+  const owner = await money.createOwner({ USD: 100_000n });
+  const payout = await money.quoteAndCommit(owner);
+  await money.createDispatcher(createFakeRail(() => ({ outcome: 'accepted' }))).runDue();
+  await setApprovalPolicy(services, { accountId: owner.accountId, content: all, ...by });
+  assert.equal(await applyApprovals(services, payout), false);
+  assert.equal((await money.payout(payout.payoutId)).status, 'PROCESSING');
+});
+
+test('a payout that a process held in between is held once', async () => {
+  const owner = await money.createOwner({ USD: 100_000n });
+  const payout = await money.quoteAndCommit(owner);
+  await setApprovalPolicy(services, { accountId: owner.accountId, content: all, ...by });
+  const [hold] = await judgeApprovals(services, [payout]);
+  assert.ok(hold !== undefined);
+  for (let times = 0; times < 2; times += 1) {
+    assert.ok(await holdForApproval(money.db.system, { ...payout, fence: undefined }, hold));
+  }
+  assert.equal((await money.payout(payout.payoutId)).status, 'HOLD');
 });
 
 test('a tenant reads its own policy and that of all, and no other', async () => {

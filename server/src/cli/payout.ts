@@ -73,6 +73,8 @@ export const payoutCommands = [
       await using rails = await openRails(context);
       // A retry chooses among all rails, so that none may be left out.
       if (action === 'retry') refuseFaulty(rails.configured.faults);
+      // The rail is asked to stop the order first.
+      if (action === 'not_paid') await refuseFaultyRailOf(context, rails, key);
       const result = await decidePayout(
         {
           db: context.db,
@@ -109,12 +111,9 @@ export const payoutCommands = [
         return cancelScheduleRow(context.db.system, cancelled);
       }
       await using rails = await openRails(context);
-      const { dispatcher, configured } = rails;
+      const { dispatcher } = rails;
       const services = { session: context.db.system, router: dispatcher.router };
-      const { attempts } = await explainPayout(services, key);
-      const rail = attempts.at(-1)?.rail;
-      if (rail !== undefined)
-        refuseFaulty(configured.faults.filter((fault) => fault.rail === rail));
+      await refuseFaultyRailOf(context, rails, key);
       const recovery = createRecoveryState(context.db);
       await recovery.refresh();
       recovery.refuse();
@@ -134,6 +133,18 @@ export const payoutCommands = [
       (await findMargin(context.db.system, await getPayoutKey(context, payoutId))) ?? {},
   }),
 ];
+
+/** @throws ConfigError where the rail of the last attempt could not be opened here. */
+async function refuseFaultyRailOf(
+  { db }: CommandContext,
+  { dispatcher, configured }: Awaited<ReturnType<typeof openRails>>,
+  key: PayoutName,
+): Promise<void> {
+  const services = { session: db.system, router: dispatcher.router };
+  const { attempts } = await explainPayout(services, key);
+  const rail = attempts.at(-1)?.rail;
+  refuseFaulty(configured.faults.filter((fault) => fault.rail === rail));
+}
 
 /** What a scheduled payout waits for; nothing of another one. */
 async function describeSchedule(session: Session, key: PayoutName) {

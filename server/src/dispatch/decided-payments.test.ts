@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, it } from 'node:test';
 import type { MoneyTest, Owner } from '../../testing/setups/money.ts';
-import { createRoutesTest, first, refuse, secondPayer } from '../../testing/setups/routes.ts';
+import { createRoutesTest, first, pay, refuse, secondPayer } from '../../testing/setups/routes.ts';
 
 /** After a person has decided that an earlier payer paid, its attempt is the one that counts. */
 
@@ -51,4 +51,17 @@ it('a payment by the later payer is one too many', async () => {
   const { kit, payout } = await decidePaid();
   await kit.notify('second', payout, { outcome: 'paid' });
   assert.deepEqual(await routes.openKinds(payout), ['paid_after_refusal']);
+});
+
+it('a payment after a return is written off once, however often it is reported', async () => {
+  const kit = routes.open([first(pay)]);
+  const payout = await routes.commit();
+  await kit.dispatcher.runDue();
+  await kit.notify('first', payout, { outcome: 'returned' });
+  await kit.notify('first', payout, { outcome: 'paid', atMs: money.clock.nowMs() });
+  assert.deepEqual(await routes.openKinds(payout), ['paid_after_return']);
+  assert.equal(await kit.decide(payout, 'write_off'), 'done');
+  await money.advance(1_000);
+  await kit.notify('first', payout, { outcome: 'paid', atMs: money.clock.nowMs() });
+  assert.deepEqual(await routes.openKinds(payout), []);
 });

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import {
-  createFakeRail,
-  createMoneyTest,
-  type MoneyTest,
-  type Owner,
-} from '../../testing/setups/money.ts';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import { recoverPayments } from '../../testing/setups/recovered.ts';
 import { expireApprovals } from '../approvals/approvals.ts';
 import { newId } from '../core/ids.ts';
 import { holdForApproval } from '../payouts/approval-hold.sql.ts';
 import type { Instruction, RecoveredPayment } from '../rails/contract/contract.ts';
-import { beginRecovery, describeRecovery, findRecoveredTwin, runRecovery } from './recovery.ts';
+import { findRecoveredTwin } from './recovery.ts';
 
 /** How the payments that rails list in a recovery are stored. */
 
@@ -33,32 +29,7 @@ const payment: RecoveredPayment = {
   detail: '3 confirmations',
 };
 
-/** Lists the payments in a recovery, which it ends. */
-async function recover(listed: readonly RecoveredPayment[]) {
-  const fake = createFakeRail(() => ({ outcome: 'paid' }));
-  const rail = { ...fake, recover: async () => listed };
-  const marker = {
-    advance: async () => undefined,
-    retryAdvance: async () => undefined,
-    isFailing: () => false,
-    findLead: async () => 0,
-    follow: async () => 0,
-    raise: async () => undefined,
-    reset: async () => undefined,
-  };
-  const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const services = { db: money.db, rails: [rail], marker, onError };
-  await beginRecovery(services, 'a test');
-  await runRecovery(services);
-  assert.deepEqual(errors, []);
-  const { payments = [] } = await describeRecovery({ db: money.db });
-  await money.rows(
-    `update recoveries set listed_at = now(), released_at = now(), closed_at = now()
-     where closed_at is null`,
-  );
-  return { rail, payments };
-}
+const recover = (listed: readonly RecoveredPayment[]) => recoverPayments(money, listed);
 
 test('every payment of a transaction that pays several is kept, and holds a payout to its address', async () => {
   const addresses = ['bc1qfirst', 'bc1qsecond', 'bc1qsecond'];

@@ -83,7 +83,8 @@ const decidedPayout = defineQuery({
       q.created_by, s.committed_by, exists (
         select from attempts a
         where a.account_id = p.account_id and a.payout_id = p.id
-          and a.state in ('sending', 'unknown', 'accepted')) as is_in_flight
+          and a.state in ('sending', 'unknown', 'accepted')) as is_in_flight,
+      is_recovering() as is_recovering
     from payout_quotes q
     join payouts p on p.account_id = q.account_id and p.id = q.id
     join users u on u.account_id = p.account_id and u.id = p.user_id
@@ -103,6 +104,8 @@ const decidedPayout = defineQuery({
     committed_by: nullable(column.uuid),
     /** The rail of an attempt may still pay it. */
     is_in_flight: column.boolean,
+    /** Rails may have made payments that this database does not know. */
+    is_recovering: column.boolean,
     /** Its payer asks more than quoted, and a person decides. */
     has_open_price: column.boolean,
   },

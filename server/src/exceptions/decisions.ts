@@ -67,7 +67,7 @@ export type DecisionServices = {
 /**
  * Records a decision. `waiting`: a second, different person must decide the same.
  *
- * @throws AppError not_found, payout_changed, illegal_move (with the cause), own_payout.
+ * @throws AppError not_found, payout_changed, illegal_move (with the cause), own_payout, recovering.
  */
 export async function decidePayout(
   services: DecisionServices,
@@ -78,11 +78,13 @@ export async function decidePayout(
   if (payout === undefined) throw new AppError('not_found', 'Payout not found');
   refuseMaker(payout, decision);
   refuseOutdated(decision, payout.version);
+  refuseRecovering(decision, payout);
   if (decision.action === 'not_paid' && payout.is_in_flight) {
     // A rail that collects orders would still send this one.
-    await services.dispatcher.cancelOne(decision.accountId, decision.payoutId);
+    const isAsked = await services.dispatcher.cancelOne(decision.accountId, decision.payoutId);
     payout = (await findDecidedPayout(db.system, decision)) ?? payout;
     if (payout.status === 'CANCELLED') return 'done';
+    if (!isAsked) throw refuseClaimed(decision);
   }
   const next = decision.action === 'retry' ? await findRetry(services, payout) : undefined;
   const money = { currency: payout.source_currency, minor: payout.source_amount };
@@ -101,13 +103,7 @@ export async function decidePayout(
     return stored;
   });
   if (result === 'not_found') throw new AppError('not_found', 'Payout not found');
-  if (result === 'claimed') {
-    throw new AppError(
-      'illegal_move',
-      `${decision.action} is not possible while a process is working on the payout: see what ` +
-        'has become of it in a minute, and decide then',
-    );
-  }
+  if (result === 'claimed') throw refuseClaimed(decision);
   if (result === 'illegal') {
     throw new AppError(
       'illegal_move',
@@ -119,6 +115,24 @@ export async function decidePayout(
     );
   }
   return result;
+}
+
+const refuseClaimed = ({ action }: Decision) =>
+  new AppError(
+    'illegal_move',
+    `${action} is not possible while a process is working on the payout: see what has become of ` +
+      'it in a minute, and decide then',
+  );
+
+const givingBack: ReadonlySet<DecisionAction> = new Set(['refund', 'not_paid', 'write_off']);
+
+/** What a rail has paid may not be listed yet. @throws AppError recovering. */
+function refuseRecovering({ action }: Decision, { is_recovering: isOpen }: DecidedPayoutRow): void {
+  if (!isOpen || !givingBack.has(action)) return;
+  throw new AppError(
+    'recovering',
+    `${action} is not possible before the recovery after a restore is released: a rail may have paid it`,
+  );
 }
 
 /** A decision counts for what was open when it was made, by an operator who exists, as it was written. */

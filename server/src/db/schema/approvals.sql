@@ -64,7 +64,7 @@ end
 $$;
 
 -- Holds a payout that was not sent yet until persons have approved it. `p_fence`: of the claim under
--- which it was judged; null in the transaction of its commit. Answers whether it is held.
+-- which it was judged; null with its commit. Answers whether it waits for approval.
 create function hold_for_approval(
   p_account uuid, p_payout uuid, p_fence bigint, p_detail text, p_approvers integer,
   p_seconds integer
@@ -77,14 +77,25 @@ begin
   perform require_own_account(p_account);
   perform 1 from accounts where id = p_account for update;
   v_now := environment_now();
-  update payout_dispatches
-  set due_at = 'infinity', lease_until = null, tries = 0, faults = 0, frozen_by = null
-  where account_id = p_account and payout_id = p_payout and fence = coalesce(p_fence, fence);
+  perform 1 from payout_dispatches
+  where account_id = p_account and payout_id = p_payout and fence = coalesce(p_fence, fence)
+  for update;
   if not found then return false; end if;
   select * into v_payout from payouts where account_id = p_account and id = p_payout;
-  if v_payout.status <> 'PROCESSING' then
-    raise exception 'payout % is % and cannot wait for approval', p_payout, v_payout.status;
+  -- A commit that is repeated, or that a process has taken up since, changes nothing.
+  if v_payout.status <> 'PROCESSING' or exists (
+    select from attempts
+    where account_id = p_account and payout_id = p_payout
+      and state in ('sending', 'unknown', 'accepted', 'paid'))
+  then
+    return exists (
+      select from exceptions
+      where account_id = p_account and payout_id = p_payout and kind = 'approval'
+        and closed_at is null);
   end if;
+  update payout_dispatches
+  set due_at = 'infinity', lease_until = null, tries = 0, faults = 0, frozen_by = null
+  where account_id = p_account and payout_id = p_payout;
   perform move_payout(v_payout, 'HOLD', 'waits for approval', v_now);
   insert into exceptions (account_id, id, payout_id, rail, kind, detail, currency, amount, opened_at,
     approvers, expires_at)

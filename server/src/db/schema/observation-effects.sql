@@ -135,7 +135,7 @@ declare
   v_detail text := describe_observation(o);
 begin
   -- Reported again by another message: a second write-off would book it twice.
-  if o.class = 'paid_after_refusal' and sum_written_off(payout, o.rail) > 0 and exists (
+  if o.class in ('paid_after_refusal', 'paid_after_return') and sum_written_off(payout, o.rail) > 0 and exists (
     select from exceptions
     where account_id = payout.account_id and payout_id = payout.id and rail = o.rail
       and attempt is not distinct from o.attempt and kind = o.class and amount = v_amount

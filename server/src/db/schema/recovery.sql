@@ -149,8 +149,8 @@ create function query_held_payout(p_account uuid, p_payout uuid, p_at timestampt
 $$;
 
 -- Matches a payment that a rail listed with a payout. An attempt that was recorded as not sent becomes
--- unknown, so that it is queried. A committed payout without an attempt gets one. A quote, a
--- scheduled payout or an unknown one opens an exception, and is recognized when it is sent.
+-- unknown, so that it is queried. A payout under way without an attempt gets one. One that has ended,
+-- is in ERROR or scheduled, a quote and an unknown one open an exception; what is sent later is recognized.
 create function match_recovered_payment(r recovered_payments, p_at timestamptz) returns void
   language plpgsql as $$
 declare
@@ -162,6 +162,9 @@ begin
     select * into a from attempts where reference = r.reference and rail = r.rail
     order by number desc limit 1;
     if found then
+      select p.* into q from payouts p where p.account_id = a.account_id and p.id = a.payout_id;
+    end if;
+    if found and (a.state <> 'retry' or q.status <> 'CANCELLED' or r.outcome = 'rejected') then
       update recovered_payments
       set result = 'known', account_id = a.account_id, payout_id = a.payout_id
       where rail = r.rail and id = r.id;
@@ -175,15 +178,17 @@ begin
       perform query_held_payout(a.account_id, a.payout_id, p_at);
       return;
     end if;
-    select p.* into q
-    from payouts p
-    cross join generate_series(1, 4) t (try)
-    where p.created_at > r.happened_at - interval '400 days'
-      and payment_reference(p.account_id, p.client_transfer_id, t.try) = r.reference
-    order by p.committed_at is null, p.created_at desc
-    limit 1;
+    if a.payout_id is null then
+      select p.* into q
+      from payouts p
+      cross join generate_series(1, 4) t (try)
+      where p.created_at > r.happened_at - interval '400 days'
+        and payment_reference(p.account_id, p.client_transfer_id, t.try) = r.reference
+      order by p.committed_at is null, p.created_at desc
+      limit 1;
+    end if;
   end if;
-  if q.committed_at is not null and q.status <> 'SCHEDULED' and q.rail = r.rail and not exists (
+  if q.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') and q.rail = r.rail and not exists (
     select from attempts
     where account_id = q.account_id and payout_id = q.id
       and state in ('sending', 'unknown', 'accepted', 'paid'))

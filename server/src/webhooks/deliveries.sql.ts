@@ -90,13 +90,14 @@ const retriesQuery = defineQuery({
   columns: retryColumns,
 });
 
-/** `revision` counts the client's changes of the endpoint. */
+/** `revision` counts the client's changes of the endpoint: what the old terms met says nothing of the new. */
 const saveQuery = defineQuery({
   name: 'save_webhook_progress',
   text: `
     update webhook_endpoints
-    set cursor = $4, failing_since = $5, back_offs = $6,
-      lease_until = clock_timestamp() + $7 * interval '1 millisecond'
+    set cursor = $5, failing_since = case when revision = $4 then $6 else failing_since end,
+      back_offs = case when revision = $4 then $7 else back_offs end,
+      lease_until = clock_timestamp() + $8 * interval '1 millisecond'
     where account_id = $1 and id = $2 and fence = $3
     returning revision`,
   columns: { revision: column.integer },
@@ -159,7 +160,7 @@ const deleteRetriesStatement: Statement = {
 
 const stopStatement: Statement = {
   name: 'stop_webhook',
-  text: `select stop_webhook($1, $2, $3, $4)`,
+  text: `select stop_webhook($1, $2, $3, $4, $5, $6)`,
 };
 
 const writeAbandonedStatement: Statement = {
@@ -236,6 +237,7 @@ export async function saveProgress(
 ): Promise<{ revision: number } | undefined> {
   return maybeOne(session, saveQuery, [
     ...idsOf(claim),
+    claim.revision,
     progress.cursor,
     progress.failingSince ?? null,
     progress.backOffs,
@@ -366,11 +368,12 @@ export async function deleteRetries(
   ]);
 }
 
-/** Stops sending, with an event for the client. Does nothing if the endpoint is not enabled. */
+/** Stops sending, with an event for the client, unless the endpoint is not enabled or has changed since. */
 export async function stopEndpoint(
   session: Session,
-  { accountId, endpointId }: EndpointId,
+  claim: ClaimRow,
   stop: { status: 'PAUSED' | 'DISABLED'; reason: string },
 ): Promise<void> {
-  await exec(session, stopStatement, [accountId, endpointId, stop.status, stop.reason]);
+  const values = [claim.revision, stop.status, stop.reason];
+  await exec(session, stopStatement, [...idsOf(claim), ...values]);
 }

@@ -180,3 +180,9 @@ export function storeRetry(item: QueuedDelivery): RetryRow {
     due_at: new Date(item.dueAtMs),
   };
 }
+
+/** Due at once, with another 14 days: under new terms, or after a resume. */
+export function startAgain(nowMs: number): (row: RetryRow) => RetryRow {
+  const at = new Date(nowMs);
+  return (row) => ({ ...row, first_at: at, due_at: at });
+}

@@ -15,7 +15,13 @@ import {
   upsertRetries,
   writeAbandonedEvents,
 } from './deliveries.sql.ts';
-import { DeliveryQueue, openRetry, type QueuedDelivery, storeRetry } from './delivery-queue.ts';
+import {
+  DeliveryQueue,
+  openRetry,
+  type QueuedDelivery,
+  startAgain,
+  storeRetry,
+} from './delivery-queue.ts';
 import { createEndpointHealth } from './endpoint-health.ts';
 import { createEventSource, type EventSource, findMessage } from './event-source.ts';
 import type { SendResult, Target } from './sender.ts';
@@ -269,7 +275,7 @@ class Turn {
 
   /** Stores what has ended and what waits behind it, moves the cursor, and renews the lease. */
   async #save(passed: readonly QueuedDelivery[] = []): Promise<void> {
-    const { db, steadyMs } = this.#services;
+    const { db, steadyMs, nowMs } = this.#services;
     const ended = this.#ended;
     this.#ended = [];
     const retries = [...this.#queue.takeUnstored(), ...passed];
@@ -288,10 +294,12 @@ class Turn {
       const progress = { cursor, ...this.#health.progress(), leaseMs };
       const saved = await saveProgress(session, this.#claim, progress);
       if (saved === undefined) throw new LeaseLost();
-      this.#isOver ||= saved.revision !== this.#claim.revision;
+      const isOld = saved.revision !== this.#claim.revision;
+      this.#isOver ||= isOld;
       if (replayCursor !== undefined) await saveReplayCursor(session, this.#claim, replayCursor);
       await insertDeliveries(session, { ...this.#id, url }, deliveries);
-      await upsertRetries(session, this.#id, retries.map(storeRetry));
+      const rows = retries.map(storeRetry);
+      await upsertRetries(session, this.#id, isOld ? rows.map(startAgain(nowMs())) : rows);
       const stored = done.map(({ item }) => item).filter(({ isStored }) => isStored);
       await deleteRetries(session, this.#id, stored);
     });
@@ -311,7 +319,7 @@ class Turn {
     for (const item of passed) this.#queue.markStored(item);
     await this.#save(passed);
     const stop = this.#health.stop();
-    if (stop !== undefined) await stopEndpoint(session, this.#id, stop);
+    if (stop !== undefined) await stopEndpoint(session, this.#claim, stop);
     const backOffUntilMs = this.#health.backOffUntilMs();
     const nextMs = backOffUntilMs ?? this.#queue.nextDueMs();
     await releaseEndpoint(session, this.#claim, {

@@ -147,9 +147,10 @@ begin
 end
 $$;
 
--- Stops sending to an endpoint, with an event. Does nothing if it is not enabled.
+-- Stops sending to an endpoint, with an event. Does nothing if it is not enabled, if another process has
+-- claimed it since, or if the client has changed it.
 create function stop_webhook(
-  p_account uuid, p_endpoint uuid, p_status text, p_reason text
+  p_account uuid, p_endpoint uuid, p_fence bigint, p_revision integer, p_status text, p_reason text
 ) returns void
   language plpgsql as $$
 declare
@@ -160,7 +161,8 @@ begin
   v_now := environment_now();
   update webhook_endpoints
   set status = p_status, status_reason = p_reason
-  where account_id = p_account and id = p_endpoint and status = 'ENABLED';
+  where account_id = p_account and id = p_endpoint and status = 'ENABLED' and fence = p_fence
+    and revision = p_revision;
   if not found then
     return;
   end if;

@@ -2,7 +2,7 @@ import { scopes as allScopes, type EnvironmentName } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, maybeOne, one } from '../db/rows.ts';
+import { column, defineQuery, maybeOne, nullable, one } from '../db/rows.ts';
 import { createApiKey, createClient } from './accounts.ts';
 
 /** Replaces the secret of a credential in one step. */
@@ -10,14 +10,22 @@ import { createApiKey, createClient } from './accounts.ts';
 const replaced = defineQuery({
   name: 'find_replaced_credential',
   text: `
-    select kind, scopes, allowed_addresses::text[] as allowed_addresses from credentials
-    where account_id = $1 and id = $2 and revoked_at is null
-      and (expires_at is null or expires_at > (select environment_now()))
-    for update`,
+    select c.kind, c.scopes, c.allowed_addresses::text[] as allowed_addresses,
+      ceil(extract(epoch from whole.expires_at - whole.created_at) / 86400)::integer
+        as lifetime_days
+    from credentials c
+    -- The end of one that was replaced before is that of its overlap.
+    join credentials whole on whole.account_id = c.account_id
+      and whole.id = coalesce(c.replaced_by, c.id)
+    where c.account_id = $1 and c.id = $2 and c.revoked_at is null
+      and (c.expires_at is null or c.expires_at > (select environment_now()))
+    for update of c`,
   columns: {
     kind: column.oneOf('client', 'api_key'),
     scopes: column.texts,
     allowed_addresses: column.texts,
+    /** Null: it does not expire. */
+    lifetime_days: nullable(column.integer),
   },
 });
 
@@ -37,8 +45,8 @@ export type Rotation = {
 };
 
 /**
- * Creates a credential with the kind, scopes, addresses and budgets of another one, which expires after
- * the overlap. The secret is shown once. In one transaction.
+ * Creates a credential with the kind, scopes, addresses, budgets and lifetime of another one, which expires
+ * after the overlap. The secret is shown once. In one transaction.
  *
  * @throws AppError not_found: there is no such credential, or it is no longer valid.
  */
@@ -49,7 +57,13 @@ export async function rotateCredential(session: Session, rotation: Rotation) {
     throw new AppError('not_found', 'credential not found, expired or revoked');
   }
   const scopes = allScopes.filter((scope) => old.scopes.includes(scope));
-  const made = { keys, accountId, scopes, allowedAddresses: old.allowed_addresses };
+  const made = {
+    keys,
+    accountId,
+    scopes,
+    allowedAddresses: old.allowed_addresses,
+    expiresDays: old.lifetime_days ?? undefined,
+  };
   const created =
     old.kind === 'client'
       ? await createClient(session, made)

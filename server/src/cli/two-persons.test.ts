@@ -189,3 +189,17 @@ test('what can only fail is refused at once, and waits for no second person', as
   }
   assert.deepEqual(await openRequests(), before);
 });
+
+test('a request does not outlive that its requester could do it alone', async () => {
+  const zoe = await createCommander(context, { name: 'zoe' });
+  const setLimit = async (above: string) => {
+    const policy = { action: 'funding', persons: '2', 'above-usd': above, reason: 'Audit' };
+    await as(ada)('policy set', policy);
+    await zoe('policy set', policy);
+  };
+  assert.equal(resultOf(await as(ada)('account fund', funding('wire 7'))), 'waiting');
+  await setLimit('1000000');
+  assert.equal(resultOf(await as(ada)('account fund', funding('wire 7'))), 'booked');
+  assert.ok(!(await openRequests()).includes('wire 7'));
+  await setLimit('10000');
+});

@@ -156,7 +156,7 @@ const readCommand = defineCommand({
   options: { user },
   run: async (context, { user: userId }) => {
     await readAgain(context.db.system, await getUserKey(context, userId));
-    return { result: 'waiting' };
+    return { result: 'queued' };
   },
 });
 

@@ -92,6 +92,7 @@ export async function act<Context extends ActContext, Values>(
   const requestId = await log('requested');
   let approval: string | undefined;
   let before: unknown;
+  let result: unknown;
   try {
     const asked = await askSecond(context, command, circumstances);
     approval = asked?.id;
@@ -101,16 +102,17 @@ export async function act<Context extends ActContext, Values>(
       return { result: 'waiting', needs, approval: asked.id } satisfies Waiting;
     }
     before = await command.snapshot?.(context, values);
-    const result = await command.run(context, values, openActing(context, circumstances, approval));
-    const after =
-      (await command.snapshot?.(context, values)) ?? keepNames(result, command.resultNames);
-    await log(isWaiting(result) ? 'waiting' : 'done', { requestId, approval, before, after });
-    return result;
+    result = await command.run(context, values, openActing(context, circumstances, approval));
   } catch (error) {
     const after = { error: error instanceof AppError ? error.code : nameOf(error) };
     await log('failed', { requestId, approval, before, after });
     throw error;
   }
+  // It took effect, so that nothing that fails from here on is entered as a failed act.
+  const after =
+    (await command.snapshot?.(context, values)) ?? keepNames(result, command.resultNames);
+  await log(isWaiting(result) ? 'waiting' : 'done', { requestId, approval, before, after });
+  return result;
 }
 
 /** A transaction that decides again waits for no other connection. */

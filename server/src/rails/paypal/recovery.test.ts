@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
   context,
+  describeConfig,
   newInstruction,
   openPaypalTest,
   type PaypalTest,
 } from '../../../testing/setups/paypal.ts';
 import type { Instruction } from '../contract/contract.ts';
+import { configSchema } from './config.ts';
+import { railModule } from './rail.ts';
 
 /** Expired keys, restores and the report of transactions. */
 
@@ -186,6 +189,29 @@ describe('money that came back without an event', () => {
       ]);
       assert.deepEqual(problems(paid), []);
     }
+  });
+
+  test('opens an exception where the batch still says paid, or its recipient was erased', async () => {
+    const paid = await openPaid();
+    const { reference } = paid.instruction;
+    const fetchPaid: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      const text = (await response.text()).replaceAll('"REVERSED"', '"SUCCESS"');
+      return new Response(text, { status: response.status });
+    };
+    const { paypal } = subject;
+    const config = configSchema.parse(describeConfig(paypal, paypal.baseUrl));
+    const rail = await railModule.create(config, { ...paid.host, fetch: fetchPaid });
+    reverse(reference);
+    await work({ ...paid, rail }, 2);
+    assert.deepEqual(outcomes(paid, reference), [['paid', undefined]]);
+    const about = `of ${reference}, money that came back,`;
+    assert.deepEqual(problems(paid), [[`${about} is no return in its batch *`, 'USD', 10_010n]]);
+    const erased = await openPaid();
+    await erased.host.eraseRecipient(erased.instruction.reference);
+    reverse(erased.instruction.reference);
+    await work(erased, 2);
+    assert.match(String(problems(erased).at(-1)?.[0]), /was paid to an erased recipient$/);
   });
 
   test('and that no batch or no payment tells of opens an exception', async () => {

@@ -136,6 +136,9 @@ export const transactionsSchema = z.object({
           transaction_initiation_date: time,
           transaction_amount: reportMoneySchema,
           transaction_status: z.string().max(1).default(''),
+          /** The transaction that it follows from, with the type `TXN`. */
+          paypal_reference_id: identifier.optional(),
+          paypal_reference_id_type: z.string().max(3).optional(),
           /** The `sender_item_id` of a payout. */
           custom_field: z.string().max(127).default(''),
         }),

@@ -4,11 +4,13 @@ import { reportProblem } from '../kit/problem-messages.ts';
 import { openRecords } from '../kit/records.ts';
 import { isReference, type ReportedTransaction } from './messages.ts';
 import type { RailParts } from './parts.ts';
-import { readAmount, readReport, reportLagMs } from './reports.ts';
+import { compareReturn } from './report-returns.ts';
+import { readAmount, readReport, reportLagMs, returnCodes } from './reports.ts';
 
 /**
  * Compares PayPal's report with the records, once a day: a payout under a reference of ours that has no
- * record, or another amount, opens an exception. Times are real ones.
+ * record, or another amount, opens an exception, and the batch of one that came back is read. Times are
+ * real ones.
  */
 
 const hourMs = 3_600_000;
@@ -27,9 +29,15 @@ export async function reconcile(parts: RailParts, context: CallContext): Promise
     const fromMs = cursor.value.untilMs;
     const dueMs = fromMs + dayMs;
     if (toMs < dueMs) return dueMs + reportLagMs + hourMs;
-    const { payouts, refreshed } = await readReport(parts, { fromMs, toMs }, context);
-    for (const payout of payouts) await compare(parts, payout);
-    const { atMs = toMs } = refreshed;
+    let atMs = toMs;
+    for (const code of [undefined, ...returnCodes]) {
+      const asked = { fromMs, toMs, ...(code && { code }) };
+      const { found, refreshed } = await readReport(parts, asked, context);
+      for (const one of found) {
+        await (code === undefined ? compare(parts, one) : compareReturn(parts, one, context));
+      }
+      atMs = Math.min(atMs, refreshed.atMs ?? atMs);
+    }
     if (atMs < toMs) {
       // PayPal has not filled its report so far: the rest of it is read again.
       const untilMs = Math.max(fromMs, atMs - reportLagMs);

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
   context,
+  describeConfig,
   newInstruction,
   openPaypalTest,
   type PaypalTest,
 } from '../../../testing/setups/paypal.ts';
 import type { Instruction } from '../contract/contract.ts';
+import { configSchema } from './config.ts';
+import { railModule } from './rail.ts';
 
 /** Expired keys, restores and the report of transactions. */
 
@@ -111,9 +114,126 @@ describe('the daily comparison with the report', () => {
       details.toSorted(),
       [`${changed.reference} has another amount`, `${unknown.reference} has no record`].toSorted(),
     );
+    assert.deepEqual(
+      found.map(({ currency }) => currency),
+      ['USD', 'USD'],
+    );
     subject.clock.aheadMs += 2 * dayMs;
     await rail.work?.(context);
     assert.equal(host.problems.filter(({ id }) => id.startsWith('report:')).length, found.length);
+  });
+});
+
+describe('money that came back without an event', () => {
+  type Restored = Awaited<ReturnType<PaypalTest['restore']>>;
+
+  /** Paid, and reported, by a rail that has compared the report before. */
+  async function openPaid() {
+    const restored = await subject.restore();
+    subject.clock.aheadMs += dayMs;
+    await restored.rail.work?.(context);
+    const instruction = newInstruction();
+    await restored.rail.send(instruction, context);
+    for (let turn = 0; turn < 3; turn += 1) {
+      await subject.paypal.advance();
+      subject.clock.aheadMs += 5 * 60_000;
+      await restored.rail.work?.(context);
+    }
+    return { ...restored, instruction };
+  }
+
+  function reverse(reference: string, changes: object = {}): void {
+    const { books } = subject.paypal;
+    const batch = [...books.batches.values()].find(
+      ({ senderBatchId }) => senderBatchId === reference,
+    );
+    assert.ok(batch !== undefined);
+    const atMs = Date.now() + subject.clock.aheadMs;
+    const items = batch.items.map((item) => {
+      const reversed = { ...item, status: 'REVERSED', atMs } as const;
+      return { ...reversed, ...changes };
+    });
+    books.putBatch({ ...batch, items });
+  }
+
+  async function work({ rail }: Restored, days: number): Promise<void> {
+    subject.clock.aheadMs += days * dayMs;
+    for (let pass = 0; pass < 2; pass += 1) await rail.work?.(context);
+  }
+
+  const outcomes = ({ host }: Restored, reference: string) =>
+    host.observations
+      .filter((one) => one.reference === reference)
+      .map(({ outcome, reason }) => [outcome, reason]);
+  const problems = ({ host }: Restored) =>
+    host.problems.map(({ detail, currency, amountMinor }) => [
+      detail.replace(/^transaction \S+ /, '').replaceAll(/[0-9A-Z]{13}$/g, '*'),
+      currency,
+      amountMinor,
+    ]);
+
+  test('is found in the report, with or without its reference', async () => {
+    for (const hasBareReturns of [false, true]) {
+      const paid = await openPaid();
+      const { reference } = paid.instruction;
+      // Longer than a window of the report, so that its payout is looked for in an earlier one.
+      for (let step = 0; hasBareReturns && step < 2; step += 1) await work(paid, 20);
+      subject.paypal.setOptions({ hasBareReturns });
+      reverse(reference);
+      await work(paid, 2);
+      await work(paid, 2);
+      subject.paypal.setOptions({ hasBareReturns: false });
+      assert.deepEqual(outcomes(paid, reference), [
+        ['paid', undefined],
+        ['returned', 'recalled'],
+      ]);
+      assert.deepEqual(problems(paid), []);
+    }
+  });
+
+  test('opens an exception where the batch still says paid, or its recipient was erased', async () => {
+    const paid = await openPaid();
+    const { reference } = paid.instruction;
+    const fetchPaid: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      const text = (await response.text()).replaceAll('"REVERSED"', '"SUCCESS"');
+      return new Response(text, { status: response.status });
+    };
+    const { paypal } = subject;
+    const config = configSchema.parse(describeConfig(paypal, paypal.baseUrl));
+    const rail = await railModule.create(config, { ...paid.host, fetch: fetchPaid });
+    reverse(reference);
+    await work({ ...paid, rail }, 2);
+    assert.deepEqual(outcomes(paid, reference), [['paid', undefined]]);
+    const about = `of ${reference}, money that came back,`;
+    assert.deepEqual(problems(paid), [[`${about} is no return in its batch *`, 'USD', 10_010n]]);
+    const erased = await openPaid();
+    await erased.host.eraseRecipient(erased.instruction.reference);
+    reverse(erased.instruction.reference);
+    await work(erased, 2);
+    assert.match(String(problems(erased).at(-1)?.[0]), /was paid to an erased recipient$/);
+  });
+
+  test('and that no batch or no payment tells of opens an exception', async () => {
+    const paid = await openPaid();
+    const { reference } = paid.instruction;
+    reverse(reference, { value: '40.00' });
+    await work(paid, 2);
+    assert.deepEqual(outcomes(paid, reference), [['paid', undefined]]);
+    assert.ok(
+      problems(paid).some(([, currency, amount]) => currency === 'USD' && amount === 4000n),
+    );
+    const restored = await subject.restore();
+    await restored.rail.work?.(context);
+    const unknown = newInstruction();
+    await subject.rail.send(unknown, context);
+    await subject.turn(3);
+    reverse(unknown.reference);
+    await work(restored, 2);
+    const found = problems(restored).filter(([detail]) => String(detail).includes('came back'));
+    assert.deepEqual(found, [
+      [`of ${unknown.reference}, money that came back, has no record`, 'USD', 10_010n],
+    ]);
   });
 });
 

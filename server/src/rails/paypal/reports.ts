@@ -20,7 +20,8 @@ import { findBatchId } from './unread.ts';
 
 /**
  * PayPal's report of transactions and balances. A payout is a transaction T0001 whose `custom_field` is
- * its `sender_item_id`; it appears within three hours.
+ * its `sender_item_id`; it appears within three hours. What comes back of one is a transaction of its own,
+ * T1114 (a reversal) or T1115 (a refund): developer.paypal.com/payouts/settlement-transaction-details.
  */
 
 const hourMs = 3_600_000;
@@ -33,9 +34,12 @@ const eventsMs = 29 * dayMs;
 const historyMs = 3 * 365 * dayMs;
 const pageSize = 500;
 const payoutCode = 'T0001';
+export const returnCodes = ['T1114', 'T1115'] as const;
+type Code = typeof payoutCode | (typeof returnCodes)[number];
 const pagesMax = 1_000;
 
 type Span = { readonly fromMs: number; readonly toMs: number };
+type Asked = Span & { readonly code?: Code; readonly transactionId?: string };
 type Reader = Pick<RailParts, 'api' | 'host'>;
 
 /** Each once; see `readReport`. */
@@ -44,79 +48,105 @@ export async function listPayouts(
   span: Span,
   context: CallContext,
 ): Promise<ReportedTransaction[]> {
-  return (await readReport(reader, span, context)).payouts;
+  return (await readReport(reader, span, context)).found;
 }
 
 /** Until when PayPal has filled its report, real time; undefined: it does not say. */
 type Refreshed = { atMs: number | undefined };
 
 /**
- * Each payout once, although the report may show one as a record that affects the balance and as one that
- * does not.
+ * Each transaction of the code once, payouts by default, although the report may show one as a record that
+ * affects the balance and as one that does not.
  *
  * @throws Error with a sentence for the operator where the report cannot be read.
  */
 export async function readReport(
   reader: Reader,
-  { fromMs, toMs }: Span,
+  { fromMs, toMs, ...asked }: Asked,
   { signal }: CallContext,
-): Promise<{ readonly payouts: ReportedTransaction[]; readonly refreshed: Refreshed }> {
+): Promise<{ readonly found: ReportedTransaction[]; readonly refreshed: Refreshed }> {
   const refreshed: Refreshed = { atMs: undefined };
   const found = new Map<string, ReportedTransaction>();
   let start = Math.max(fromMs, toMs - historyMs);
   do {
     const end = Math.min(start + windowMs, toMs);
-    for (const one of await readSpan(reader, { fromMs: start, toMs: end, refreshed }, signal)) {
+    const span = { ...asked, fromMs: start, toMs: end, refreshed };
+    for (const one of await readSpan(reader, span, signal)) {
       if (!found.has(one.transaction_id)) found.set(one.transaction_id, one);
     }
     start = end;
   } while (start < toMs);
-  return { payouts: [...found.values()], refreshed };
+  return { found: [...found.values()], refreshed };
 }
 
 /** In two halves where PayPal has more than it shows at once, which are 10,000. */
 async function readSpan(
   reader: Reader,
-  { fromMs, toMs, refreshed }: Span & { readonly refreshed: Refreshed },
+  asked: Asked & { readonly refreshed: Refreshed },
   signal: AbortSignal,
 ): Promise<ReportedTransaction[]> {
+  const { fromMs, toMs, refreshed, code = payoutCode } = asked;
   const found: ReportedTransaction[] = [];
   for (let page = 1, pages = 1; page <= pages; page += 1) {
-    const answer = await readPage(reader, { fromMs, toMs, page }, signal);
+    const answer = await readPage(reader, { ...asked, code, page }, signal);
     if (answer === 'too_large') {
       // The report counts seconds.
       const middleMs = Math.floor((fromMs + toMs) / 2000) * 1000;
       if (middleMs <= fromMs || middleMs >= toMs) {
         throw new Error(`PayPal's report has too many transactions of ${formatTime(fromMs)}`);
       }
-      const earlier = await readSpan(reader, { fromMs, toMs: middleMs, refreshed }, signal);
-      const later = await readSpan(reader, { fromMs: middleMs, toMs, refreshed }, signal);
+      const earlier = await readSpan(reader, { ...asked, toMs: middleMs }, signal);
+      const later = await readSpan(reader, { ...asked, fromMs: middleMs }, signal);
       return [...earlier, ...later];
     }
     const atMs = readTime(answer.last_refreshed_datetime);
     if (atMs !== undefined) refreshed.atMs = Math.min(atMs, refreshed.atMs ?? atMs);
     pages = Math.min(answer.total_pages, pagesMax);
     const shown = answer.transaction_details.map((one) => one.transaction_info);
-    found.push(...shown.filter(isPayout));
+    found.push(...shown.filter((one) => isOf(one, code)));
   }
   return found;
 }
 
-/** What left is negative; the account may also receive payouts, with any text as their reference. */
-function isPayout(one: ReportedTransaction): boolean {
-  const { transaction_event_code: code = payoutCode, transaction_amount: amount } = one;
-  return code === payoutCode && amount.value.startsWith('-');
+/**
+ * Of a payout, what left is negative; the account may also receive payouts, with any text as their
+ * reference.
+ */
+function isOf(
+  { transaction_event_code: shown, transaction_amount: amount }: ReportedTransaction,
+  code: Code,
+): boolean {
+  return (shown ?? code) === code && (code !== payoutCode || amount.value.startsWith('-'));
+}
+
+/** How long before its return a payout is looked for: that of unclaimed money comes after 30 days. */
+const beforeReturnMs = 180 * dayMs;
+
+/** The payout that is this transaction, back from `untilMs`. */
+export async function findPayout(
+  reader: Reader,
+  { id, untilMs }: { readonly id: string; readonly untilMs: number },
+  context: CallContext,
+): Promise<ReportedTransaction | undefined> {
+  for (let toMs = untilMs; toMs > untilMs - beforeReturnMs; toMs -= windowMs) {
+    const span = { fromMs: toMs - windowMs, toMs, transactionId: id };
+    const { found } = await readReport(reader, span, context);
+    const payout = found.find(({ transaction_id: shown }) => shown === id);
+    if (payout !== undefined) return payout;
+  }
+  return undefined;
 }
 
 async function readPage(
   { api, host }: Reader,
-  { fromMs, toMs, page }: Span & { page: number },
+  { fromMs, toMs, page, code, transactionId }: Asked & { code: Code; page: number },
   signal: AbortSignal,
 ) {
   const query = new URLSearchParams({
     start_date: formatTime(fromMs),
     end_date: formatTime(toMs),
-    transaction_type: payoutCode,
+    transaction_type: code,
+    ...(transactionId === undefined ? {} : { transaction_id: transactionId }),
     fields: 'transaction_info',
     balance_affecting_records_only: 'N',
     page_size: String(pageSize),

@@ -8,6 +8,7 @@ import {
   requirementFormsSchema,
   stateChange,
   subscriptionsSchema,
+  transferRefund,
 } from './protocol.ts';
 import { requestQuote } from './quotes.ts';
 import { isKnownKey } from './recipient-fields.ts';
@@ -55,15 +56,16 @@ export async function check(
     context,
   );
   // Personal tokens may not read subscriptions.
-  const isSubscribed =
-    subscriptions.kind !== 'answered' ||
-    subscriptions.value.some(
-      (one) => one.trigger_on === stateChange && one.delivery.url === host.callbackUrl,
+  const listed = subscriptions.kind === 'answered' ? subscriptions.value : undefined;
+  for (const event of [stateChange, transferRefund]) {
+    const isSubscribed = listed?.some(
+      (one) => one.trigger_on === event && one.delivery.url === host.callbackUrl,
     );
-  if (!isSubscribed) {
-    faults.push(
-      `Wise has no webhook subscription of ${stateChange} to ${host.callbackUrl}: create one (README.md)`,
-    );
+    if (isSubscribed === false) {
+      faults.push(
+        `Wise has no webhook subscription of ${event} to ${host.callbackUrl}: create one (README.md)`,
+      );
+    }
   }
   for (const payer of host.payers) {
     for (const currency of payer.currencies) {

@@ -57,7 +57,9 @@ test('everything that is exchanged is as the description says', { skip }, async 
   }
   const faults = [
     ...exchanges.flatMap((exchange) => description.listFaults(exchange)),
-    ...webhooks.flatMap((body) => description.listWebhookFaults('transfers#state-change', body)),
+    ...webhooks
+      .filter((body) => !body.includes('transfers#refund'))
+      .flatMap((body) => description.listWebhookFaults('transfers#state-change', body)),
   ];
   // The description has answers of success only, and 404, 409 and 429 for some operations.
   const undescribed = [

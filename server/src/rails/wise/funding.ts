@@ -9,8 +9,9 @@ import {
   type Transfer,
   transferSchema,
 } from './protocol.ts';
+import { noteStatus, readReturn } from './refunds.ts';
 import { done, readStop, type Setup, type Step, unknown } from './setup.ts';
-import { describeFee, isTransferOf, readStanding } from './states.ts';
+import { describeFee, isTransferOf, readStanding, refunded } from './states.ts';
 
 /** The funding of a transfer from the balance, which pays, and its outcome. */
 
@@ -179,7 +180,7 @@ export async function followTransfer(
       return { outcome: 'paid', amountMinor, ...extras };
     }
     case 'refunded':
-      return { outcome: 'returned', reason: 'sent_back', ...extras };
+      return answerRefunded(setup, transferId, extras);
     case 'under_way':
       return acceptTransfer(setup, { ...known, transferId }, context);
     case 'cancelled':
@@ -193,6 +194,19 @@ export async function followTransfer(
       });
       return { outcome: 'unknown', reason: 'not_understood', providerReference: transferId };
   }
+}
+
+/** Until its amount is known, or a person decides, what came back of a payment over SWIFT is unknown. */
+async function answerRefunded(
+  { config: { sourceCurrency }, host }: Setup,
+  transferId: string,
+  extras: Pick<RailAnswer, 'providerReference' | 'charges'>,
+): Promise<RailAnswer> {
+  const noted = await noteStatus({ host, sourceCurrency }, transferId);
+  const returned = noted && readReturn(noted.value, sourceCurrency);
+  return returned === undefined
+    ? { outcome: 'unknown', reason: 'no_answer', code: refunded, ...extras }
+    : { outcome: 'returned', reason: 'sent_back', ...returned, ...extras };
 }
 
 /** Never funded: refused. Funded: under way until the money is back (`funds_refunded`). */

@@ -24,8 +24,11 @@ import { findUnfilledTransferField } from './transfer-details.ts';
 export type Order = {
   readonly recipientId: string;
   readonly quoteId: string;
-  /** Minor units of the source currency. */
+  /** Minor units of the source currency: what is converted, and the fee. */
+  readonly netMinor: bigint;
   readonly feeMinor: bigint;
+  /** Whether it is paid out over SWIFT. */
+  readonly isSwift: boolean;
   /** Real time, milliseconds. */
   readonly fixedUntilMs: number;
 };
@@ -53,8 +56,11 @@ export async function prepareOrder(
   if (reading.kind === 'stopped') return reading;
   const verified = await verifyRecipient(setup, { recipientId, quoteId, currency }, context);
   if (verified.kind === 'stopped') return verified;
-  const { feeMinor, fixedUntilMs } = reading.value;
-  return done({ recipientId, quoteId, feeMinor, fixedUntilMs });
+  return done({ recipientId, quoteId, ...describeCost(reading.value) });
+}
+
+function describeCost({ sourceMinor, feeMinor, fixedUntilMs, isSwift }: Cost) {
+  return { netMinor: sourceMinor - feeMinor, feeMinor, fixedUntilMs, isSwift };
 }
 
 function nameRefusal(result: ApiResult<never>): Reason {
@@ -187,6 +193,5 @@ export async function adoptTransfer(
   if (answer.kind !== 'answered') return readStop(answer, 'payer_unavailable');
   const reading = readQuote(setup, instruction, answer.value);
   if (reading.kind === 'stopped') return reading;
-  const { feeMinor, fixedUntilMs } = reading.value;
-  return done({ recipientId, quoteId, feeMinor, fixedUntilMs });
+  return done({ recipientId, quoteId, ...describeCost(reading.value) });
 }

@@ -170,15 +170,8 @@ async function useTransfer(
     const stop = { kind: 'refused', reason: 'payer_refused', code: 'cancelled' } as const;
     return stopPayment(setup, record, stop);
   }
-  if (standing !== 'unfunded') {
-    // Funded before this database knew of it, as after a restore.
-    const value = { ...record.value, transferId: transfer.id };
-    const next = { state: 'funded', value } as const;
-    if (!(await setup.payments.write(record, next))) return unknown('busy');
-    const now = { ...record, ...next, revision: record.revision + 1 };
-    return followTransfer(setup, { instruction, record: now }, context);
-  }
   const isOwn = !isNew || transfer.quoteUuid === record.value.order?.quoteId;
+  if (standing !== 'unfunded') return useFunded(setup, { ...known, isOwn }, context);
   if (isOwn) return fundTransfer(setup, { instruction, record, transferId: transfer.id }, context);
   const adopted = await adoptTransfer(setup, { instruction, transfer }, context);
   if (adopted.kind === 'stopped') return stopPayment(setup, record, adopted.stop);
@@ -188,6 +181,32 @@ async function useTransfer(
     { instruction, record: { ...record, value }, transferId: transfer.id },
     context,
   );
+}
+
+/**
+ * Funded before this database knew of it, as after a restore: fee and amounts are those of its own quote.
+ * Where that cannot be read they are not known.
+ */
+async function useFunded(
+  setup: Setup,
+  {
+    instruction,
+    record,
+    transfer,
+    isOwn,
+  }: Known & { readonly transfer: Transfer; readonly isOwn: boolean },
+  context: CallContext,
+): Promise<RailAnswer> {
+  const { order: recorded, ...rest } = record.value;
+  const adopted = isOwn
+    ? undefined
+    : await adoptTransfer(setup, { instruction, transfer }, context);
+  const order = isOwn ? recorded : adopted?.kind === 'done' ? adopted.value : undefined;
+  const value = { ...rest, ...(order && { order }), transferId: transfer.id };
+  const next = { state: 'funded', value } as const;
+  if (!(await setup.payments.write(record, next))) return unknown('busy');
+  const now = { ...record, ...next, revision: record.revision + 1 };
+  return followTransfer(setup, { instruction, record: now }, context);
 }
 
 /**

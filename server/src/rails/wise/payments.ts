@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Instruction, RailAnswer, RailHost, RecordChange } from '../contract/contract.ts';
 import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
-import { minorUnits, openRecords, reasonSchema, type TypedRecord } from '../kit/records.ts';
+import { minorUnits, reasonSchema, type TypedRecord } from '../kit/records.ts';
+import { openTransfers } from './transfer-records.ts';
 
 /**
  * What the rail remembers of a payment. Money moves by funding alone, and the record says whether a
@@ -38,7 +39,11 @@ export const paymentSchema = z.object({
     .object({
       recipientId: identifier,
       quoteId: z.string(),
+      /** In the source currency: what is converted, and the fee. */
+      netMinor: minorUnits,
       feeMinor: minorUnits,
+      /** Whether it is paid out over SWIFT. */
+      isSwift: z.boolean(),
       /** Real time, milliseconds. */
       fixedUntilMs: z.int(),
     })
@@ -60,18 +65,6 @@ export type PaymentValue = z.output<typeof paymentSchema>;
 export type Payment = TypedRecord<PaymentState, PaymentValue>;
 export type Payments = PaymentBook<PaymentState, PaymentValue>;
 
-/** Whose payment a transfer is, by the transfer's ID, and what the poll has reported of it. */
-const transferStates = ['known', 'returned'] as const;
-const transferSchema = z.object({ reference: z.string() });
-
-export function openTransfers(store: RailHost['store']) {
-  return openRecords(store, {
-    collection: 'transfers',
-    states: transferStates,
-    value: transferSchema,
-  });
-}
-
 export function openPayments(host: RailHost): Payments {
   const transfers = openTransfers(host.store);
   return openPaymentBook(host, {
@@ -86,9 +79,16 @@ export function openPayments(host: RailHost): Payments {
     answer: answerRecord,
     // Callbacks name the transfer, so its record is written together with the payment's.
     changeCompanions: (before, after): readonly RecordChange[] => {
-      const { transferId } = after.value;
+      const { transferId, order, amountMinor, currency } = after.value;
       if (transferId === undefined || before?.value.transferId === transferId) return [];
-      const value = { reference: after.key };
+      const terms = order && {
+        currency,
+        amountMinor,
+        netMinor: order.netMinor,
+        feeMinor: order.feeMinor,
+        isSwift: order.isSwift,
+      };
+      const value = { reference: after.key, ...(terms && { terms }) };
       return [transfers.change({ key: transferId, revision: 0 }, { state: 'known', value })];
     },
   });

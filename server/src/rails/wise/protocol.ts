@@ -211,6 +211,8 @@ export const refusalSchema = z.object({
 
 export const stateChange = 'transfers#state-change';
 
+export const transferRefund = 'transfers#refund';
+
 export const eventSchema = z.object({
   event_type: z.string().max(100),
   data: z.record(z.string(), z.unknown()),
@@ -221,6 +223,19 @@ export const stateChangeSchema = z.object({
   data: z.object({
     resource: z.object({ id: identifier, profile_id: identifier }),
     current_state: z.string().regex(/^[a-z_]{1,60}$/),
+    occurred_at: instant,
+  }),
+});
+
+export const transferRefundSchema = z.object({
+  event_type: z.literal(transferRefund),
+  data: z.object({
+    resource: z.object({
+      id: identifier,
+      profile_id: identifier,
+      refund_amount: decimalText,
+      refund_currency: currencyCode,
+    }),
     occurred_at: instant,
   }),
 });

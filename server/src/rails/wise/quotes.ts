@@ -60,6 +60,8 @@ export type Cost = {
   /** The real time until which the rate is fixed, milliseconds. */
   readonly fixedUntilMs: number;
   readonly arrivesAtMs: number | undefined;
+  /** Whether it is paid out over SWIFT, where banks between may take fees of a refund. */
+  readonly isSwift: boolean;
 };
 
 export type CostReading =
@@ -110,6 +112,7 @@ export function readCost(
       feeMinor,
       fixedUntilMs: quote.rateExpirationTime ?? quote.expirationTime,
       arrivesAtMs: option.estimatedDelivery ?? undefined,
+      isSwift: [quote.payOut, option.payOut].some((payOut) => payOut?.startsWith('SWIFT')),
     },
   };
 }

@@ -383,7 +383,10 @@ test('funds and the check show the balances, the subscription and a wrong token'
     funds?.map(({ currency }) => currency),
     ['EUR', 'USD'],
   );
-  assert.match((await rail.check?.(context))?.join() ?? '', /no webhook subscription/);
+  wise.subscribe(subject.host.callbackUrl, 'transfers#state-change');
+  const faults = (await rail.check?.(context)) ?? [];
+  assert.equal(faults.length, 1);
+  assert.match(faults.join(), /no webhook subscription of transfers#refund/);
   wise.subscribe(subject.host.callbackUrl);
   assert.deepEqual(await rail.check?.(context), []);
   const stranger = await subject.again({ credentials: { token: 'not a token' } });

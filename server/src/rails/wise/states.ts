@@ -12,6 +12,8 @@ import { type Transfer } from './protocol.ts';
  */
 export type Standing = 'unfunded' | 'under_way' | 'paid' | 'cancelled' | 'refunded' | undefined;
 
+export const refunded = 'funds_refunded';
+
 const standings: Readonly<Record<string, Standing>> = {
   incoming_payment_waiting: 'unfunded',
   incoming_payment_initiated: 'under_way',
@@ -21,7 +23,7 @@ const standings: Readonly<Record<string, Standing>> = {
   outgoing_payment_sent: 'paid',
   bounced_back: 'under_way',
   cancelled: 'cancelled',
-  funds_refunded: 'refunded',
+  [refunded]: 'refunded',
 };
 
 export function readStanding(status: string): Standing {
@@ -57,21 +59,28 @@ type Ended = {
 };
 
 /**
- * The observation of a status, with the same id from a callback and from the list of transfers, so
- * that it counts once; undefined where the status changes no outcome.
+ * The observation of a status, with the same id from each callback and from the list of transfers, so
+ * that it counts once.
  */
-export function observe(
-  status: string,
-  { transferId, reference, atMs, fee }: Ended,
-): RailObservation | undefined {
-  const standing = readStanding(status);
-  const common = { reference, atMs, providerReference: transferId, code: status, ...fee } as const;
+function observe(status: string, { transferId, reference, atMs, fee }: Ended) {
   const id = nameStatus(transferId, status);
-  if (standing === 'paid') return { ...common, id, outcome: 'paid' };
-  if (standing === 'refunded') {
-    return { ...common, id, outcome: 'returned', reason: 'sent_back' };
-  }
-  return undefined;
+  return { id, reference, atMs, providerReference: transferId, code: status, ...fee };
+}
+
+export function observePaid(status: string, ended: Ended): RailObservation {
+  return { ...observe(status, ended), outcome: 'paid' };
+}
+
+/** Without an amount the whole. */
+export function observeReturn(
+  ended: Ended & { readonly returned: { readonly amountMinor?: bigint } },
+): RailObservation {
+  return {
+    ...observe(refunded, ended),
+    ...ended.returned,
+    outcome: 'returned',
+    reason: 'sent_back',
+  };
 }
 
 export function nameStatus(transferId: string, status: string): string {

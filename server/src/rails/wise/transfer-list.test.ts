@@ -58,8 +58,12 @@ test('after a restore Wise has the same transfer, and the list shows it', async 
     const config = { baseUrl: wise.url, credentials: { token: wise.token } };
     const rail = await restored.again(config);
     assert.match((await rail.findUnknownPayments?.(context)) ?? '', /1 funded transfers/);
+    // Fee and amounts are those of the transfer's quote, not of the one that the send asks for first.
+    wise.setPricing({ fixedMinor: 500n });
     const again = await rail.send({ ...instruction }, context);
+    wise.setPricing({ fixedMinor: 50n });
     assert.equal(again.outcome, 'accepted');
+    assert.equal(again.charges?.[0]?.amountMinor, wise.find(reference)?.quote.feeMinor);
     const found = await rail.recover?.(Date.now() - 60_000, context);
     const [payment] = found?.filter((one) => one.reference === reference) ?? [];
     assert.equal(payment?.outcome, 'accepted');

@@ -4,12 +4,22 @@ import type { CallContext, RailHost, RecoveredPayment } from '../contract/contra
 import { readMinor } from '../kit/amounts.ts';
 import { nameMember } from '../kit/answers.ts';
 import { noteListReading } from '../kit/list-readings.ts';
+import { reportMissing } from '../kit/missing-reports.ts';
 import { reportUnreadable } from '../kit/unreadable-entries.ts';
 import type { Api } from './api.ts';
 import type { WiseConfig } from './config.ts';
-import { openTransfers, type PaymentState, type Payments } from './payments.ts';
+import type { PaymentState, Payments } from './payments.ts';
 import { identifier, type Transfer, transferListSchema, transferSchema } from './protocol.ts';
-import { describeFee, isTransferOf, nameStatus, observe, readStanding } from './states.ts';
+import { noteStatus, readReport } from './refunds.ts';
+import {
+  describeFee,
+  isTransferOf,
+  nameStatus,
+  observeReturn,
+  readStanding,
+  refunded,
+} from './states.ts';
+import { openTransfers, type TransferRecord } from './transfer-records.ts';
 
 /** The list of transfers, for lost webhooks and after a restore. */
 
@@ -91,7 +101,7 @@ const refundsSinceMs = 60 * 86_400_000;
  * that counts as paid; those that are under way it queries itself.
  */
 export async function pollRefunds(setup: ListSetup, context: CallContext): Promise<void> {
-  const query = { status: 'funds_refunded', sinceMs: setup.host.realNowMs() - refundsSinceMs };
+  const query = { status: refunded, sinceMs: setup.host.realNowMs() - refundsSinceMs };
   let isRead = true;
   try {
     for await (const listed of listTransfers(setup, query, context)) {
@@ -128,7 +138,7 @@ async function reportRefund(
   const { id: transferId, status } = transfer;
   const records = openTransfers(host.store);
   const record = await records.find(transferId);
-  if (record === undefined || record.state === 'returned') return;
+  if (record?.state !== 'known' || readStanding(status) !== 'refunded') return;
   const { reference } = record.value;
   const payment = await payments.find(reference);
   if (payment?.state === 'refused' || payment?.state === 'cancelled') return;
@@ -144,14 +154,42 @@ async function reportRefund(
     await reportUnreadable(host, { name: `transfer:${transferId}`, raw: entry, detail, money });
     return;
   }
+  const { sourceCurrency } = config;
+  const noted = (await noteStatus({ host, sourceCurrency }, transferId)) ?? record;
+  const returned = readReport(noted, sourceCurrency);
+  if (returned === undefined) return askLate({ host }, noted);
   // The list does not say when the status changed.
-  const fee = describeFee(payment?.value.order?.feeMinor, config.sourceCurrency);
-  const observation = observe(status, { transferId, reference, atMs: host.nowMs(), fee });
-  if (observation === undefined) return;
+  const fee = describeFee(noted.value.terms?.feeMinor, sourceCurrency);
+  const ended = { transferId, reference, atMs: host.nowMs(), fee, returned };
   const id = nameStatus(transferId, status);
   const raw = Buffer.from(JSON.stringify({ id: transferId, status, reference }));
-  await host.receive({ id, channel: 'poll', raw, observations: [observation] });
-  await records.write(record, { state: 'returned', value: record.value });
+  await host.receive({ id, channel: 'poll', raw, observations: [observeReturn(ended)] });
+  await endTransfer({ host }, noted, 'returned');
+}
+
+/** The events of a refund come together; a person is asked when the amount has not come for so long. */
+const amountMsMax = 86_400_000;
+
+async function askLate({ host }: Pick<ListSetup, 'host'>, record: TransferRecord): Promise<void> {
+  const { reference, terms, awaitedSinceMs } = record.value;
+  if (awaitedSinceMs === undefined || host.realNowMs() - awaitedSinceMs < amountMsMax) return;
+  const detail =
+    `Wise has refunded transfer ${record.key} of ${reference} and has not said how much (transfers#refund), ` +
+    'which may be less than the payment: look for the amount at Wise and give it back to the client';
+  const { currency, amountMinor } = terms ?? {};
+  const money = currency && amountMinor ? { currency, amountMinor } : {};
+  await reportMissing(host, { id: `refund:${record.key}:missing`, detail, ...money });
+  await endTransfer({ host }, record, 'asked');
+}
+
+async function endTransfer(
+  { host }: Pick<ListSetup, 'host'>,
+  { key }: TransferRecord,
+  state: 'returned' | 'asked',
+): Promise<void> {
+  await openTransfers(host.store).update(key, (now) =>
+    now?.state === 'known' ? { state, value: now.value } : undefined,
+  );
 }
 
 const outcomes = {

@@ -11,6 +11,7 @@ import {
   showError,
   showItem,
   showReceived,
+  showReturn,
   showTime,
   showTransaction,
 } from './views.ts';
@@ -237,10 +238,22 @@ function listTransactions(state: PaypalState, { url }: PaypalRequest): Reply {
   const number = Number(url.searchParams.get('page') ?? 1);
   const size = Number(url.searchParams.get('page_size') ?? 100);
   const shownUntilMs = nowMs() - options.reportLagMs;
-  const found = [...books.batches.values()]
-    .filter(({ createdAtMs: atMs }) => atMs >= from && atMs <= to + 999 && atMs <= shownUntilMs)
-    .flatMap((batch) => batch.items.flatMap((item) => showTransaction(batch, item) ?? []));
-  if (options.receivedItem !== '') found.push(showReceived(options.receivedItem, from));
+  const untilMs = Math.min(to + 999, shownUntilMs);
+  const isShown = (atMs: number): boolean => atMs >= from && atMs <= untilMs;
+  const asked = url.searchParams.get('transaction_id');
+  const type = url.searchParams.get('transaction_type');
+  const found = [...books.batches.values()].flatMap((batch) =>
+    batch.items
+      .filter(({ transactionId }) => asked === null || transactionId === asked)
+      .flatMap((item) => {
+        if (type !== 'T0001')
+          return isShown(item.atMs) ? showReturned(item, { type, options }) : [];
+        return isShown(batch.createdAtMs) ? (showTransaction(batch, item) ?? []) : [];
+      }),
+  );
+  if (type === 'T0001' && options.receivedItem !== '') {
+    found.push(showReceived(options.receivedItem, from));
+  }
   if (found.length > options.reportMax) {
     const message =
       'Result set size is greater than the maximum limit. Change the filter criteria and try again.';
@@ -261,6 +274,15 @@ function listTransactions(state: PaypalState, { url }: PaypalRequest): Reply {
       total_pages: Math.max(1, Math.ceil(found.length / size)),
     },
   };
+}
+
+function showReturned(
+  item: BookedItem,
+  { type, options }: { type: string | null; options: SimulatorOptions },
+): object[] {
+  const isReversal = item.status === 'REVERSED';
+  if ((type === 'T1114') !== isReversal) return [];
+  return [showReturn(item, options.hasBareReturns) ?? []].flat();
 }
 
 function listBalances({ lifecycle, nowMs, options }: PaypalState): Reply {

@@ -49,6 +49,8 @@ export const simulatorOptionsSchema = z.strictObject({
   reportMax: z.int().min(1).default(10_000),
   /** The `sender_item_id` of a payout of 1.00 USD that the account receives from somebody else; "": none. */
   receivedItem: pattern,
+  /** Whether what came back has no `custom_field`. */
+  hasBareReturns: z.boolean().default(false),
   /** What there is at the start, by currency, decimal text. */
   balances: z.record(z.string(), z.string()).default({ USD: '1000000.00', EUR: '1000000.00' }),
   /** The sandbox refuses telephone numbers. */

@@ -116,6 +116,25 @@ export function showTransaction(
   };
 }
 
+/** The transaction by which a payout came back; undefined where it did not. */
+export function showReturn(item: BookedItem, isBare: boolean): object | undefined {
+  const { currency, value, status, transactionId, atMs } = item;
+  if (status !== 'RETURNED' && status !== 'REFUNDED' && status !== 'REVERSED') return undefined;
+  return {
+    transaction_info: {
+      transaction_id: `${transactionId}R`,
+      paypal_reference_id: transactionId,
+      paypal_reference_id_type: 'TXN',
+      transaction_event_code: status === 'REVERSED' ? 'T1114' : 'T1115',
+      transaction_initiation_date: showTime(atMs),
+      transaction_updated_date: showTime(atMs),
+      transaction_amount: { currency_code: currency, value },
+      transaction_status: 'S',
+      ...(isBare ? {} : { custom_field: item.senderItemId }),
+    },
+  };
+}
+
 /** A payout by somebody else, of which this account is the recipient: its amount is positive. */
 export function showReceived(senderItemId: string, atMs: number): object {
   return {

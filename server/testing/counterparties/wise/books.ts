@@ -15,6 +15,7 @@ export type Quote = {
   readonly feeMinor: bigint;
   readonly rate: string;
   readonly isTargetGiven: boolean;
+  readonly payOut: string;
   readonly createdAtMs: number;
   targetAccount?: string;
   transferId?: string;
@@ -136,18 +137,20 @@ export function priceQuote(
     readonly targetCurrency: string;
     readonly sourceMinor: bigint | undefined;
     readonly targetMinor: bigint | undefined;
+    readonly payOut: string;
   },
   { fixedMinor, basisPoints, worseBasisPoints }: Pricing,
   nowMs: number,
 ): Quote {
-  const { sourceCurrency, targetCurrency } = asked;
+  const { sourceCurrency, targetCurrency, payOut } = asked;
   const rate = findRate(sourceCurrency, targetCurrency, worseBasisPoints);
   const decimal = readDecimal(rate);
   if (decimal === undefined) throw new Error('unreachable: the rate is a decimal');
   const sourceScale = 10n ** BigInt(getCurrency(sourceCurrency).scale);
   const targetScale = 10n ** BigInt(getCurrency(targetCurrency).scale);
   const rateScale = 10n ** BigInt(decimal.scale);
-  const common = { id: randomUUID(), sourceCurrency, targetCurrency, rate, createdAtMs: nowMs };
+  const currencies = { sourceCurrency, targetCurrency };
+  const common = { id: randomUUID(), ...currencies, rate, payOut, createdAtMs: nowMs };
   if (asked.targetMinor !== undefined) {
     const { targetMinor } = asked;
     const net = divideUp(targetMinor * sourceScale * rateScale, decimal.digits * targetScale);
@@ -189,7 +192,7 @@ export function describeQuote(
     sourceCurrency,
     targetCurrency,
     payIn,
-    payOut: 'BANK_TRANSFER',
+    payOut: quote.payOut,
     allowedProfileTypes: ['PERSONAL', 'BUSINESS'],
     payInProduct: 'CHEAP',
     feePercentage: 0.006,
@@ -199,7 +202,7 @@ export function describeQuote(
     sourceCurrency,
     targetCurrency,
     ...(quote.isTargetGiven ? { targetAmount } : { sourceAmount }),
-    payOut: 'BANK_TRANSFER',
+    payOut: quote.payOut,
     preferredPayIn: 'BALANCE',
     rate: new JsonNumber(quote.rate),
     createdTime: time(createdAtMs),
@@ -216,6 +219,21 @@ export function describeQuote(
     expirationTime: time(createdAtMs + quoteMs),
     notices: [],
   };
+}
+
+/**
+ * Puts back what comes back of a transfer: all of it with the fee, or 90 percent where banks between have
+ * taken their fees of a payment over SWIFT.
+ */
+export function refund(
+  { balances }: Books,
+  { quote, wasStopped }: Transfer,
+): { amount: JsonNumber; currency: string } {
+  const { sourceCurrency: currency, sourceMinor, payOut } = quote;
+  const isLess = payOut.startsWith('SWIFT') && !wasStopped;
+  const minor = isLess ? (sourceMinor * 90n) / 100n : sourceMinor;
+  balances.set(currency, (balances.get(currency) ?? 0n) + minor);
+  return { amount: toNumber(minor, currency), currency };
 }
 
 export function describeTransfer(transfer: Transfer, profileId: string): object {

@@ -15,7 +15,7 @@ import {
 } from './books.ts';
 import { describeForm, listFieldFaults, transferForm } from './forms.ts';
 import { type Answer, type Handler, missing, ok, refuse, type Simulation } from './operation.ts';
-import type { Subscription } from './webhooks.ts';
+import { type Subscription, triggers } from './webhooks.ts';
 
 /** The operations of the simulated Wise that the rail and its tests use. */
 
@@ -24,12 +24,13 @@ const quoteBody = z.object({
   targetCurrency: z.string(),
   sourceAmount: z.number().nullish(),
   targetAmount: z.number().nullish(),
+  payOut: z.string().default('BANK_TRANSFER'),
 });
 
 const createQuote: Handler = ({ simulation, body }) => {
   const asked = quoteBody.safeParse(body);
   if (!asked.success) return refuse(422, 'NOT_VALID');
-  const { sourceCurrency, targetCurrency, sourceAmount, targetAmount } = asked.data;
+  const { sourceCurrency, targetCurrency, sourceAmount, targetAmount, payOut } = asked.data;
   if (!isServed(sourceCurrency) || !isServed(targetCurrency)) {
     return refuse(422, 'error.route.not.supported', 'targetCurrency');
   }
@@ -44,7 +45,7 @@ const createQuote: Handler = ({ simulation, body }) => {
   const pricing = simulation.pricing();
   const { orderFixedMinor = pricing.fixedMinor } = pricing;
   const quote = priceQuote(
-    { sourceCurrency, targetCurrency, sourceMinor, targetMinor },
+    { sourceCurrency, targetCurrency, sourceMinor, targetMinor, payOut },
     targetMinor === undefined ? pricing : { ...pricing, fixedMinor: orderFixedMinor },
     simulation.nowMs(),
   );
@@ -323,15 +324,15 @@ const simulate: Handler = ({ simulation, params: [id = '', status = ''] }) => {
 
 const subscriptionBody = z.object({
   name: z.string(),
-  trigger_on: z.literal('transfers#state-change'),
+  trigger_on: z.enum(triggers),
   delivery: z.object({ version: z.string(), url: z.url() }),
 });
 
-const describeSubscription = ({ id, name, url }: Subscription, profileId: string) => ({
+const describeSubscription = ({ id, name, url, trigger }: Subscription, profileId: string) => ({
   id,
   name,
   delivery: { version: '4.0.0', url },
-  trigger_on: 'transfers#state-change',
+  trigger_on: trigger,
   scope: { domain: 'profile', id: profileId },
   created_by: { type: 'user', id: '55' },
   created_at: '2026-01-05T09:00:00Z',
@@ -340,8 +341,8 @@ const describeSubscription = ({ id, name, url }: Subscription, profileId: string
 const subscribe: Handler = ({ simulation, body }) => {
   const asked = subscriptionBody.safeParse(body);
   if (!asked.success) return refuse(422, 'NOT_VALID');
-  const { name, delivery } = asked.data;
-  const subscription = { id: randomUUID(), name, url: delivery.url };
+  const { name, delivery, trigger_on: trigger } = asked.data;
+  const subscription = { id: randomUUID(), name, url: delivery.url, trigger };
   simulation.subscriptions.set(subscription.id, subscription);
   return ok(describeSubscription(subscription, simulation.profileId));
 };

@@ -12,7 +12,14 @@ export type WebhookFaults = {
   readonly isReversed?: boolean;
 };
 
-export type Subscription = { readonly id: string; readonly name: string; readonly url: string };
+export const triggers = ['transfers#state-change', 'transfers#refund'] as const;
+
+export type Subscription = {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly trigger: (typeof triggers)[number];
+};
 
 export type StateChange = {
   readonly transferId: string;
@@ -21,6 +28,8 @@ export type StateChange = {
   readonly from: string | null;
   readonly to: string;
   readonly atMs: number;
+  /** What came back with it. */
+  readonly refund?: { readonly amount: JsonNumber; readonly currency: string };
 };
 
 export type SigningKeys = { readonly privateKey: KeyObject; readonly publicPem: string };
@@ -65,9 +74,11 @@ export function openWebhooks(onWebhook: (body: string) => void): Webhooks {
       faults = next;
     },
     announce: (change, subscriptions) => {
-      for (const { id, url } of subscriptions) {
-        if (happens(faults.lostShare)) continue;
-        const body = JSON.stringify(describeChange(change, id));
+      for (const subscription of subscriptions) {
+        const event = describeEvent(change, subscription);
+        if (event === undefined || happens(faults.lostShare)) continue;
+        const { url } = subscription;
+        const body = JSON.stringify(event);
         onWebhook(body);
         queue.push({ url, body, attempts: 0 });
         if (happens(faults.duplicateShare)) queue.push({ url, body, attempts: 0 });
@@ -86,8 +97,11 @@ export function openWebhooks(onWebhook: (body: string) => void): Webhooks {
   };
 }
 
-function describeChange(change: StateChange, subscriptionId: string): object {
-  const { transferId, accountId, profileId, from, to, atMs } = change;
+/** Undefined where the subscription is to another event. */
+function describeEvent(change: StateChange, { id, trigger }: Subscription): object | undefined {
+  const { transferId, accountId, profileId, from, to, atMs, refund } = change;
+  const isRefund = trigger === 'transfers#refund';
+  if (isRefund && refund === undefined) return undefined;
   return {
     data: {
       resource: {
@@ -95,13 +109,13 @@ function describeChange(change: StateChange, subscriptionId: string): object {
         id: new JsonNumber(transferId),
         profile_id: new JsonNumber(profileId),
         account_id: new JsonNumber(accountId),
+        ...(isRefund ? { refund_amount: refund?.amount, refund_currency: refund?.currency } : {}),
       },
-      current_state: to,
-      previous_state: from,
+      ...(isRefund ? {} : { current_state: to, previous_state: from }),
       occurred_at: new Date(atMs).toISOString(),
     },
-    subscription_id: subscriptionId,
-    event_type: 'transfers#state-change',
+    subscription_id: id,
+    event_type: trigger,
     schema_version: '4.0.0',
     sent_at: new Date(atMs).toISOString(),
   };

@@ -10,6 +10,7 @@ import {
   type Pricing,
   type Quote,
   type Recipient,
+  refund,
   type Transfer,
 } from './books.ts';
 import { type Form, firstForms, isBouncing } from './forms.ts';
@@ -20,6 +21,7 @@ import {
   openWebhooks,
   type StateChange,
   type Subscription,
+  triggers,
   type WebhookFaults,
 } from './webhooks.ts';
 
@@ -86,7 +88,8 @@ export type WiseSimulator = {
   readonly isSettled: boolean;
   find(reference: string): Transfer | undefined;
   balance(currency: string): bigint;
-  subscribe(url: string): void;
+  /** To all events, or to one. */
+  subscribe(url: string, only?: Subscription['trigger']): void;
   setFaults(faults: readonly Fault[]): void;
   setWebhookFaults(faults: WebhookFaults): void;
   setPricing(pricing: Partial<Pricing>): void;
@@ -146,13 +149,9 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
       from,
       to: status,
       atMs: nowMs(),
+      ...(status === 'funds_refunded' ? { refund: refund(books, transfer) } : {}),
     };
     webhooks.announce(change, subscriptions.values());
-    if (status === 'funds_refunded') refund(transfer);
-  };
-  const refund = ({ quote }: Transfer): void => {
-    const { sourceCurrency, sourceMinor } = quote;
-    books.balances.set(sourceCurrency, (books.balances.get(sourceCurrency) ?? 0n) + sourceMinor);
   };
   const simulation: Simulation = {
     books,
@@ -164,9 +163,11 @@ export async function openWise(options: WiseOptions = {}): Promise<WiseSimulator
     nowMs,
     move,
   };
-  const subscribe = (url: string): void => {
-    const id = randomUUID();
-    subscriptions.set(id, { id, name: 'outlay', url });
+  const subscribe: WiseSimulator['subscribe'] = (url, only) => {
+    for (const trigger of only === undefined ? triggers : [only]) {
+      const id = randomUUID();
+      subscriptions.set(id, { id, name: 'outlay', url, trigger });
+    }
   };
   if (options.callbackUrl !== undefined) subscribe(options.callbackUrl);
   const server = createServer((request, response) => {

@@ -158,6 +158,32 @@ describe('a restored database', () => {
     assert.deepEqual(await rail.check?.(context), []);
   });
 
+  test('reports files in quarantine again, and archived ones that cannot be read any more', async () => {
+    const inbox = join(it.folder, 'inbox');
+    await writeFile(join(inbox, 'bad.xml'), 'hello');
+    await writeFile(
+      join(inbox, 'other.xml'),
+      '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"/>',
+    );
+    await writeFile(join(inbox, 'long.xml'), Buffer.alloc(30_000_000, 'x'));
+    await it.work();
+    await it.work();
+    const reported = it.host.problems.map(({ id }) => id).toSorted();
+    assert.equal(reported.length, 3);
+    const { host, rail } = await restore();
+    const recover = async () => {
+      await rail.recover?.(it.clock.nowMs, context);
+      return host.problems.map(({ id }) => id).toSorted();
+    };
+    assert.deepEqual(await recover(), reported);
+    await host.closeExceptions();
+    await writeFile(join(it.folder, 'archive', '0123456789ab-cut-off.xml'), '<Document');
+    assert.equal((await recover()).length, 4);
+    assert.equal(await host.countUnresolvedInbound(), 1);
+    assert.deepEqual((await recover()).length, 4);
+    assert.equal((await readdir(join(it.folder, 'quarantine'))).length, 3);
+  });
+
   test('answers another order under a recovered reference with unknown', async () => {
     const instruction = makeInstruction();
     await pay([instruction]);

@@ -63,9 +63,12 @@ async function reprocessMessages(
   // The virtual clock may be ahead of the machine's clock, which files follow.
   const fromMs = sinceMs - (host.nowMs() - host.realNowMs()) - marginMs;
   for (const folder of ['archive', 'quarantine'] as const) {
-    for (const file of await exchange[folder].list()) {
+    const files = (await exchange[folder].list())
+      .filter(({ name, changedAtMs }) => movedPattern.test(name) && changedAtMs >= fromMs)
+      // Names begin with a hash, and a message may refer to what an earlier one has reported.
+      .toSorted((a, b) => a.changedAtMs - b.changedAtMs);
+    for (const file of files) {
       signal.throwIfAborted();
-      if (!movedPattern.test(file.name) || file.changedAtMs < fromMs) continue;
       await reprocessFile({ folder, file }, exchange, inbox);
     }
   }

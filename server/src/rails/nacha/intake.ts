@@ -120,7 +120,7 @@ function describeFault(file: InboundFile, fault: InboundFault): InboundProblem {
 }
 
 /** Names of files are the bank's and may hold anything. */
-export function nameFile(name: string): string {
+function nameFile(name: string): string {
   return `file ${name.replaceAll(/[^ -~]/g, '?').slice(0, 100)}`;
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import {
@@ -300,6 +300,25 @@ test('a return that was read after the backup is read again by the recovery', ()
     await again.rail.recover?.(sinceMs, context);
     assert.deepEqual(await listReturns(bench), ['p1 returned 1234']);
     assert.equal(await bench.host.countUnresolvedInbound(), 0);
+  }));
+
+test('files of the archive count for seven days before the last activity', () =>
+  withBench({}, async (bench) => {
+    const payment = await sendToClosedAccount(bench);
+    const restore = await backUp(bench);
+    await advanceTo(bench, '2026-11-20', '10:05');
+    await restore();
+    const again = await bench.again();
+    const [name = ''] = await listArchived(bench);
+    const recoverAged = async (hours: number, signal: AbortSignal) => {
+      const writtenAt = new Date(Date.now() - hours * 3_600_000);
+      await utimes(path.join(bench.folder, 'archive', name), writtenAt, writtenAt);
+      await again.recover?.(bench.clock.nowMs, { signal });
+      return (await again.query(payment, context)).outcome;
+    };
+    assert.equal(await recoverAged(169, context.signal), 'accepted');
+    await assert.rejects(recoverAged(167, AbortSignal.abort()), { name: 'AbortError' });
+    assert.equal(await recoverAged(167, context.signal), 'returned');
   }));
 
 test('a return that a restored database lacks stops its payment from settling', () =>

@@ -181,18 +181,39 @@ export async function advanceTo(bench: NachaBench, day: string, time: string): P
   await bench.rail.work?.(context);
 }
 
-/** Backs up the rail's records; the function restores them. */
+/** Backs up what the database knows of the rail; the function restores it. */
 export async function backUp({ host }: NachaBench): Promise<() => Promise<void>> {
   const { system } = host.db;
-  const [kept] = await readRows<{ records: string }>(system, {
+  const [kept] = await readRows<{ records: string; messages: string[]; observations: string[] }>(
+    system,
+    {
+      name: '',
+      text: `
+        select (select coalesce(json_agg(r), '[]')::text from rail_records r) as records,
+          array(select id from rail_messages) as messages,
+          array(select id from rail_observations) as observations`,
+    },
+  );
+  const openedBefore = await readRows<{ id: string }>(system, {
     name: '',
-    text: `select coalesce(json_agg(r), '[]')::text as records from rail_records r`,
+    text: 'select id from exceptions',
   });
   return async () => {
     await exec(system, { name: '', text: 'delete from rail_records' });
     const text = `insert into rail_records
       select * from jsonb_populate_recordset(null::rail_records, $1::jsonb)`;
     await exec(system, { name: '', text }, [kept?.records]);
+    // Messages cannot be deleted: under other names they are as good as lost.
+    for (const [table, ids] of [
+      ['rail_messages', kept?.messages],
+      ['rail_observations', kept?.observations],
+    ] as const) {
+      const rename = `update ${table} set id = gen_random_uuid()::text where id <> all ($1)`;
+      await exec(system, { name: '', text: rename }, [ids]);
+    }
+    const close = `update exceptions set problem_id = null, closed_at = now(), resolution = 'lost'
+      where id <> all ($1::uuid[])`;
+    await exec(system, { name: '', text: close }, [openedBefore.map(({ id }) => id)]);
   };
 }
 

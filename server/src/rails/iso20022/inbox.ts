@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { InboundProblem, RailHost, RailObservation } from '../contract/contract.ts';
-import type { FolderFile } from '../kit/folder.ts';
+import { cutName, type FolderFile } from '../kit/folder.ts';
 import { observeAccountReport } from './account-reports.ts';
 import { readBalances, recordBalances, type StatementBalance } from './balances.ts';
 import { readAccountReport } from './camt.ts';
@@ -68,13 +68,7 @@ async function processFile(
 ): Promise<boolean> {
   const { host, config, unreadable } = context;
   if (file.sizeBytes > config.fileBytesMax) {
-    const hash = createHash('sha256')
-      .update(`${file.name} ${file.sizeBytes} ${file.changedAtMs}`)
-      .digest('hex');
-    const detail = `it is longer than fileBytesMax (${config.fileBytesMax} bytes)`;
-    const problem = makeProblem('unreadable', { name: [hash], detail: describeFile(hash, detail) });
-    const report = { raw: Buffer.from(detail), hash, label: 'too-long', problem };
-    await quarantine(file, { exchange, host, ...report });
+    await quarantine(file, { exchange, host, refused: refuseLong(file, config) });
     return true;
   }
   const bytes = await exchange.inbox.read(file.name, config.fileBytesMax);
@@ -87,13 +81,11 @@ async function processFile(
     const isFinal = before?.sizeBytes === file.sizeBytes && before.changedAtMs === file.changedAtMs;
     unreadable.set(file.name, file);
     if (!isFinal) return false;
-    const { kind, fault } = reading;
-    const problem = makeProblem(kind, { name: [hash], detail: describeFile(hash, fault) });
-    await quarantine(file, { exchange, host, raw: bytes, hash, label, problem });
+    await quarantine(file, { exchange, host, refused: refuseUnread(bytes, reading) });
     return true;
   }
   const received = await recordMessage({ bytes, hash, reading }, context);
-  await exchange.inbox.move(file.name, exchange.archive, `${label}-${file.name}`);
+  await exchange.inbox.move(file.name, exchange.archive, `${label}-${cutName(file.name)}`);
   host.log('info', 'a file of the bank was processed', {
     file: label,
     message: reading.messageName,
@@ -104,12 +96,37 @@ async function processFile(
   return true;
 }
 
-/** Processes a file of the archive again, after the database was restored to a moment before it. */
-export async function reprocessFile(bytes: Uint8Array, context: InboxContext): Promise<void> {
+/**
+ * Processes a file again that was moved to the folder, after the database was restored to a moment before.
+ * Of a file in quarantine only the exception is opened again, since a person may have dealt with it.
+ */
+export async function reprocessFile(
+  { folder, file }: { readonly folder: 'archive' | 'quarantine'; readonly file: FolderFile },
+  exchange: Exchange,
+  context: InboxContext,
+): Promise<void> {
+  const { config, host } = context;
+  const name = file.name.replace(movedPattern, '');
+  if (file.name.startsWith(`${tooLong}-`) || file.sizeBytes > config.fileBytesMax) {
+    await reportRefused(host, refuseLong({ ...file, name }, config, folder));
+    return;
+  }
+  const bytes = await exchange[folder].read(file.name, config.fileBytesMax);
   const hash = createHash('sha256').update(bytes).digest('hex');
   const reading = await readMessage(bytes, { ...context, message: hash });
-  if (!('fault' in reading)) await recordMessage({ bytes, hash, reading }, context);
+  if ('fault' in reading) {
+    await reportRefused(host, refuseUnread(bytes, reading, folder));
+  } else if (folder === 'archive') {
+    await recordMessage({ bytes, hash, reading }, context);
+  } else {
+    const unread = { kind: 'unreadable', fault: 'it could not be read when it came' } as const;
+    await reportRefused(host, refuseUnread(bytes, unread));
+  }
 }
+
+const tooLong = 'too-long';
+/** What precedes the name of a file that was moved to the archive or to quarantine. */
+export const movedPattern = /^(?:[0-9a-f]{12}|too-long)-/;
 
 /** The rail's records first, then the service's. */
 async function recordMessage(
@@ -134,27 +151,53 @@ async function recordMessage(
   return host.receive({ id: hash, channel: 'file', raw: bytes, observations, problems });
 }
 
-function describeFile(hash: string, fault: string): string {
-  return `file ${hash.slice(0, 12)} in the quarantine folder: ${fault}`;
+/** A file that is not applied, and the exception about it. */
+type RefusedFile = {
+  readonly raw: Uint8Array;
+  readonly hash: string;
+  readonly label: string;
+  readonly problem: InboundProblem;
+};
+
+/** Its bytes are not read: name, size and time identify it. */
+function refuseLong(
+  { name, sizeBytes, changedAtMs }: FolderFile,
+  { fileBytesMax }: InboxContext['config'],
+  folder = 'quarantine',
+): RefusedFile {
+  const text = `${cutName(name)} ${sizeBytes} ${changedAtMs}`;
+  const hash = createHash('sha256').update(text).digest('hex');
+  const fault = `it is longer than fileBytesMax (${fileBytesMax} bytes)`;
+  const detail = `file ${hash.slice(0, 12)} in the ${folder} folder: ${fault}`;
+  const problem = makeProblem('unreadable', { name: [hash], detail });
+  return { raw: Buffer.from(fault), hash, label: tooLong, problem };
+}
+
+function refuseUnread(
+  raw: Uint8Array,
+  { kind, fault }: Extract<Reading, { fault: string }>,
+  folder = 'quarantine',
+): RefusedFile {
+  const hash = createHash('sha256').update(raw).digest('hex');
+  const label = hash.slice(0, 12);
+  const detail = `file ${label} in the ${folder} folder: ${fault}`;
+  return { raw, hash, label, problem: makeProblem(kind, { name: [hash], detail }) };
 }
 
 /** Opens the exception before the move: after a crash in between the file is still in the inbox. */
 async function quarantine(
   file: FolderFile,
-  report: {
-    exchange: Exchange;
-    host: RailHost;
-    raw: Uint8Array;
-    hash: string;
-    label: string;
-    problem: InboundProblem;
-  },
+  { exchange, host, refused }: { exchange: Exchange; host: RailHost; refused: RefusedFile },
 ): Promise<void> {
-  const { exchange, host, raw, hash, label, problem } = report;
-  await host.receive({ id: hash, channel: 'file', raw, observations: [], problems: [problem] });
-  await exchange.inbox.move(file.name, exchange.quarantine, `${label}-${file.name}`);
+  const { label, problem } = refused;
+  await reportRefused(host, refused);
+  await exchange.inbox.move(file.name, exchange.quarantine, `${label}-${cutName(file.name)}`);
   const { detail, kind } = problem;
   host.log('error', 'a file of the bank was put into quarantine', { file: label, kind, detail });
+}
+
+async function reportRefused(host: RailHost, { raw, hash, problem }: RefusedFile): Promise<void> {
+  await host.receive({ id: hash, channel: 'file', raw, observations: [], problems: [problem] });
 }
 
 type Reading =

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -53,6 +54,8 @@ async function readMessageIds(): Promise<string[]> {
   );
   return texts.map((text) => /<MsgId>([^<]+)</.exec(text)?.[1] ?? '');
 }
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Sends, and lets the bank take the file and answer. */
 async function pay(instructions: readonly Instruction[]): Promise<void> {
@@ -156,6 +159,63 @@ describe('a restored database', () => {
     const again = (await rail.recover?.(it.clock.nowMs - 1_000, context)) ?? [];
     assert.equal(again.length, instructions.length + 1);
     assert.deepEqual(await rail.check?.(context), []);
+  });
+
+  test('processes archived messages in the order in which they came', async () => {
+    const instruction = makeInstruction({ amountMinor: 10_000n });
+    await setBankOptions(it.folder, { rules: [{ decision: 'silent' }] });
+    await pay([instruction]);
+    const number = 'DEBIT-778899';
+    const debit = writeReport(writeBooking({ reference: instruction.reference, number }));
+    const writeReturn = () =>
+      writeReport(
+        writeBooking({
+          reference: '',
+          direction: 'CRDT',
+          number,
+          details: '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>',
+        }),
+      );
+    let credit = writeReturn();
+    // By name, it comes first in the archive.
+    while (hash(credit) > hash(debit)) credit = writeReturn();
+    await receive(it, debit);
+    const before = await receive(it, credit);
+    assert.deepEqual(before.problems, []);
+    const { host, rail } = await restore();
+    await rail.recover?.(it.clock.nowMs, context);
+    assert.deepEqual(host.problems, []);
+    assert.deepEqual(
+      host.observations.map(({ outcome }) => outcome),
+      it.host.observations.map(({ outcome }) => outcome),
+    );
+    assert.equal((await rail.query(instruction, context)).outcome, 'returned');
+  });
+
+  test('reports files in quarantine again, and archived ones that cannot be read any more', async () => {
+    const inbox = join(it.folder, 'inbox');
+    await writeFile(join(inbox, 'bad.xml'), 'hello');
+    await writeFile(
+      join(inbox, 'other.xml'),
+      '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"/>',
+    );
+    await writeFile(join(inbox, 'long.xml'), Buffer.alloc(30_000_000, 'x'));
+    await it.work();
+    await it.work();
+    const reported = it.host.problems.map(({ id }) => id).toSorted();
+    assert.equal(reported.length, 3);
+    const { host, rail } = await restore();
+    const recover = async () => {
+      await rail.recover?.(it.clock.nowMs, context);
+      return host.problems.map(({ id }) => id).toSorted();
+    };
+    assert.deepEqual(await recover(), reported);
+    await host.closeExceptions();
+    await writeFile(join(it.folder, 'archive', '0123456789ab-cut-off.xml'), '<Document');
+    assert.equal((await recover()).length, 4);
+    assert.equal(await host.countUnresolvedInbound(), 1);
+    assert.deepEqual((await recover()).length, 4);
+    assert.equal((await readdir(join(it.folder, 'quarantine'))).length, 3);
   });
 
   test('answers another order under a recovered reference with unknown', async () => {

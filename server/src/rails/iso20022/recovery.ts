@@ -5,7 +5,7 @@ import type { RailHost, RecoveredPayment } from '../contract/contract.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import type { Files } from './files.ts';
-import { type InboxContext, processFiles, reprocessFile } from './inbox.ts';
+import { type InboxContext, movedPattern, processFiles, reprocessFile } from './inbox.ts';
 import type { PaymentBook } from './payments.ts';
 import { listSentFiles, nameOf } from './sent-files.ts';
 import { readWrittenFile, type WrittenFile, type WrittenPayment } from './written-file.ts';
@@ -13,7 +13,8 @@ import { readWrittenFile, type WrittenFile, type WrittenPayment } from './writte
 /**
  * Lists the payments of the rail's files with the outcomes of the bank's files. Both are in folders,
  * which a restore of the database does not change. Every payment file is recorded again, so that none
- * of its payments is sent twice, and every message of the bank is processed again.
+ * of its payments is sent twice, every message of the bank is processed again, and files in quarantine
+ * are reported again.
  */
 
 export type RecoveryParts = {
@@ -56,21 +57,23 @@ export async function recoverPayments(
 
 async function reprocessMessages(
   exchange: Exchange,
-  { host, config, inbox }: RecoveryParts,
+  { host, inbox }: RecoveryParts,
   { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
 ): Promise<void> {
   // The virtual clock may be ahead of the machine's clock, which files follow.
   const fromMs = sinceMs - (host.nowMs() - host.realNowMs()) - marginMs;
-  for (const { name, changedAtMs } of await exchange.archive.list()) {
-    signal.throwIfAborted();
-    if (!archivedPattern.test(name) || changedAtMs < fromMs) continue;
-    await reprocessFile(await exchange.archive.read(name, config.fileBytesMax), inbox);
+  for (const folder of ['archive', 'quarantine'] as const) {
+    const files = (await exchange[folder].list())
+      .filter(({ name, changedAtMs }) => movedPattern.test(name) && changedAtMs >= fromMs)
+      // Names begin with a hash, and a message may refer to what an earlier one has reported.
+      .toSorted((a, b) => a.changedAtMs - b.changedAtMs);
+    for (const file of files) {
+      signal.throwIfAborted();
+      await reprocessFile({ folder, file }, exchange, inbox);
+    }
   }
   await processFiles(exchange, inbox, signal);
 }
-
-/** Messages of the bank are archived under the beginning of their hash. */
-const archivedPattern = /^[0-9a-f]{12}-/;
 
 const outcomes = {
   waiting: 'unknown',

@@ -55,6 +55,13 @@ export function isFileName(name: string): boolean {
   return isPlain && !/\.(?:part|tmp|filepart)$/i.test(name);
 }
 
+const bytesOfNameMax = 160;
+
+/** A name with room for what is added to it: file systems, and `isFileName`, bound the whole. */
+export function cutName(name: string): string {
+  return Buffer.from(name).subarray(0, bytesOfNameMax).toString();
+}
+
 /** @param fileMode Of the files that are written; owner and group may read them when absent. */
 export function openFolder(path: string, fileMode = 0o640): Folder {
   const locate = (name: string): string => join(path, name);

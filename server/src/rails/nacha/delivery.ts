@@ -66,14 +66,15 @@ async function wasHandedOver(context: Context, { key }: FileRecord): Promise<boo
   if (manifest?.handedOverAtMs === undefined) return false;
   const file = await context.files.find(key);
   if (file?.state !== 'sealed') return true;
-  const since = new Date(manifest.handedOverAtMs).toISOString();
+  const handedOver = new Date(manifest.handedOverAtMs).toISOString();
+  const since = new Date(manifest.createdAtMs).toISOString();
   const problem: InboundProblem = {
     id: `handed-over-${key}`,
     kind: 'unmatched',
     detail:
-      `the file ${manifest.name} was put into the outbox at ${since}, and the database, which was restored to ` +
-      'an earlier moment, does not know it. It is not put there again. Put the bank files since then from the ' +
-      'archive into the inbox again, then close this exception.',
+      `the file ${manifest.name} was put into the outbox at ${handedOver}, and the database, which was restored to ` +
+      'an earlier moment, does not know it. It is not put there again. Unless a recovery has read ' +
+      `the bank's files since ${since} again, put them from the archive into the inbox. Then close this exception.`,
     currency: 'USD',
     amountMinor: sumEntries(manifest.entries),
   };

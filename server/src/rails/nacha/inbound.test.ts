@@ -387,3 +387,14 @@ test('partial returns of one payment add up in the answer', () =>
     assert.equal(answer.outcome === 'returned' && answer.amountMinor, 1200n);
     assert.equal(new Set(bench.host.observations.map(({ id }) => id)).size, 2);
   }));
+
+test('a return of a payment whose recipient was erased is reported under its reference', () =>
+  withBench({}, async (bench) => {
+    const { host } = bench;
+    const lines = await collectReturns(bench, [makeInstruction('p1')]);
+    await host.eraseRecipient('p1');
+    for (const end of [[], ['9'.repeat(94)]]) await receive(bench, [...lines, ...end]);
+    assert.equal(sumReturned(bench), 1234n);
+    await receive(bench, otherAmount(lines, '9999'), 'more.ach');
+    assert.match(host.problems[0]?.detail ?? '', /its amount exceeds that of the payment/);
+  }));

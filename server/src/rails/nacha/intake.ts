@@ -60,6 +60,26 @@ export async function applyFile(context: Context, file: InboundFile): Promise<vo
   }
 }
 
+/** A file that is too long to be read as a whole. */
+export async function reportLargeFile(
+  { host }: Context,
+  { name, digest, bytesMax }: { name: string; digest: string; bytesMax: number },
+): Promise<void> {
+  const problem: InboundProblem = {
+    id: `${digest.slice(0, 24)}-large`,
+    kind: 'unreadable',
+    detail: `${nameFile(name)} is longer than ${bytesMax} bytes`,
+  };
+  await host.receive({
+    id: `large-${digest}`,
+    channel: 'file',
+    raw: new Uint8Array(0),
+    observations: [],
+    problems: [problem],
+  });
+  host.log('error', 'a file of the bank is too long', { problem: problem.id });
+}
+
 function describeMessage(file: InboundFile, findings: readonly Finding[]): InboundMessage {
   const observations = new Map<string, RailObservation>();
   const problems = new Map<string, InboundProblem>();
@@ -100,7 +120,7 @@ function describeFault(file: InboundFile, fault: InboundFault): InboundProblem {
 }
 
 /** Names of files are the bank's and may hold anything. */
-export function nameFile(name: string): string {
+function nameFile(name: string): string {
   return `file ${name.replaceAll(/[^ -~]/g, '?').slice(0, 100)}`;
 }
 

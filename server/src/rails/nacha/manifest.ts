@@ -51,10 +51,6 @@ export function nameFile(rail: string, fileId: string): string {
   return `${rail}-${fileId}${fileEnd}`;
 }
 
-export function isManifest(name: string): boolean {
-  return name.endsWith(manifestEnd);
-}
-
 export async function writeManifest({ folders }: Context, manifest: Manifest): Promise<void> {
   const text = JSON.stringify(z.encode(manifestSchema, manifest));
   await folders.archive.replace(`${manifest.name}${manifestEnd}`, Buffer.from(`${text}\n`));

@@ -25,9 +25,12 @@ export async function matchEntry(context: Context, entry: InboundEntry): Promise
   let why = '';
   for (const owner of owners) {
     if (owner.reference === '') continue;
-    const payment = await context.payments.find(owner.reference);
-    const candidate = payment && { owner, payment };
-    if (candidate === undefined) continue;
+    const payment = await findPayment(context, owner);
+    if (payment === undefined) {
+      why = 'the payment of the original trace number has no record';
+      continue;
+    }
+    const candidate = { owner, payment };
     const contradiction = findContradiction(candidate, entry);
     if (contradiction === undefined) candidates.push(candidate);
     else why = contradiction;
@@ -42,6 +45,20 @@ export async function matchEntry(context: Context, entry: InboundEntry): Promise
   const { amountMinor } = owner;
   if (entry.isBatchSound || isExact(found, entry)) return { kind: 'payment', payment, amountMinor };
   return { kind: 'none', why: 'its batch is not sound and it does not repeat the payment exactly' };
+}
+
+/**
+ * Of a payment whose recipient was erased only the owner of the trace number is left. Its payout has ended,
+ * so that what comes back is a return.
+ */
+async function findPayment(
+  { payments }: Context,
+  { reference, fileId, amountMinor }: TraceOwner,
+): Promise<PaymentRecord | undefined> {
+  const payment = await payments.find(reference);
+  if (payment !== undefined || !(await payments.isKnown(reference))) return payment;
+  const value = { draft: null, amountMinor, sentAtMs: 0, fileId, returnedMinor: {} };
+  return { key: reference, state: 'paid', revision: 0, value };
 }
 
 /** A field of the entry that contradicts the payment; undefined where the two agree. */

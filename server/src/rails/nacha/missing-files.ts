@@ -10,9 +10,9 @@ import type { Context } from './records.ts';
 
 const key = 'last';
 
-/** A file of the bank has been read. */
-export async function noteFile({ host, arrivals }: Context): Promise<void> {
-  const { day } = toEastern(host.nowMs());
+/** A file of the bank has been read, or was at that time. */
+export async function noteFile({ arrivals }: Context, atMs: number): Promise<void> {
+  const { day } = toEastern(atMs);
   await arrivals.update(key, (record) =>
     record !== undefined && record.value.day >= day ? undefined : { state: 'read', value: { day } },
   );
@@ -27,7 +27,7 @@ export async function reportMissingFiles(context: Context): Promise<void> {
   const { filesEveryBankingDays, paidAt } = config;
   if (filesEveryBankingDays === 0) return;
   const record = await arrivals.find(key);
-  if (record === undefined) return await noteFile(context);
+  if (record === undefined) return await noteFile(context, host.nowMs());
   const { day } = record.value;
   const isPast = (one: string) => fromEastern({ day: one, time: paidAt }) <= host.nowMs();
   let dueDay: string | undefined;

@@ -59,7 +59,7 @@ async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCal
     workIdleMs: config.pollSeconds * 1000,
     findNextCutOff: (nowMs) => findNextClosing(config.windows, nowMs)?.closesAtMs,
     check: () => check(context),
-    recover: (sinceMs) => recoverPayments(context, sinceMs),
+    recover: (sinceMs, { signal }) => recoverPayments(context, { sinceMs, signal }),
   };
 }
 
@@ -162,13 +162,14 @@ async function work(
         await reportMissingFiles(context);
       },
     ],
-    ['settling', async () => (isInboxRead ? settleFiles(context) : undefined)],
+    ['settling', async () => (isInboxRead ? settleFiles(context, signal) : undefined)],
   ];
   for (const [step, run] of steps) {
     if (signal.aborted) return undefined;
     try {
       await run();
     } catch (error) {
+      if (signal.aborted) return undefined;
       host.log('error', `a step of the pass failed: ${step}`, { fault: describeFault(error) });
     }
   }

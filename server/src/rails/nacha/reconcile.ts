@@ -4,7 +4,7 @@ import { FolderError } from '../kit/folder.ts';
 import { createProblemMessage } from '../kit/problem-messages.ts';
 import { assureFolder } from './folder-marker.ts';
 import { listWrittenFiles, type Manifest, readWrittenFile, sumEntries } from './manifest.ts';
-import { type Context, type FileValue, nameTrace } from './records.ts';
+import { type Context, type FileRecord, type FileValue, nameTrace } from './records.ts';
 
 /**
  * Compares the database with the files that the rail wrote. A file that the database does not have was
@@ -95,7 +95,7 @@ async function describeProblem(
     if (payment !== undefined && payment.state !== 'waiting') contradicted += 1;
   }
   const unsure = manifests.filter(({ handedOverAtMs }) => handedOverAtMs === undefined).length;
-  const since = new Date(Math.min(...manifests.map(({ createdAtMs }) => createdAtMs)));
+  const since = new Date(await findLastKnownMs(context, manifests)).toISOString().slice(0, 16);
   return {
     id: `unknown-files-${createHash('sha256').update(names.join(' ')).digest('hex').slice(0, 24)}`,
     kind: 'unmatched',
@@ -103,11 +103,27 @@ async function describeProblem(
       `${names.length} files (the first one ${names[0]}) with ${entries.length} payments are not ` +
       'in the database, which was restored to an earlier moment. They are not written again. ' +
       `${contradicted} of the payments have another state in the database, ${unsure} of the files were perhaps ` +
-      'never put into the outbox: compare them with the bank. ' +
-      `Put the bank's files since ${since.toISOString()} from the archive into the inbox again, ` +
-      'then close this exception.',
+      "never put into the outbox: compare them with the bank. Unless a recovery has read the bank's " +
+      `files since ${since}Z, put them from the archive into the inbox. Then close this exception.`,
     ...(amountMinor > 0n ? { currency: 'USD', amountMinor } : {}),
   };
+}
+
+/**
+ * A moment before the backup: when the newest file was written that the database has. What the bank has
+ * sent since then may have been lost.
+ */
+async function findLastKnownMs(context: Context, manifests: readonly Manifest[]): Promise<number> {
+  const earliestMs = Math.min(...manifests.map(({ createdAtMs }) => createdAtMs));
+  let latest: FileRecord | undefined;
+  for (const fileId of (await listWrittenFiles(context)).toReversed()) {
+    // Ids begin with the day.
+    if (latest !== undefined && fileId.slice(0, 8) < latest.key.slice(0, 8)) break;
+    const file = await context.files.find(fileId);
+    if (file === undefined) continue;
+    if (latest === undefined || file.value.createdAtMs > latest.value.createdAtMs) latest = file;
+  }
+  return Math.min(earliestMs, latest?.value.createdAtMs ?? earliestMs);
 }
 
 async function adopt(context: Context, manifest: Manifest): Promise<boolean> {

@@ -111,6 +111,8 @@ export type Context = {
   readonly counters: Counters;
   /** The New York day on which the newest file of the bank was read. */
   readonly arrivals: Records<'read', { readonly day: string }>;
+  /** By their hashes, the bank's files that this database has applied. */
+  readonly readFiles: Records<'read', Readonly<Record<string, never>>>;
   readonly folders: Readonly<Record<'outbox' | 'inbox' | 'archive', Folder>>;
   /** Keys of files and of other warnings that were logged already. */
   readonly warned: Set<string>;
@@ -150,6 +152,11 @@ export function createContext(config: NachaConfig, host: RailHost): Context {
       collection: 'arrivals',
       states: ['read'],
       value: z.object({ day: z.string() }),
+    }),
+    readFiles: openRecords(store, {
+      collection: 'read_files',
+      states: ['read'],
+      value: z.object({}),
     }),
     folders: {
       outbox: openFolder(folders.outbox),

@@ -1,26 +1,32 @@
 import type { RecoveredPayment } from '../contract/contract.ts';
-import { type Folder, FolderError } from '../kit/folder.ts';
+import { type Folder, FolderError, type FolderFile } from '../kit/folder.ts';
 import { readAddendaField } from './addenda-layout.ts';
+import { applyArchived, bytesMax, listArchived } from './archive.ts';
 import { type InboundEntry, readInboundFile } from './inbound-reader.ts';
-import { bytesMax } from './inbox.ts';
-import { isManifest, listWrittenFiles, type Manifest, readWrittenFile } from './manifest.ts';
+import { listWrittenFiles, type Manifest, readWrittenFile } from './manifest.ts';
 import { readCode } from './matching.ts';
+import { reconcileFiles } from './reconcile.ts';
 import type { Context } from './records.ts';
 import { readReturnCode } from './return-codes.ts';
 
 /**
- * What the rail did according to its folders alone: the files that it wrote, and the returns among
- * the bank's files in the archive. Changes nothing and reads no records of the rail.
+ * Brings the rail's records up to what its folders show, then lists what the rail did by the folders
+ * alone: the files that it wrote, and the returns among the bank's files. The payments of a file that the
+ * database lacks are recorded, so that a return of them is matched; then files of the archive that it
+ * lacks are applied. Files in the inbox are left to the next pass.
  *
  * @throws FolderError where a folder or a file in it cannot be read.
  */
 export async function recoverPayments(
   context: Context,
-  sinceMs: number,
+  { sinceMs, signal }: { readonly sinceMs: number; readonly signal: AbortSignal },
 ): Promise<readonly RecoveredPayment[]> {
   const { archive, inbox, outbox } = context.folders;
+  await reconcileFiles(context);
+  await applyArchived(context, { sinceMs, signal });
   const returns = new Map<string, InboundEntry[]>();
-  for (const folder of [archive, inbox]) await collectReturns(folder, sinceMs, returns);
+  await collectReturns(archive, await listArchived(context, sinceMs), returns);
+  await collectReturns(inbox, await inbox.list(), returns);
   const outboxNames = (await outbox.list()).map(({ name }) => name);
   const found: RecoveredPayment[] = [];
   for (const fileId of await listWrittenFiles(context)) {
@@ -91,12 +97,12 @@ function isAbout(report: InboundEntry, reference: string, amountMinor: bigint): 
 /** Only returns that end a payment, from batches whose totals are right. */
 async function collectReturns(
   folder: Folder,
-  sinceMs: number,
+  files: readonly FolderFile[],
   returns: Map<string, InboundEntry[]>,
 ): Promise<void> {
-  for (const { name, sizeBytes, changedAtMs } of await folder.list()) {
-    if (isManifest(name) || changedAtMs < sinceMs || sizeBytes > bytesMax) continue;
-    for (const entry of readInboundFile(await folder.read(name, bytesMax)).entries) {
+  for (const { name, sizeBytes } of files) {
+    const bytes = sizeBytes > bytesMax ? undefined : await folder.find(name, bytesMax);
+    for (const entry of bytes === undefined ? [] : readInboundFile(bytes).entries) {
       const code = readCode(entry);
       if (code === undefined || entry.record.typeCode !== '99' || !entry.isBatchSound) continue;
       const { stage } = readReturnCode(code);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import {
@@ -15,7 +15,9 @@ import {
   setSimulatorOptions,
   withBench,
 } from '../../../testing/setups/nacha.ts';
+import { readRows } from '../../../testing/setups/read-rows.ts';
 import { exec } from '../../db/rows.ts';
+import type { Instruction } from '../contract/contract.ts';
 import { fromEastern } from './banking-days.ts';
 import { railModule } from './rail.ts';
 
@@ -240,4 +242,152 @@ test('payments are recovered from the folders alone', () =>
     const late = (await again.recover?.(laterMs, context)) ?? [];
     assert.ok(late.some(({ reference }) => reference === 'p3'));
     assert.ok(!late.some(({ reference }) => reference === 'p1'));
+  }));
+
+/** Sends one payment that comes back, and lets the bank take its file. */
+async function sendToClosedAccount(bench: NachaBench): Promise<Instruction> {
+  await setSimulatorOptions(bench, {
+    rules: [{ accountEndsWith: '0003', code: 'R03', afterMs: 60_000 }],
+  });
+  const { attributes } = makeInstruction('p1');
+  const payment = makeInstruction('p1', {
+    attributes: { ...attributes, BankAccountNumber: '550003' },
+  });
+  await bench.rail.send(payment, context);
+  await advanceTo(bench, '2026-11-20', '10:00');
+  assert.equal((await readdir(path.join(bench.folder, 'taken'))).length, 1);
+  return payment;
+}
+
+/** What the service would book of the payment after the restore. */
+async function listReturns({ host }: NachaBench): Promise<string[]> {
+  const rows = await readRows<{ found: string }>(host.db.system, {
+    name: '',
+    text: `
+      select concat_ws(' ', reference, outcome, amount) as found from rail_observations
+      where id like 'returned-%'`,
+  });
+  return rows.map(({ found }) => found);
+}
+
+async function listArchived({ folder }: NachaBench): Promise<string[]> {
+  const names = await readdir(path.join(folder, 'archive'));
+  return names.filter((name) => !name.startsWith('.') && !name.endsWith('.json'));
+}
+
+test('a return that was read after the backup is read again by the recovery', () =>
+  withBench({}, async (bench) => {
+    const { folder } = bench;
+    const payment = await sendToClosedAccount(bench);
+    const restore = await backUp(bench);
+    await advanceTo(bench, '2026-11-20', '10:05');
+    assert.equal((await bench.rail.query(payment, context)).outcome, 'returned');
+    await restore();
+    assert.deepEqual(await listReturns(bench), []);
+    const again = { ...bench, rail: await bench.again() };
+    const sinceMs = fromEastern({ day: '2026-11-20', time: '10:00' });
+    const [listed] = (await again.rail.recover?.(sinceMs, context)) ?? [];
+    assert.equal(listed?.outcome, 'returned');
+    await advanceTo(again, '2026-12-01', '12:00');
+    const answer = await again.rail.query(payment, context);
+    assert.equal(answer.outcome === 'returned' && answer.amountMinor, payment.amountMinor);
+    assert.deepEqual(await listReturns(bench), ['p1 returned 1234']);
+    // The bank delivers it again, and the service starts again.
+    const [name = ''] = await listArchived(bench);
+    const bytes = await readFile(path.join(folder, 'archive', name));
+    await writeFile(path.join(folder, 'inbox', 'again.ach'), bytes);
+    await advanceTo(again, '2026-12-01', '12:05');
+    await again.rail.recover?.(sinceMs, context);
+    assert.deepEqual(await listReturns(bench), ['p1 returned 1234']);
+    assert.equal(await bench.host.countUnresolvedInbound(), 0);
+  }));
+
+test('files of the archive count for seven days before the last activity', () =>
+  withBench({}, async (bench) => {
+    const payment = await sendToClosedAccount(bench);
+    const restore = await backUp(bench);
+    await advanceTo(bench, '2026-11-20', '10:05');
+    await restore();
+    const again = await bench.again();
+    const [name = ''] = await listArchived(bench);
+    const recoverAged = async (hours: number, signal: AbortSignal) => {
+      const writtenAt = new Date(Date.now() - hours * 3_600_000);
+      await utimes(path.join(bench.folder, 'archive', name), writtenAt, writtenAt);
+      await again.recover?.(bench.clock.nowMs, { signal });
+      return (await again.query(payment, context)).outcome;
+    };
+    assert.equal(await recoverAged(169, context.signal), 'accepted');
+    await assert.rejects(recoverAged(167, AbortSignal.abort()), { name: 'AbortError' });
+    assert.equal(await recoverAged(167, context.signal), 'returned');
+  }));
+
+test('a return that a restored database lacks stops its payment from settling', () =>
+  withBench({}, async (bench) => {
+    const payment = await sendToClosedAccount(bench);
+    const restore = await backUp(bench);
+    await advanceTo(bench, '2026-11-20', '10:05');
+    // The process goes on, as where a standby takes over, and nothing shows the restore.
+    await restore();
+    await advanceTo(bench, '2026-12-01', '12:00');
+    assert.equal((await bench.rail.query(payment, context)).outcome, 'returned');
+    assert.ok(bench.host.observations.every(({ outcome }) => outcome !== 'paid'));
+  }));
+
+test('problems of files that were read after the backup are reported again', () =>
+  withBench({}, async (bench) => {
+    const { host, folder } = bench;
+    const payment = makeInstruction('p2');
+    await sendToClosedAccount(bench);
+    await bench.rail.send(payment, context);
+    const restore = await backUp(bench);
+    const inbox = path.join(folder, 'inbox');
+    await advanceTo(bench, '2026-11-20', '10:05');
+    const [name = ''] = await listArchived(bench);
+    const sound = await readFile(path.join(folder, 'archive', name), 'ascii');
+    await writeFile(path.join(inbox, 'other.ach'), sound.replaceAll('12104288', '12104277'));
+    await writeFile(path.join(inbox, `${'long'.repeat(45)}.ach`), 'no records');
+    await advanceTo(bench, '2026-11-20', '10:10');
+    await advanceTo(bench, '2026-11-20', '10:15');
+    const reported = host.problems.map(({ id }) => id).toSorted();
+    assert.equal(await host.countUnresolvedInbound(), reported.length);
+    assert.ok(reported.length > 1);
+    await restore();
+    assert.equal(await host.countUnresolvedInbound(), 0);
+    host.problems.length = 0;
+    const again = await bench.again();
+    await again.recover?.(fromEastern({ day: '2026-11-20', time: '10:00' }), context);
+    assert.deepEqual(host.problems.map(({ id }) => id).toSorted(), reported);
+    // Closed by an operator, they stay closed.
+    await host.closeExceptions();
+    await again.recover?.(fromEastern({ day: '2026-11-20', time: '10:00' }), context);
+    assert.equal(await host.countUnresolvedInbound(), 0);
+    assert.equal((await listArchived(bench)).length, 3);
+  }));
+
+test('a file that was read after the backup is not missed after the restore', () =>
+  withBench({ filesEveryBankingDays: 1 }, async (bench) => {
+    const { host } = bench;
+    await sendToClosedAccount(bench);
+    const restore = await backUp(bench);
+    await advanceTo(bench, '2026-11-23', '10:05');
+    assert.equal((await listArchived(bench)).length, 1);
+    await restore();
+    const again = { ...bench, rail: await bench.again() };
+    await again.rail.recover?.(fromEastern({ day: '2026-11-20', time: '10:00' }), context);
+    await advanceTo(again, '2026-11-24', '10:00');
+    assert.deepEqual(host.problems, []);
+  }));
+
+test('the exception about unknown files names a day before the backup', () =>
+  withBench({}, async (bench) => {
+    const { host } = bench;
+    await bench.rail.send(makeInstruction('p1'), context);
+    await advanceTo(bench, '2026-11-20', '10:00');
+    const restore = await backUp(bench);
+    await bench.rail.send(makeInstruction('p2'), context);
+    await advanceTo(bench, '2026-11-23', '10:00');
+    await restore();
+    const again = { ...bench, rail: await bench.again() };
+    await advanceTo(again, '2026-11-23', '10:30');
+    assert.match(host.problems[0]?.detail ?? '', / 2026-11-20T15:00Z, .*close this exception\.$/);
   }));

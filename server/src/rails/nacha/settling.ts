@@ -1,4 +1,5 @@
 import type { InboundMessage, RailObservation } from '../contract/contract.ts';
+import { applyArchived } from './archive.ts';
 import {
   type Context,
   type FileRecord,
@@ -11,26 +12,34 @@ import {
  * No message confirms that an ACH credit has arrived: it counts as paid when its settlement and the
  * time for an ordinary return have passed and nothing came back. The inbox has been read before this
  * runs, and nothing settles while any part of the bank's files is not applied, since that part may be
- * the return of any payment.
+ * the return of any payment. Nothing else shows that a running process has been left with an older
+ * database, so files of the archive that it lacks are applied first.
  */
-export async function settleFiles(context: Context): Promise<void> {
-  const { host, warned } = context;
+export async function settleFiles(context: Context, signal: AbortSignal): Promise<void> {
+  if (await isSettlingHeld(context)) return;
+  const nowMs = context.host.nowMs();
+  const due = (await listFiles(context, 'collected')).flatMap((file) => {
+    const { paidDueMs } = file.value;
+    return paidDueMs !== undefined && paidDueMs <= nowMs ? [{ file, paidDueMs }] : [];
+  });
+  const [oldest] = due;
+  if (oldest === undefined) return;
+  await applyArchived(context, { sinceMs: oldest.file.value.createdAtMs, signal });
+  if (await isSettlingHeld(context)) return;
+  for (const { file, paidDueMs } of due) await settle(context, file, paidDueMs);
+}
+
+async function isSettlingHeld({ host, warned }: Context): Promise<boolean> {
   const unresolved = await host.countUnresolvedInbound();
   if (unresolved === 0) {
     warned.delete(settlingHeld);
-  } else {
-    if (!warned.has(settlingHeld)) {
-      host.log('warn', 'no payment settles while inbound problems are open', { unresolved });
-    }
-    warned.add(settlingHeld);
-    return;
+    return false;
   }
-  for (const file of await listFiles(context, 'collected')) {
-    const { paidDueMs } = file.value;
-    if (paidDueMs !== undefined && paidDueMs <= context.host.nowMs()) {
-      await settle(context, file, paidDueMs);
-    }
+  if (!warned.has(settlingHeld)) {
+    host.log('warn', 'no payment settles while inbound problems are open', { unresolved });
   }
+  warned.add(settlingHeld);
+  return true;
 }
 
 /** Among the warnings that were logged already. */

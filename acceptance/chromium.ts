@@ -71,12 +71,12 @@ function readVersion(): string {
   return version;
 }
 
-const patienceMs = 15_000;
+const patienceMs = 60_000;
 
 /**
  * Waits until an expression holds in the page. `waitForFunction` evaluates the expression in the page itself
  * from the second time on, which our content security policy forbids; this asks by the browser's own protocol
- * each time. @throws Error after 15 seconds.
+ * each time. @throws Error after a minute.
  */
 export async function waitUntilTrue(page: Page, expression: string): Promise<void> {
   const untilMs = performance.now() + patienceMs;

@@ -9,8 +9,9 @@ import {
   describeUser,
   type User,
 } from './recipients.ts';
+import { isoOf, readNowMs } from './schedule-kit.ts';
 import { serveTests } from './serve.ts';
-import { type Api, type Balance, ok } from './service.ts';
+import { type Api, type Balance, daySeconds, ok } from './service.ts';
 import { assertProblem, locate } from './shapes.ts';
 
 /** A refusal names every fault of the request, and each only once. */
@@ -186,11 +187,12 @@ test('what the purpose of a link needs is reported with its other faults', async
 
 test('the bounds of a scheduled payout are checked without its destination', async () => {
   const recipient = await createRecipient(api, deliveryCases.bank);
+  const later = isoOf((await readNowMs(api)) + 30 * daySeconds * 1000);
   const body = describePayout(recipient, {
     destination_token: randomUUID(),
     attr_set_token: undefined,
     destination_amount: 500,
-    scheduled_for: '2027-01-04',
+    scheduled_for: later.slice(0, 10),
     max_source_amount: 0,
   });
   const reply = await api.post(`/payout/${recipient.userToken}`, body);

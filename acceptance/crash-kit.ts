@@ -13,6 +13,7 @@ import {
 } from './recipients.ts';
 import { type Books, chooseSeed, createRandom, getMagicClabe } from './reliability-kit.ts';
 import { type Account, type Api, advance, daySeconds, ok } from './service.ts';
+import { untilAdmitted } from './until-admitted.ts';
 
 /**
  * kill -9 under load. The log stands for a client's own records: requests and acknowledgements, each
@@ -65,21 +66,25 @@ async function work({ api, recipients, log }: Load, isOver: () => boolean): Prom
     if (random.below(4) === 0) {
       const user: Log['users'][number] = { sent: describeUser() };
       log.users.push(user);
-      user.token = ok(await api.post<{ user_token: string }>('/user', user.sent)).user_token;
+      const { user_token: token } = await untilAdmitted(async () =>
+        ok(await api.post<{ user_token: string }>('/user', user.sent)),
+      );
+      user.token = token;
     }
   }
 }
 
 async function requestPayout(api: Api, entry: Entry): Promise<Payout> {
   const path = `/payout/${entry.recipient.userToken}`;
-  return ok(await api.post<Payout>(path, entry.request, { 'idempotency-key': entry.key }));
+  const key = { 'idempotency-key': entry.key };
+  return untilAdmitted(async () => ok(await api.post<Payout>(path, entry.request, key)));
 }
 
 async function requestCommit(api: Api, entry: Entry): Promise<CommitResult> {
   const path = payoutPath(entry.recipient, tokenOf(entry));
   const headers: Record<string, string> =
     entry.commitKey === undefined ? {} : { 'idempotency-key': entry.commitKey };
-  return ok(await api.put<CommitResult>(path, undefined, headers));
+  return untilAdmitted(async () => ok(await api.put<CommitResult>(path, undefined, headers)));
 }
 
 const tokenOf = (entry: Entry): string => entry.payout?.['payout_token'] ?? '';

@@ -99,6 +99,8 @@ test('payouts are listed by user, delivery type, country, time and metadata', as
   const bank = await createRecipient(mine, deliveryCases.bank);
   const wallet = await createRecipient(mine, deliveryCases.wallet);
   const metadata = { run: 'a', '': 'b' };
+  // Before the first one: the day may end meanwhile.
+  const { now } = ok(await mine.get<{ now: string }>('/sandbox/clock'));
   const first = (await createPayout(mine, bank, { metadata }))['payout_token'];
   const second = (await pay(mine, wallet)).payout_token;
   const find = async (query: string) => tokensOf(ok(await mine.get<Row[]>(`/payout?${query}`)));
@@ -110,7 +112,6 @@ test('payouts are listed by user, delivery type, country, time and metadata', as
   assert.deepEqual(await find('metadata[run]=a'), [first]);
   assert.deepEqual(await find('metadata[run]=a&country=KEN'), []);
   assert.deepEqual(await find('metadata[]=b'), [first]);
-  const { now } = ok(await mine.get<{ now: string }>('/sandbox/clock'));
   const today = now.slice(0, 10);
   assert.deepEqual(await find('from=2020-01-01&to=9999-12-31'), [second, first]);
   assert.deepEqual(await find(`to=2020-01-01T00:00:00`), []);
@@ -285,6 +286,7 @@ test('a history has numbered pages and aliases of filters', async () => {
 test('recipients are listed newest first and filtered', async () => {
   const mine = (await createAccount(service)).api;
   const email = `${randomUUID()}@example.org`;
+  const { now } = ok(await mine.get<{ now: string }>('/sandbox/clock'));
   const first = await createUser(mine, { internal_user_id: 'staff/1', email });
   const second = await createUser(mine, { country: 'KEN' });
   const find = async (query: string) =>
@@ -297,7 +299,6 @@ test('recipients are listed newest first and filtered', async () => {
   assert.deepEqual(await find(`email=${email}&country=KEN`), []);
   assert.deepEqual(await find('country=KEN&status=ACTIVE'), [second]);
   assert.deepEqual(await find('status=LOCKED'), []);
-  const { now } = ok(await mine.get<{ now: string }>('/sandbox/clock'));
   assert.deepEqual(await find(`from=${now.slice(0, 10)}&to=9999-12-31`), [second, first]);
   assert.deepEqual(await find('to=2020-01-01'), []);
   assert.deepEqual(await find(`email=${email}&to=2020-01-01`), []);

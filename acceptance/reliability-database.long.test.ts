@@ -35,6 +35,7 @@ import {
   type Service,
   startService,
 } from './service.ts';
+import { untilAdmitted } from './until-admitted.ts';
 
 /**
  * The connection to the database fails between a group of commits and its answer. A repeated request
@@ -95,7 +96,9 @@ async function prepareOrders(balances: number): Promise<Order[]> {
     const account = await createAccount(service, { USD: String(funds) });
     const recipient = await createRecipient(account.api, deliveryCases.bank);
     const payouts = await Promise.all(
-      Array.from({ length: payoutsPerAccount }, () => createPayout(account.api, recipient)),
+      Array.from({ length: payoutsPerAccount }, () =>
+        untilAdmitted(() => createPayout(account.api, recipient)),
+      ),
     );
     const opening = await pay(account.api, recipient);
     const spentBefore = 100 + Number(opening.fee.text);

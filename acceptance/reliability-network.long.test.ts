@@ -7,6 +7,7 @@ import { openTestNetwork, type TestNetwork } from '../server/testing/setups/netw
 import { createRecipient, createUser, deliveryCases, pay, type Recipient } from './recipients.ts';
 import { type Books, openBooks } from './reliability-kit.ts';
 import { type Account, createAccount, type Service, startService } from './service.ts';
+import { untilAdmitted } from './until-admitted.ts';
 
 /**
  * The network to the database fails silently, or a transaction holds the row of an account: other
@@ -103,7 +104,9 @@ test('if connections fail silently, no request takes ten seconds and payments co
 });
 
 test('many requests of an account with a locked row delay no other account', async () => {
-  const users = await Promise.all(Array.from({ length: 24 }, () => createUser(account.api)));
+  const users = await Promise.all(
+    Array.from({ length: 24 }, () => untilAdmitted(() => createUser(account.api))),
+  );
   const user = await createUser(other.api);
   const [held] = await books.rows<{ id: string }>(
     `select account_id as id from users where id = $1`,

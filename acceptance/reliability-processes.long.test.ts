@@ -7,6 +7,7 @@ import {
   createRecipient,
   createUser,
   deliveryCases,
+  type Payout,
   pay,
   payoutPath,
   readPayout,
@@ -24,6 +25,7 @@ import {
   startService,
   stopProcess,
 } from './service.ts';
+import { untilAdmitted } from './until-admitted.ts';
 
 /** Two processes on one database behave as one. */
 
@@ -40,6 +42,12 @@ after(async () => {
 function bothOf(account: Account): [Api, Api] {
   return [account.api, runThrough(pair.second, account)];
 }
+
+const create = (...what: Parameters<typeof createPayout>): Promise<Payout> =>
+  untilAdmitted(() => createPayout(...what));
+
+const commit = (api: Api, path: string): Promise<CommitResult> =>
+  untilAdmitted(async () => ok(await api.put<CommitResult>(path)));
 
 function countBy(values: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
@@ -110,9 +118,7 @@ test('64 parallel commits of one payout through both processes pay once', async 
   const payout = await createPayout(account.api, recipient);
   const path = payoutPath(recipient, payout['payout_token'] ?? '');
   const answers = await Promise.all(
-    Array.from({ length: 64 }, async (_, index) =>
-      ok(await (apis[index % 2] as Api).put<CommitResult>(path)),
-    ),
+    Array.from({ length: 64 }, (_, index) => commit(apis[index % 2] as Api, path)),
   );
   assert.deepEqual(countBy(answers.map(({ status }) => status)), { success: 64 });
   assert.equal(new Set(answers.map((answer) => answer.pickup_code)).size, 1);
@@ -129,7 +135,7 @@ test('of 60 commits through both processes on funds for 30, exactly 30 succeed',
   await fund(account.api, 'USD', '1000000');
   const recipient = await createRecipient(account.api, deliveryCases.bank);
   const payouts = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => createPayout(apis[index % 2] as Api, recipient)),
+    Array.from({ length: 60 }, (_, index) => create(apis[index % 2] as Api, recipient)),
   );
   const fee = Number(payouts[0]?.fee.text);
   const cents = 30 * Math.round((100 + fee) * 100);
@@ -138,16 +144,12 @@ test('of 60 commits through both processes on funds for 30, exactly 30 succeed',
   const unfundedRecipient = await createRecipient(unfunded.api, deliveryCases.bank);
   const poorPayouts = await Promise.all(
     Array.from({ length: 60 }, (_, index) =>
-      createPayout(unfundedApis[index % 2] as Api, unfundedRecipient),
+      create(unfundedApis[index % 2] as Api, unfundedRecipient),
     ),
   );
   const answers = await Promise.all(
-    poorPayouts.map(async (payout, index) =>
-      ok(
-        await (unfundedApis[index % 2] as Api).put<CommitResult>(
-          payoutPath(unfundedRecipient, payout['payout_token'] ?? ''),
-        ),
-      ),
+    poorPayouts.map(({ payout_token: token = '' }, index) =>
+      commit(unfundedApis[index % 2] as Api, payoutPath(unfundedRecipient, token)),
     ),
   );
   assert.deepEqual(countBy(answers.map(({ status }) => status)), { success: 30, failure: 30 });
@@ -163,17 +165,11 @@ test('a client_transfer_id is committed once through both processes', async () =
   const recipient = await createRecipient(account.api, deliveryCases.bank);
   const transfer = { client_transfer_id: randomUUID() };
   const payouts = await Promise.all(
-    Array.from({ length: 12 }, (_, index) =>
-      createPayout(apis[index % 2] as Api, recipient, transfer),
-    ),
+    Array.from({ length: 12 }, (_, index) => create(apis[index % 2] as Api, recipient, transfer)),
   );
   const answers = await Promise.all(
-    payouts.map(async (payout, index) =>
-      ok(
-        await (apis[index % 2] as Api).put<CommitResult>(
-          payoutPath(recipient, payout['payout_token'] ?? ''),
-        ),
-      ),
+    payouts.map(({ payout_token: token = '' }, index) =>
+      commit(apis[index % 2] as Api, payoutPath(recipient, token)),
     ),
   );
   const winner = answers.find(({ status }) => status === 'success');
@@ -189,11 +185,16 @@ test('each payout is sent once by either process', async () => {
   const apis = bothOf(account);
   const chosen = { BankAccountNumber: getMagicClabe('paid_at_once') };
   const recipient = await createRecipient(account.api, deliveryCases.bank, { chosen });
-  const payouts = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => pay(apis[index % 2] as Api, recipient)),
+  const payTo = async (api: Api): Promise<string> => {
+    const { payout_token: token = '' } = await create(api, recipient);
+    assert.equal((await commit(api, payoutPath(recipient, token))).status, 'success');
+    return token;
+  };
+  const tokens = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => payTo(apis[index % 2] as Api)),
   );
   await advance(account.api, 1);
-  for (const { payout_token: token } of payouts) {
+  for (const token of tokens) {
     const { status } = await readPayout(apis[1], recipient, token);
     assert.equal(status, 'COMPLETED');
   }
@@ -232,8 +233,8 @@ test('after SIGTERM under load every answer is complete and true', async () => {
   const work = async (): Promise<void> => {
     for (;;) {
       try {
-        const { payout_token: token = '' } = await createPayout(leaving, recipient);
-        acknowledged.push(ok(await leaving.put<CommitResult>(payoutPath(recipient, token))));
+        const { payout_token: token = '' } = await create(leaving, recipient);
+        acknowledged.push(await commit(leaving, payoutPath(recipient, token)));
       } catch (error) {
         assert.ok(isStopping, String(error));
         codes.push(error instanceof Error && 'code' in error ? String(error.code) : String(error));

@@ -5,6 +5,7 @@ import { runCommand } from './commands.ts';
 import { commitPayout, createPayout, createRecipient, deliveryCases } from './recipients.ts';
 import { findKeyHolder, type Pair, startPair } from './reliability-kit.ts';
 import { advance, createAccount, ok, stopProcess } from './service.ts';
+import { untilAdmitted } from './until-admitted.ts';
 
 /** A stop of all sending while processes send, of which one dies. */
 
@@ -28,11 +29,10 @@ test('a stop by command holds across kill -9, and after it each payout is sent o
   const { api } = await createAccount(pair.first, { USD: '100000' });
   const recipient = await createRecipient(api, deliveryCases.wallet);
   const victim = await pair.startAnother();
-  const tokens: string[] = [];
   const commit = async (): Promise<void> => {
-    const { payout_token: token = '' } = await createPayout(api, recipient);
-    assert.equal((await commitPayout(api, recipient, token)).status, 'success');
-    tokens.push(token);
+    const { payout_token: token } = await untilAdmitted(() => createPayout(api, recipient));
+    const { status } = await untilAdmitted(() => commitPayout(api, recipient, token));
+    assert.equal(status, 'success');
   };
   const sending = Promise.all(Array.from({ length: payouts }, commit));
   while ((await countAttempts()) === 0) await sleep(5);

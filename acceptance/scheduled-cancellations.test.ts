@@ -24,6 +24,7 @@ import {
   startService,
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
+import { untilAdmitted } from './until-admitted.ts';
 
 /** Scheduled payouts that their client cancels. */
 
@@ -68,7 +69,9 @@ test('of a cancellation and the run at the same moment, one wins', async () => {
   const recipient = await createRecipient(own, deliveryCases.bank);
   const scheduledFor = isoOf((await readNowMs(own)) + 2 * daySeconds * 1000);
   const payouts = await Promise.all(
-    Array.from({ length: 20 }, () => schedule(own, recipient, { scheduled_for: scheduledFor })),
+    Array.from({ length: 20 }, () =>
+      untilAdmitted(() => schedule(own, recipient, { scheduled_for: scheduledFor })),
+    ),
   );
   const moved = moveTo(own, scheduledFor);
   const answers = await Promise.all(

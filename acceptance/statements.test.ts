@@ -10,6 +10,7 @@ import {
 } from './batch-kit.ts';
 import { add, type ExactNumber, exact, subtract } from './exact.ts';
 import { createRecipient, deliveryCases, pay } from './recipients.ts';
+import { isoOf, moveTo, readNowMs } from './schedule-kit.ts';
 import {
   type Api,
   advance,
@@ -36,6 +37,10 @@ const readDay = async (): Promise<string> =>
 
 before(async () => {
   service = await startService();
+  // The next noon, so that no day ends while the tests fill it.
+  const dayMs = daySeconds * 1000;
+  const noonMs = (Math.floor((await readNowMs(service.demo)) / dayMs) + 1.5) * dayMs;
+  await moveTo(service.demo, isoOf(noonMs));
   const account = await createAccount(service, { USD: '500.05', BTC: '1' });
   api = account.api;
   const recipient = await createRecipient(api, deliveryCases.bank);

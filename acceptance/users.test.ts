@@ -139,8 +139,15 @@ test('a mobile number is stored as digits, however it is written', async () => {
 });
 
 test('a user younger than eighteen is refused with the other faults', async () => {
-  const year = Number(ok(await api.get<{ now: string }>('/sandbox/clock')).now.slice(0, 4));
-  for (const born of [`${year - 17}-12-31`, `${year + 1}-01-01`, `${year - 18}-12-31`]) {
+  const now = new Date(ok(await api.get<{ now: string }>('/sandbox/clock')).now);
+  const year = now.getUTCFullYear();
+  // Eighteen the day after tomorrow.
+  const almost = new Date(Date.UTC(year - 18, now.getUTCMonth(), now.getUTCDate() + 2));
+  for (const born of [
+    `${year - 17}-12-31`,
+    `${year + 1}-01-01`,
+    almost.toISOString().slice(0, 10),
+  ]) {
     const reply = await api.post('/user', describeUser({ date_of_birth: born, city: 5 }));
     assert.deepEqual(locate(assertProblem(reply, 400)), ['/city', '/date_of_birth'], born);
   }

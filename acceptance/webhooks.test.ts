@@ -53,9 +53,10 @@ test('every event arrives signed, as the event feed has it', async () => {
     assert.equal(received.headers['content-type'], 'application/json');
     assert.doesNotMatch(String(received.headers['webhook-id']), /\./);
   }
+  // Events of different objects may overtake each other.
   assert.deepEqual(
-    receiver.received.map(({ body }) => body.type),
-    ['user.created', 'balance.funded'],
+    new Set(receiver.received.map(({ body }) => body.type)),
+    new Set(['user.created', 'balance.funded']),
   );
 });
 
@@ -175,7 +176,7 @@ test('a replay counts first, then sends a range again under the same ids', async
   await fund(api, 'USD', '1');
   await receiver.until(() => receiver.received.length >= 4, 'all events');
   const before = [...receiver.received];
-  const [first = 0] = sequencesOf(before);
+  const first = Math.min(...sequencesOf(before));
   const range = { from: first, event_types: ['user.*'] };
   type Replay = { count: ExactNumber; from: ExactNumber; to: ExactNumber; dry_run: boolean };
   const ask = async (body: object): Promise<Replay> =>

@@ -39,6 +39,7 @@ import {
 } from './service.ts';
 import { assertProblem, assertShape, patterns, shapes } from './shapes.ts';
 import { createDatabases } from './test-database.ts';
+import { untilAdmitted } from './until-admitted.ts';
 
 /** Rules for all operations, and settings that change answers. */
 
@@ -163,8 +164,15 @@ test('a key replays its answer for thirty days of the clock', async () => {
 
 test('a list without number_of_records has a hundred rows', async () => {
   const recipient = await createRecipient(api, deliveryCases.bank);
-  await Promise.all(Array.from({ length: 101 }, () => createPayout(api, recipient)));
-  const pages = await readPages<Payout>(api, `/payout/${recipient.userToken}`);
+  const path = `/payout/${recipient.userToken}`;
+  const create = (_: unknown, index: number): Promise<Payout> => {
+    const key = { 'idempotency-key': `${recipient.userToken}-${index}` };
+    return untilAdmitted(async () =>
+      ok(await api.post<Payout>(path, describePayout(recipient), key)),
+    );
+  };
+  await Promise.all(Array.from({ length: 101 }, create));
+  const pages = await readPages<Payout>(api, path);
   assert.deepEqual(
     pages.map((page) => page.length),
     [100, 1],

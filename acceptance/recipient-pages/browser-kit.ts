@@ -40,6 +40,8 @@ export async function visit(
 ): Promise<Visit> {
   const context = await browser.newContext({ locale: 'en-GB', ...options });
   const page = await context.newPage();
+  // Generous: only what never comes waits for it.
+  page.setDefaultTimeout(60_000);
   const foreign: string[] = [];
   const errors: string[] = [];
   let bytes = 0;

@@ -195,6 +195,7 @@ test('a recipient takes three pictures, is declined with a reason, and tries aga
   await inspect(visited, 'verification-camera-phone');
   const shown = await page.locator('.keep').boundingBox();
   await page.getByRole('button', { name: 'Take the picture' }).click();
+  await waitUntilTrue(page, "document.querySelector('.frame img')?.naturalWidth > 0");
   const kept = await page
     .locator('.frame img')
     .evaluate((image: { naturalWidth: number; naturalHeight: number }) => [

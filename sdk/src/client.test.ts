@@ -382,7 +382,7 @@ test('a retry setting that is undefined is the default one', async () => {
   // As a program compiles without exactOptionalPropertyTypes.
   const retry = { retries: undefined, baseMs: 1 } as unknown as RetryPolicy;
   const client = failing(new TypeError('fetch failed'), { retry });
-  const signal = AbortSignal.timeout(2_000);
+  const signal = AbortSignal.timeout(30_000);
   await assert.rejects(client.listBalances({}, { signal }), { attempts: 5 });
 });
 

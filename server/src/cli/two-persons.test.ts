@@ -174,13 +174,14 @@ test('what can only fail is refused at once, and waits for no second person', as
   const before = await openRequests();
   const reason = 'Test';
   const user = formatToken('user', idOfNothing);
+  const until = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
   const cases: [string, Record<string, string>, RegExp][] = [
     ['limit remove', { account, name: 'daily', reason }, /no limit of this name/],
     ['operator create', { name: 'ad.a', role: 'viewer', reason }, /too similar to ada/],
     ['operator invite', { name: 'nobody', reason }, /no operator nobody/],
     ['user erase', { user, reason }, /user not found/],
     ['user release-hold', { hold: idOfNothing, reason }, /No legal hold/],
-    ['screening clear', { user, result: '1', until: '2027-01-01', reason }, /user not found/],
+    ['screening clear', { user, result: '1', until, reason }, /user not found/],
     ['screening decide', { user, result: '1', decision: 'cleared', reason }, /user not found/],
     ['rule set', { account: idOfNothing, policy: '{"rules":[]}', reason }, /account not found/],
   ];

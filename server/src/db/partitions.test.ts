@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
@@ -44,15 +45,23 @@ test('an interrupted removal is completed later, and other work continues meanwh
   const [oldest = ''] = await monthsOf('events');
   const reader = await connect('begin isolation level repeatable read');
   await reader.query('select count(*) from events');
-  const impatient = await connect('set statement_timeout = 300');
-  await assert.rejects(
-    keepPartitions(sessionOf(impatient), { eventMonths: 1, webhookMonths: 1 }, 0),
-    {
-      code: '57014',
-    },
+  const interrupted = await connect(`set application_name = 'interrupted'`);
+  const removing = assert.rejects(
+    keepPartitions(sessionOf(interrupted), { eventMonths: 1, webhookMonths: 1 }, 0),
+    { code: '57014' },
   );
-  const pending = await money.rows('select 1 from pg_inherits where inhdetachpending');
-  assert.equal(pending.length, 1);
+  const listPending = () =>
+    money.rows(
+      `select 1 from pg_inherits where inhparent = 'events'::regclass and inhdetachpending`,
+    );
+  // Then it waits for the reader.
+  while ((await listPending()).length === 0) await sleep(10);
+  await money.rows(
+    `select pg_cancel_backend(pid) from pg_stat_activity
+     where application_name = 'interrupted' and datname = current_database()`,
+  );
+  await removing;
+  assert.equal((await listPending()).length, 1);
   // Only the removal waits for the reader.
   const payout = await money.quote(owner);
   const payoutId = payout.id;
@@ -62,7 +71,7 @@ test('an interrupted removal is completed later, and other work continues meanwh
   await keepPartitions(money.db.system, { eventMonths: 1, webhookMonths: 1 }, 0);
   const left = await money.rows('select 1 from pg_class where relname = $1', [oldest]);
   assert.equal(left.length, 0);
-  await Promise.all([reader.end(), impatient.end()]);
+  await Promise.all([reader.end(), interrupted.end()]);
 });
 
 test('no month is removed while the database alone takes it for expired', async () => {

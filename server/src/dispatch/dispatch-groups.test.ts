@@ -85,7 +85,8 @@ async function describe({ payoutId, fence }: Observation): Promise<unknown> {
       unknown_since is not null as is_unknown, answered_at is not null as was_answered
       from attempts where payout_id = $1 order by number`),
     dispatches: await rows(
-      `select date_trunc('hour', due_at) as due_at, fence = $2 as is_claimed, tries, lease_until
+      `select case when due_at < environment_now() + interval '1 hour' then 'soon'
+         else due_at::text end as due_at, fence = $2 as is_claimed, tries, lease_until
        from payout_dispatches where payout_id = $1`,
       [fence],
     ),

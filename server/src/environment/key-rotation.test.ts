@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase } from '../../testing/setups/database.ts';
+import { openOwner } from '../../testing/setups/owner-session.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { readConfig } from '../config.ts';
 import { connectDatabase } from '../db/postgres/pool.ts';
@@ -82,29 +83,34 @@ test('a rotation that is killed half-way is completed by the next one, while the
   const { base, file, variables } = installed;
   const filled = await fill(installed, users);
   const signing = installed.keys.signing.id;
+  const owner = openOwner(variables.DATABASE_URL);
   const [old] = await listMasterKeys(base);
-  const rotating = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '../main.ts'), 'key', 'rotate'],
-    {
-      env: {
-        ...variables,
-        PATH: process.env['PATH'],
-        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-      },
-      stdio: 'ignore',
-    },
-  );
-  const ended = new Promise((resolve) => rotating.once('exit', resolve));
-  const countFresh = async (): Promise<number> =>
-    (await listMasterKeys(base)).find((key) => key.is_newest && key !== old)?.users ?? 0;
-  for (let fresh = 0; rotating.exitCode === null; await sleep(2)) {
+  const countFresh = async (): Promise<number> => {
     const used = await listMasterKeys(base);
-    fresh = used.length > 1 ? await countFresh() : 0;
-    if (fresh > 0) break;
-  }
-  rotating.kill('SIGKILL');
-  await ended;
+    return used.length > 1 ? (used.find((key) => key.is_newest)?.users ?? 0) : 0;
+  };
+  await owner.transaction(async (session) => {
+    // The last one that it comes to, so that it has not ended however late it is killed.
+    const text = 'select from users order by account_id desc, id desc limit 1 for update';
+    await session.query({ name: '', text });
+    const rotating = spawn(
+      process.execPath,
+      [join(import.meta.dirname, '../main.ts'), 'key', 'rotate'],
+      {
+        env: {
+          ...variables,
+          PATH: process.env['PATH'],
+          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        },
+        stdio: 'ignore',
+      },
+    );
+    const ended = new Promise((resolve) => rotating.once('exit', resolve));
+    while (rotating.exitCode === null && (await countFresh()) === 0) await sleep(2);
+    rotating.kill('SIGKILL');
+    await ended;
+  });
+  await owner.close();
   const half = await listMasterKeys(base);
   assert.ok(
     half.every((key) => key.users < users),

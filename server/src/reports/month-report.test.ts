@@ -7,10 +7,12 @@ import { reportMonth, writeCsv } from './month-report.ts';
 let money: MoneyTest;
 before(async () => {
   money = await createMoneyTest();
+  month = new Date().toISOString().slice(0, 7);
 });
 after(() => money[Symbol.asyncDispose]());
 
-const month = new Date().toISOString().slice(0, 7);
+// Not while the file is loaded: the tests may begin in another month.
+let month: string;
 const report = (accountId?: string, of = month) =>
   reportMonth(money.db, { environment: 'staging', month: of, accountId });
 

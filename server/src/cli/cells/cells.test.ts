@@ -215,13 +215,14 @@ test('each public address is answered by its own cell', async () => {
     return file;
   });
   const answer = async (order: readonly number[], aheadS = 0): Promise<string[]> => {
+    const nowMs = Date.now();
     const entry = (async (url: string) => {
       const place = url.includes('eu1') ? 0 : 1;
       const pem = keys[order[place] ?? 0]?.export({ type: 'spki', format: 'pem' });
-      const date = new Date(Date.now() + place * aheadS * 1000).toUTCString();
+      const date = new Date(nowMs + place * aheadS * 1000).toUTCString();
       return new Response(String(pem), { headers: { date } });
     }) as typeof fetch;
-    return listProblems(await examineCells(files, { realNowMs: Date.now, fetch: entry }));
+    return listProblems(await examineCells(files, { realNowMs: () => nowMs, fetch: entry }));
   };
   assert.deepEqual(await answer([0, 1]), []);
   assert.deepEqual(await answer([0, 0]), [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/setups/money.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
+import { untilAdmitted } from '../../../testing/setups/until-admitted.ts';
 import { newId } from '../../core/ids.ts';
 import { connectDatabase, findSqlState, type Session } from './pool.ts';
 
@@ -269,10 +270,9 @@ test('sessions of many accounts at once on few connections never mix', async () 
     Array.from({ length: 120 }, async (_, index) => {
       const accountId = ids[index % ids.length] ?? '';
       const read = (session: Session) => ask<{ id: string }>(session, 'select id from accounts');
-      const seen =
-        index % 3 === 0
-          ? await db.tenantTransaction(accountId, read)
-          : await read(db.tenant(accountId));
+      const seen = await untilAdmitted(() =>
+        index % 3 === 0 ? db.tenantTransaction(accountId, read) : read(db.tenant(accountId)),
+      );
       assert.deepEqual(seen, [{ id: accountId }]);
     }),
   );

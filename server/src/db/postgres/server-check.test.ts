@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../../../testing/setups/d
 import { createMoneyTest } from '../../../testing/setups/money.ts';
 import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
+import { untilAdmitted } from '../../../testing/setups/until-admitted.ts';
 import { createApp } from '../../app.ts';
 import { ConfigError, readConfig } from '../../config.ts';
 import { readPassword } from '../embedded/access.ts';
@@ -133,7 +134,8 @@ test('pooling by session works without settings of its own, tenants included', {
     Array.from({ length: 60 }, async (_, index) => {
       const { accountId } = owners[index % 2] ?? { accountId: '' };
       const text = 'select id from accounts';
-      const seen = await readRows(db.tenant(accountId), { name: 'see_accounts', text });
+      const statement = { name: 'see_accounts', text };
+      const seen = await untilAdmitted(() => readRows(db.tenant(accountId), statement));
       assert.deepEqual(seen, [{ id: accountId }]);
     }),
   );

@@ -5,6 +5,7 @@ import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/se
 import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
 import { openOwner } from '../../../testing/setups/owner-session.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
+import { untilAdmitted } from '../../../testing/setups/until-admitted.ts';
 import { createGroupCommit } from '../../payouts/group-commit.ts';
 import { tryLockIndexKey } from '../environment-record.ts';
 import { createOpener, run } from './connection.ts';
@@ -119,10 +120,9 @@ test('sessions of many accounts on three server connections never mix', async ()
       const accountId = owners[index % owners.length]?.accountId ?? '';
       const read = (session: Session) =>
         readRows(session, { name: 'see_accounts', text: 'select id from accounts' });
-      const seen =
-        index % 3 === 0
-          ? await db.tenantTransaction(accountId, read)
-          : await read(db.tenant(accountId));
+      const seen = await untilAdmitted(() =>
+        index % 3 === 0 ? db.tenantTransaction(accountId, read) : read(db.tenant(accountId)),
+      );
       assert.deepEqual(seen, [{ id: accountId }]);
     }),
   );

@@ -95,10 +95,17 @@ test('a browser that is refused is shown a page in its language, and another cli
     const { status, headers } = response;
     return { status, headers, text: await response.text() };
   };
+  /** The limit counts seconds, so that on a busy machine one more may be admitted. */
+  const askRefused = async (accept: string, path?: string) => {
+    for (let tries = 0; ; tries += 1) {
+      const answer = await ask(accept, path);
+      if (answer.status === 429 || tries === 100) return answer;
+    }
+  };
   const browser = 'text/html,application/xhtml+xml,*/*;q=0.8';
   assert.equal((await ask(browser)).status, 404);
   for (const path of ['/recipient/abc', '/verify/abc']) {
-    const page = await ask(browser, path);
+    const page = await askRefused(browser, path);
     assert.equal(page.status, 429);
     assert.match(page.headers.get('retry-after') ?? '', /^\d+$/);
     assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -107,7 +114,7 @@ test('a browser that is refused is shown a page in its language, and another cli
     assert.match(page.text, new RegExp(`<h1>${readLanguages().get('ar')?.texts['busy']}</h1>`));
     assert.doesNotMatch(page.text, /\{\{/);
   }
-  const { status, headers } = await ask('*/*');
+  const { status, headers } = await askRefused('*/*');
   assert.deepEqual(
     [status, headers.get('content-type')],
     [429, 'application/problem+json; charset=utf-8'],

@@ -86,7 +86,12 @@ test('an endpoint that hangs costs the time limit', async () => {
   const result = await post(`${base}/hangs`, quick);
   assert.equal(result.error, 'no answer within 50 ms');
   assert.equal(result.answer, undefined);
-  assert.equal((await post(`${base}/starts`, quick)).answer?.statusCode, 200);
+});
+
+test('the status counts of an answer that does not end in time', async () => {
+  const patient = createAllowed(true, 2_000);
+  assert.equal((await post(`${base}/starts`, patient)).answer?.statusCode, 200);
+  patient.close();
 });
 
 test('other failures are described', async () => {

@@ -65,3 +65,29 @@ it('a payment after a return is written off once, however often it is reported',
   await kit.notify('first', payout, { outcome: 'paid', atMs: money.clock.nowMs() });
   assert.deepEqual(await routes.openKinds(payout), []);
 });
+
+it('of two payments of one rail, the one that was asked about completes the payout', async () => {
+  const kit = routes.open([first(refuse)]);
+  const payout = await routes.commit();
+  await kit.dispatcher.runDue();
+  const [second] = await money.rows<{ reference: string }>(
+    `insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence, started_at)
+     select account_id, payout_id, 2, rail, payer_key, md5(reference), state, 0, started_at
+     from attempts where payout_id = $1
+     returning reference`,
+    [payout.payoutId],
+  );
+  assert.ok(second !== undefined);
+  await kit.notify('first', { ...payout, ...second }, { outcome: 'paid' });
+  await money.advance(1_000);
+  await kit.notify('first', payout, { outcome: 'paid' });
+  assert.equal(await kit.decide(payout, 'paid'), 'done');
+  assert.deepEqual(
+    (await money.attempts(payout.payoutId)).map(({ state }) => state),
+    ['paid', 'rejected'],
+  );
+  assert.deepEqual(await routes.openKinds(payout), ['paid_after_refusal']);
+  await kit.notify('first', payout, { outcome: 'returned' });
+  assert.deepEqual(await routes.openKinds(payout), ['paid_after_refusal']);
+  assert.equal(await routes.statusOf(payout), 'CANCELLED');
+});

@@ -132,15 +132,18 @@ end
 $$;
 
 -- Supplies the outcome that the rail does not report. A payment without an attempt in flight was made
--- through the rail of the exception, to which the payout is assigned.
+-- by the attempt of the exception, to whose rail the payout is assigned.
 create function supply_outcome(
   payout payouts, p_id uuid, p_action text, p_alive text, p_asked exceptions, p_at timestamptz
 ) returns void
   language plpgsql as $$
 declare
   v_result text;
+  v_details jsonb;
 begin
   if p_action = 'paid' and p_alive is null then
+    select jsonb_build_object('rail', rail, 'reference', reference) into v_details from attempts
+    where account_id = payout.account_id and payout_id = payout.id and number = p_asked.attempt;
     if payout.status in ('HOLD', 'ERROR') then
       payout := move_payout(payout, 'PROCESSING', '', p_at);
     end if;
@@ -153,7 +156,7 @@ begin
   end if;
   v_result := apply_observation(payout.account_id, payout.id, p_id, 'person',
     case p_action when 'not_paid' then 'rejected' else p_action end, 'decided by a person', null,
-    null, null, null);
+    null, v_details, null);
   if v_result <> 'applied' then
     raise exception 'unexpected result of a decision: %', v_result;
   end if;

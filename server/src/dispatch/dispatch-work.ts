@@ -228,7 +228,16 @@ async function callThrough(
   const call = runtime?.gate.begin(row.tries > 1);
   try {
     const named = { rail: row.rail, mode: isCancelling ? 'cancel' : row.mode };
-    const services = { db, keys, callMsMax, nowMs: clock.nowMs, onError, travelRules };
+    const isLeaseOver = () => clock.steadyMs() >= parts.endMs;
+    const services = {
+      db,
+      keys,
+      callMsMax,
+      isLeaseOver,
+      nowMs: clock.nowMs,
+      onError,
+      travelRules,
+    };
     answer = await traceRailCall(db.tracing, named, () => callRail(services, target, row));
   } finally {
     if (call !== undefined) runtime?.gate.end(call, answer);

@@ -60,6 +60,40 @@ describe('slow checks', () => {
   });
 });
 
+describe('a preparation that outlasts the lease', () => {
+  it('is followed by no sending, because another process may have canceled it', async () => {
+    const owner = await money.createOwner({ USD: 1_000_000n });
+    const rail = createFakeRail(() => ({ outcome: 'paid' }));
+    const prepared = Promise.withResolvers<void>();
+    const dispatcher = createDispatcher({
+      times: { leaseMs: 300, callMsMax: 200 },
+      db: money.db,
+      keys: money.keys,
+      clock: money.clock,
+      rails: new Map([[rail.name, rail]]),
+      ...createRouting(money.db, [rail]),
+      rules: undefined,
+      travelRules: {
+        guard: (guarded) => guarded,
+        prepare: async (_rail, instruction) => {
+          await sleep(400);
+          prepared.resolve();
+          return { instruction };
+        },
+      },
+      onAnswer: () => undefined,
+      onError: () => undefined,
+    });
+    const payout = await money.quoteAndCommit(owner);
+    await dispatcher.runOne(payout.accountId, payout.payoutId);
+    await prepared.promise;
+    assert.equal(rail.sends(), 0);
+    const canceling = money.createDispatcher(rail);
+    await canceling.cancelOne(payout.accountId, payout.payoutId);
+    assert.equal(await statusOf(payout), 'CANCELLED');
+  });
+});
+
 describe('a locked account', () => {
   it('does not delay notifications of other accounts', async () => {
     const [one, other] = [

@@ -27,6 +27,8 @@ export type RailCallServices = {
   keys: KeyRing;
   /** Shorter than the lease: the answer of a call that took longer would be refused anyway. */
   callMsMax: number;
+  /** Then another process may work on the payout. */
+  isLeaseOver: () => boolean;
   nowMs: () => number;
   onError: (error: unknown) => void;
   travelRules: TravelRules | undefined;
@@ -99,6 +101,8 @@ export async function callRail(
   if (row.mode === 'send' && !(await takeFromDailyLimit(services.db.system, rail, instruction))) {
     return { outcome: 'retry', reason: 'daily_limit', checkAtMs: findNextDay(services.nowMs()) };
   }
+  // What comes before the sending may take long; the payout may be canceled by now.
+  if (row.mode === 'send' && services.isLeaseOver()) return { outcome: 'retry', reason: 'busy' };
   const abort = new AbortController();
   try {
     const { isStopped } = target;

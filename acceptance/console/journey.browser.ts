@@ -5,7 +5,16 @@ import readCode from 'jsqr';
 import { type TOTP, URI } from 'otpauth';
 import type { Page, Request } from 'playwright-core';
 import sharp from 'sharp';
-import { ask, findProblems, followLink, openWindow, picture, prepareStage, settle } from './kit.ts';
+import {
+  ask,
+  expectToStay,
+  findProblems,
+  followLink,
+  openWindow,
+  picture,
+  prepareStage,
+  settle,
+} from './kit.ts';
 
 /** From the first start to a completed payout, by hand, with texts that would like to be code. */
 
@@ -155,12 +164,18 @@ test('a request for two people is approved by another operator, and not by the r
   await bob.page.getByText('Done', { exact: true }).waitFor();
   await bob.page.getByRole('button', { name: 'Close' }).click();
   await bob.page.getByText('No request waits').waitFor();
+  await ask(page, 'PUT policies/credential', { persons: '2', reason });
+  await ask(page, `POST accounts/${account}/credentials`, { kind: 'api_key', reason });
+  await bob.page.getByRole('button', { name: 'Approve' }).click();
+  await bob.page.getByLabel('Reason').fill('Agreed');
+  await bob.page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+  await expectToStay(bob.page, 'test_');
+  await picture(bob.page, 'approval-secret');
+  await bob.page.getByRole('button', { name: 'Close' }).click();
+  await bob.page.getByText('No request waits').waitFor();
   await bob.page.getByRole('link', { name: 'Audit log' }).click();
-  await bob.page.getByText('Seen in the statement').first().waitFor();
-  await bob.page
-    .getByRole('button', { name: /^Entry \d+/ })
-    .first()
-    .click();
+  const entry = bob.page.getByRole('row').filter({ hasText: 'Seen in the statement' }).first();
+  await entry.getByRole('button', { name: /^Entry \d+/ }).click();
   await bob.page.getByRole('dialog').getByText(script).waitFor();
   await picture(bob.page, 'audit-entry');
   assert.deepEqual(await findProblems(bob.page, '.dialog'), []);
@@ -182,6 +197,16 @@ test('sending is stopped and resumed, each with a reason', async () => {
     await page.getByText(after).waitFor();
     await picture(page, label.toLowerCase().replace(' ', '-'));
   }
+  // Stopped by another person meanwhile: the dialog still says and does what it did when it was opened.
+  await page.getByRole('button', { name: 'Stop sending' }).click();
+  await ask(page, 'POST sending/stop', { reason: 'Outage' });
+  await page.waitForTimeout(11_000);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('heading', { name: 'Stop sending on all rails' }).waitFor();
+  await dialog.getByRole('button', { name: 'Stop sending' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Resume sending' }).waitFor();
+  await ask(page, 'POST sending/resume', { reason: 'Over' });
 });
 
 /** What an app reads from the picture of the code. */

@@ -15,6 +15,7 @@ import {
 import {
   actAndClose,
   ask,
+  expectToStay,
   followLink,
   picture,
   prepareStage,
@@ -285,6 +286,7 @@ test('a key is made, works, is replaced and ends', async () => {
   await dialog.getByLabel('Reason').fill('Yearly');
   await dialog.getByRole('button', { name: 'Rotate' }).click();
   const next = (await dialog.getByText(/^test_/).textContent()) ?? '';
+  await expectToStay(page, next);
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.getByText(/^Replaced, until/).waitFor();
   const renewed = stage.service.demo.withToken(next);

@@ -4,6 +4,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { useSession } from '../api/context.tsx';
 import { forgetReads, signOut } from '../api/session.ts';
+import { DialogPlace } from '../ui/dialog-place.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { narrow, useMedia } from '../ui/media.ts';
 import { Brand, Environment, Sidebar } from './sidebar.tsx';
@@ -33,7 +34,7 @@ export function Shell(): ReactNode {
   };
   const sidebar = <Sidebar onSearch={() => setSearching(true)} onSignOut={leave} />;
   return (
-    <>
+    <DialogPlace>
       <a className="button primary skip" href="#main">
         Skip to the page
       </a>
@@ -49,7 +50,7 @@ export function Shell(): ReactNode {
       <Suspense>
         {isSearching ? <CommandPalette onClose={() => setSearching(false)} /> : null}
       </Suspense>
-    </>
+    </DialogPlace>
   );
 }
 

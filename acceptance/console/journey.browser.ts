@@ -140,6 +140,24 @@ test('the view of the list is in its address, and is saved under a name', async 
   ]);
   const text = await readFile(await file.path(), 'utf8');
   assert.match(text, /,250\.25,[\d.]+,[\d.]+,USD,/);
+  // An account with more payouts than a file has: each page repeats the first one, and names a next one.
+  let json: unknown[] = [];
+  await page.route(/\/payout\?.*number_of_records=1000/, async (route) => {
+    if (json.length === 0) {
+      const listed = (await (await route.fetch()).json()) as unknown[];
+      json = Array.from({ length: 1000 }, () => listed[0]);
+    }
+    const headers = { link: '</v0.1.4/payout?cursor=more>; rel="next"' };
+    return route.fulfill({ json, headers });
+  });
+  const [cut] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export CSV' }).click(),
+  ]);
+  assert.equal((await readFile(await cut.path(), 'utf8')).trim().split('\n').length, 10_001);
+  await page.getByText('The file has the newest 10,000 payouts only').waitFor();
+  await picture(page, 'export-cut');
+  await page.unrouteAll({ behavior: 'wait' });
 });
 
 test('a request for two people is approved by another operator, and not by the requester', async () => {

@@ -256,6 +256,15 @@ test('a bank statement is imported, and what matches nothing is explained', asyn
     await actAndClose(page, 'Explain them', { Reason: 'A fee of the account' });
     await entry.waitFor({ state: 'detached' });
   }
+  await page.getByRole('button', { name: 'Close a period' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('First day').fill('2026-11-20');
+  await dialog.getByLabel('Last day').fill('2026-11-20');
+  await dialog.getByLabel('Reason').fill('End of the day');
+  await dialog.getByRole('button', { name: 'Close a period' }).click();
+  await dialog.getByText('4.00USD').waitFor();
+  await picture(page, 'period-closed');
+  await dialog.getByRole('button', { name: 'Close', exact: true }).click();
 });
 
 test('a corridor is frozen and a limit is set, each with a reason', async () => {

@@ -124,7 +124,36 @@ test('an act whose answer is lost says that it may have been done', async () => 
   await dialog.getByRole('button', { name: 'Stop sending' }).click();
   await dialog.getByText('It may have been done all the same').waitFor();
   await picture(page, 'act-lost');
+  assert.equal(await dialog.getByText('paid once').count(), 0, 'it is no payout');
   await dialog.getByRole('button', { name: 'Back' }).click();
   await page.getByText('Sending is stopped').first().waitFor();
   await page.unrouteAll({ behavior: 'wait' });
+  // Without a network an act fails at once: it is not kept, and done when the network is back.
+  await page.context().setOffline(true);
+  await page.getByRole('button', { name: 'Resume sending' }).click();
+  await dialog.getByLabel('Reason').fill('Over');
+  await dialog.getByRole('button', { name: 'Resume sending' }).click();
+  await dialog.getByText('The service did not answer').waitFor();
+  await page.context().setOffline(false);
+  await page.keyboard.press('Escape');
+  await page.getByText('Sending is stopped').first().waitFor();
+});
+
+test('a sign-out that the service did not confirm says so, and is tried again', async () => {
+  const { page } = stage.owner;
+  await page.goto(`${stage.service.baseUrl}/console`);
+  await settle(page);
+  await page.route('**/console/session', (route) =>
+    route.request().method() === 'DELETE'
+      ? route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' })
+      : route.continue(),
+  );
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You may still be signed in').waitFor();
+  await picture(page, 'sign-out-failed');
+  await page.unrouteAll({ behavior: 'wait' });
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });

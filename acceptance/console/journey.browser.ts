@@ -5,7 +5,16 @@ import readCode from 'jsqr';
 import { type TOTP, URI } from 'otpauth';
 import type { Page, Request } from 'playwright-core';
 import sharp from 'sharp';
-import { ask, findProblems, followLink, openWindow, picture, prepareStage, settle } from './kit.ts';
+import {
+  ask,
+  expectToStay,
+  findProblems,
+  followLink,
+  openWindow,
+  picture,
+  prepareStage,
+  settle,
+} from './kit.ts';
 
 /** From the first start to a completed payout, by hand, with texts that would like to be code. */
 
@@ -131,6 +140,24 @@ test('the view of the list is in its address, and is saved under a name', async 
   ]);
   const text = await readFile(await file.path(), 'utf8');
   assert.match(text, /,250\.25,[\d.]+,[\d.]+,USD,/);
+  // An account with more payouts than a file has: each page repeats the first one, and names a next one.
+  let json: unknown[] = [];
+  await page.route(/\/payout\?.*number_of_records=1000/, async (route) => {
+    if (json.length === 0) {
+      const listed = (await (await route.fetch()).json()) as unknown[];
+      json = Array.from({ length: 1000 }, () => listed[0]);
+    }
+    const headers = { link: '</v0.1.4/payout?cursor=more>; rel="next"' };
+    return route.fulfill({ json, headers });
+  });
+  const [cut] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export CSV' }).click(),
+  ]);
+  assert.equal((await readFile(await cut.path(), 'utf8')).trim().split('\n').length, 10_001);
+  await page.getByText('The file has the newest 10,000 payouts only').waitFor();
+  await picture(page, 'export-cut');
+  await page.unrouteAll({ behavior: 'wait' });
 });
 
 test('a request for two people is approved by another operator, and not by the requester', async () => {
@@ -155,12 +182,18 @@ test('a request for two people is approved by another operator, and not by the r
   await bob.page.getByText('Done', { exact: true }).waitFor();
   await bob.page.getByRole('button', { name: 'Close' }).click();
   await bob.page.getByText('No request waits').waitFor();
+  await ask(page, 'PUT policies/credential', { persons: '2', reason });
+  await ask(page, `POST accounts/${account}/credentials`, { kind: 'api_key', reason });
+  await bob.page.getByRole('button', { name: 'Approve' }).click();
+  await bob.page.getByLabel('Reason').fill('Agreed');
+  await bob.page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+  await expectToStay(bob.page, 'test_');
+  await picture(bob.page, 'approval-secret');
+  await bob.page.getByRole('button', { name: 'Close' }).click();
+  await bob.page.getByText('No request waits').waitFor();
   await bob.page.getByRole('link', { name: 'Audit log' }).click();
-  await bob.page.getByText('Seen in the statement').first().waitFor();
-  await bob.page
-    .getByRole('button', { name: /^Entry \d+/ })
-    .first()
-    .click();
+  const entry = bob.page.getByRole('row').filter({ hasText: 'Seen in the statement' }).first();
+  await entry.getByRole('button', { name: /^Entry \d+/ }).click();
   await bob.page.getByRole('dialog').getByText(script).waitFor();
   await picture(bob.page, 'audit-entry');
   assert.deepEqual(await findProblems(bob.page, '.dialog'), []);
@@ -182,6 +215,16 @@ test('sending is stopped and resumed, each with a reason', async () => {
     await page.getByText(after).waitFor();
     await picture(page, label.toLowerCase().replace(' ', '-'));
   }
+  // Stopped by another person meanwhile: the dialog still says and does what it did when it was opened.
+  await page.getByRole('button', { name: 'Stop sending' }).click();
+  await ask(page, 'POST sending/stop', { reason: 'Outage' });
+  await page.waitForTimeout(11_000);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('heading', { name: 'Stop sending on all rails' }).waitFor();
+  await dialog.getByRole('button', { name: 'Stop sending' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Resume sending' }).waitFor();
+  await ask(page, 'POST sending/resume', { reason: 'Over' });
 });
 
 /** What an app reads from the picture of the code. */

@@ -101,6 +101,19 @@ export async function actAndClose(
   await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
 }
 
+/** A secret that is shown once ends by its own button only, although the page behind it is read again. */
+export async function expectToStay(page: Page, text: string): Promise<void> {
+  const shown = page.getByRole('dialog').getByText(text);
+  await shown.waitFor();
+  // Lists are read every ten seconds.
+  await page.waitForTimeout(11_000);
+  assert.equal(await shown.count(), 1, 'it stays while the page is read again');
+  await page.mouse.click(5, 5);
+  await page.keyboard.press('Escape');
+  await page.waitForTimeout(500);
+  assert.equal(await shown.count(), 1, 'neither a click beside it nor Escape closes it');
+}
+
 /** Signs in by the one-time link that the service printed at its start. */
 async function signIn(browser: Browser, service: Service): Promise<Visitor> {
   const link = /http:\S+\/console#link=\S+/.exec(service.output())?.[0];

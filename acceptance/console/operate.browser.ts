@@ -15,6 +15,7 @@ import {
 import {
   actAndClose,
   ask,
+  expectToStay,
   followLink,
   picture,
   prepareStage,
@@ -234,19 +235,36 @@ test('a bank statement is imported, and what matches nothing is explained', asyn
   const page = await go('Reconciliation');
   await page.getByLabel('Rail').selectOption('sandbox');
   await page.getByLabel('Reason').fill('Statement of today');
-  const rows = ['booking_date,amount,currency,bank_reference', '2026-11-20,-1.50,USD,FEE-2041'];
+  const rows = [
+    'booking_date,amount,currency,bank_reference',
+    '2026-11-20,-1.50,USD,FEE-2041',
+    '2026-11-20,-2.50,USD,CARD-77',
+  ];
   const [chooser] = await Promise.all([
     page.waitForEvent('filechooser'),
     page.getByRole('button', { name: 'Choose a file' }).click(),
   ]);
   const buffer = Buffer.from(rows.join('\n'));
   await chooser.setFiles({ name: 'statement.csv', mimeType: 'text/csv', buffer });
-  await page.getByText('1 new entries, 0 known ones, 0 matched.').waitFor();
-  const entry = page.getByRole('row').filter({ hasText: 'FEE' });
-  await entry.getByRole('checkbox').check();
-  await picture(page, 'reconciliation');
-  await actAndClose(page, 'Explain them', { Reason: 'A fee of the account' });
-  await entry.waitFor({ state: 'detached' });
+  await page.getByText('2 new entries, 0 known ones, 0 matched.').waitFor();
+  // One by one: what has been explained is not chosen any more.
+  for (const reference of ['FEE', 'CARD']) {
+    const entry = page.getByRole('row').filter({ hasText: reference });
+    await entry.getByRole('checkbox').check();
+    await page.getByText('Chosen: 1 of the bank, 0 of the ledger').waitFor();
+    await picture(page, 'reconciliation');
+    await actAndClose(page, 'Explain them', { Reason: 'A fee of the account' });
+    await entry.waitFor({ state: 'detached' });
+  }
+  await page.getByRole('button', { name: 'Close a period' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('First day').fill('2026-11-20');
+  await dialog.getByLabel('Last day').fill('2026-11-20');
+  await dialog.getByLabel('Reason').fill('End of the day');
+  await dialog.getByRole('button', { name: 'Close a period' }).click();
+  await dialog.getByText('4.00USD').waitFor();
+  await picture(page, 'period-closed');
+  await dialog.getByRole('button', { name: 'Close', exact: true }).click();
 });
 
 test('a corridor is frozen and a limit is set, each with a reason', async () => {
@@ -285,6 +303,7 @@ test('a key is made, works, is replaced and ends', async () => {
   await dialog.getByLabel('Reason').fill('Yearly');
   await dialog.getByRole('button', { name: 'Rotate' }).click();
   const next = (await dialog.getByText(/^test_/).textContent()) ?? '';
+  await expectToStay(page, next);
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.getByText(/^Replaced, until/).waitFor();
   const renewed = stage.service.demo.withToken(next);

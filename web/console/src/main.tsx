@@ -26,6 +26,8 @@ const queries: QueryClient = new QueryClient({
       // The client retries by itself what can succeed later; a refusal stays one.
       retry: (count, error) => count < 1 && !(error instanceof ProblemError),
     },
+    // Without a network they fail at once: none is kept and sent when the person has left the page.
+    mutations: { networkMode: 'always' },
   },
 });
 

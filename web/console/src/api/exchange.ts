@@ -13,7 +13,10 @@ export type Call = {
   body?: object | undefined;
 };
 
-/** @throws ConnectionError where no answer arrives. */
+/** Longer than the service takes for anything: a dialog is held until its act is answered. */
+const answerMsMax = 120_000;
+
+/** @throws ConnectionError where no answer arrives in time. */
 export async function send(path: string, call: Call = {}): Promise<Response> {
   const { method = 'GET', csrf, body } = call;
   const headers = {
@@ -22,7 +25,8 @@ export async function send(path: string, call: Call = {}): Promise<Response> {
     ...(csrf === undefined ? {} : { 'outlay-csrf': csrf }),
   };
   const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  return fetch(path, { method, headers, ...content }).catch(throwUnreached);
+  const signal = AbortSignal.timeout(answerMsMax);
+  return fetch(path, { method, headers, signal, ...content }).catch(throwUnreached);
 }
 
 /** @throws OutlayError for an answer that is a refusal, not the service's own, or not whole. */

@@ -74,8 +74,13 @@ export async function signIn(credential: SignIn): Promise<Session> {
   return exchange(at('session'), { method: 'POST', body: credential });
 }
 
+/** A session that has ended already is signed out. @throws OutlayError where it may still be open. */
 export async function signOut({ csrf }: Session): Promise<void> {
-  await send(at('session'), { method: 'DELETE', csrf });
+  try {
+    await exchange(at('session'), { method: 'DELETE', csrf });
+  } catch (error) {
+    if (!isEndOfSession(error)) throw error;
+  }
 }
 
 export type TotpProposal = Schemas['SecondFactorProposal'];

@@ -4,7 +4,7 @@ import { useMay, useOperator } from '../api/operator.ts';
 import type { Budget, Credential, List } from '../api/operator-types.ts';
 import { useServiceNowMs } from '../api/service-clock.ts';
 import { heads } from '../shell/heads.ts';
-import { Act, type ActField, Secrets } from '../ui/act.tsx';
+import { Act, type ActField, showSecrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { ActiveTag, Amount, Copy, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { actionsColumn, type Column, Table } from '../ui/table.tsx';
@@ -142,7 +142,7 @@ function Actions({ account, credential }: ActionsProps): ReactNode {
             },
           ]}
           request={{ path: `${path}/rotation` }}
-          outcome={(outcome) => <Secrets outcome={outcome} labels={secrets} />}
+          outcome={showSecrets(secrets)}
         >
           <p>A credential with the same scopes, addresses and budgets takes its place.</p>
         </Act>
@@ -231,7 +231,7 @@ function Create({ account }: { account: string }): ReactNode {
         },
       ]}
       request={{ path: `accounts/${account}/credentials` }}
-      outcome={(outcome) => <Secrets outcome={outcome} labels={secrets} />}
+      outcome={showSecrets(secrets)}
     >
       <p>Its secret is shown once. It can need two operators: then the second one sees it.</p>
     </Act>

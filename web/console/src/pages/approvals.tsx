@@ -5,7 +5,7 @@ import type { Approval } from '../api/operator-types.ts';
 import { useAccountNames } from '../api/queries.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
-import { Act, Secrets } from '../ui/act.tsx';
+import { Act, showSecrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { More } from '../ui/more.tsx';
 import { Empty, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
@@ -95,7 +95,7 @@ function Entry({ approval }: { approval: Approval }): ReactNode {
               tone="primary"
               title={`Approve: ${title}`}
               request={{ path: `${path}/approve` }}
-              outcome={(outcome) => <Secrets outcome={outcome} labels={secretLabels} />}
+              outcome={showSecrets(secretLabels)}
             >
               <p>It takes effect at once, with both names in the audit log.</p>
             </Act>

@@ -1,11 +1,12 @@
 import { Fragment, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { DialogTrigger, Heading } from 'react-aria-components/Dialog';
+import { Heading } from 'react-aria-components/Dialog';
 import { useOperator } from '../api/operator.ts';
 import type { AuditEntry, List } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
 import { PageDialog } from '../ui/dialog.tsx';
+import { useDialogPlace } from '../ui/dialog-place.tsx';
 import { TextField } from '../ui/field.tsx';
 import { ProblemNotice } from '../ui/notice.tsx';
 import { Empty, Facts, Foreign, PageHead, Panel, Time } from '../ui/parts.tsx';
@@ -81,16 +82,21 @@ export function Audit(): ReactNode {
 
 /** In a line what it was about; its dialog has all of the entry. */
 function What({ entry }: { entry: AuditEntry }): ReactNode {
+  const show = useDialogPlace();
+  const close = (): void => show(null);
+  const open = (): void =>
+    show(
+      <PageDialog close={close}>
+        <Entry entry={entry} close={close} />
+      </PageDialog>,
+    );
   return (
-    <DialogTrigger>
-      <Button className="button plain entry">
-        <span className="visually-hidden">Entry {entry.sequence}: </span>
-        <code className="clip">
-          <Foreign>{JSON.stringify(entry.object)}</Foreign>
-        </code>
-      </Button>
-      <PageDialog>{({ close }) => <Entry entry={entry} close={close} />}</PageDialog>
-    </DialogTrigger>
+    <Button className="button plain entry" onPress={open}>
+      <span className="visually-hidden">Entry {entry.sequence}: </span>
+      <code className="clip">
+        <Foreign>{JSON.stringify(entry.object)}</Foreign>
+      </code>
+    </Button>
   );
 }
 

@@ -91,19 +91,23 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
   const isOpen = batch.status === 'DRAFT' || batch.status === 'QUOTED';
   const left = useQuoteTime(batch);
   const words = environment === 'live' ? 'Commit: send real money' : 'Commit';
-  const error = quote.error ?? commit.error ?? cancel.error;
+  const steps = [quote, commit, cancel] as const;
+  const isBusy = steps.some(({ isPending }) => isPending);
+  // An older one says nothing about the batch as it is now.
+  const latest = steps.reduce((one, other) => (other.submittedAt > one.submittedAt ? other : one));
+  const { error } = latest;
   return (
     <>
       <ResultButton batch={batch} />
       {isOpen && mayWrite ? (
         <>
-          <Button className="button" onPress={() => cancel.mutate()}>
+          <Button className="button" isDisabled={isBusy} onPress={() => cancel.mutate()}>
             Cancel the batch
           </Button>
           {batch.status === 'QUOTED' && left !== 0 ? (
             <Button
               className="button primary"
-              isDisabled={left === undefined || commit.isPending || batch.rows.valid === 0}
+              isDisabled={left === undefined || isBusy || batch.rows.valid === 0}
               onPress={() => commit.mutate(batch)}
             >
               {words} {formatCountOf(batch.rows.valid, 'payout')}
@@ -111,7 +115,7 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
           ) : (
             <Button
               className="button primary"
-              isDisabled={quote.isPending || batch.rows.valid === 0}
+              isDisabled={isBusy || batch.rows.valid === 0}
               onPress={() => quote.mutate()}
             >
               {quote.isPending ? 'Getting the quote' : 'Get a quote'}
@@ -125,7 +129,7 @@ function Steps({ batch }: { batch: Batch }): ReactNode {
         </span>
       ) : null}
       {error === null ? null : <ProblemNotice error={error} />}
-      {commit.data === undefined || commit.data.status === 'success' ? null : (
+      {latest !== commit || commit.data === undefined || commit.data.status === 'success' ? null : (
         <Notice tone="warning" title="Not committed: no money has moved">
           <p>{commit.data.errors}</p>
         </Notice>

@@ -4,7 +4,7 @@ import { useMay, useOperator } from '../api/operator.ts';
 import type { List, Operator } from '../api/operator-types.ts';
 import { readable } from '../format/words.ts';
 import { heads } from '../shell/heads.ts';
-import { Act, Secrets } from '../ui/act.tsx';
+import { Act, showSecrets } from '../ui/act.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { ActiveTag, Facts, Foreign, PageHead, Panel, Tag, Time } from '../ui/parts.tsx';
 import { actionsColumn, type Column, Table } from '../ui/table.tsx';
@@ -84,7 +84,7 @@ function Actions({ operator }: { operator: Operator }): ReactNode {
         label="Invite"
         title={`Invite ${name} by a link`}
         request={{ path: `operators/${name}/invite` }}
-        outcome={(outcome) => <Secrets outcome={outcome} labels={{ link: `Link for ${name}` }} />}
+        outcome={showSecrets({ link: `Link for ${name}` })}
       >
         <p>
           The link signs {name} in once, within a day. Anyone who has it becomes {name}, so give it
@@ -125,9 +125,7 @@ function Create(): ReactNode {
         },
       ]}
       request={{ path: 'operators' }}
-      outcome={(outcome) => (
-        <Secrets outcome={outcome} labels={{ key: 'The key for the command line' }} />
-      )}
+      outcome={showSecrets({ key: 'The key for the command line' })}
     >
       <p>For the console, invite the operator by a link afterwards.</p>
     </Act>

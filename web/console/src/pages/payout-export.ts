@@ -4,7 +4,7 @@ import { download } from '../ui/download.ts';
 import type { PayoutFilters } from './payout-search.ts';
 
 /** More than this many rows are a report; statements and batches' results have no such bound. */
-const exportRowsMax = 10_000;
+export const exportRowsMax = 10_000;
 
 const columns = [
   'payout_token',
@@ -30,8 +30,11 @@ const columns = [
   'canceled_at',
 ] as const satisfies readonly (keyof Payout)[];
 
-/** All pages of the view as CSV, with amounts as the API writes them. Returns the number of rows. */
-export async function exportPayouts(api: Api, filters: PayoutFilters): Promise<number> {
+/**
+ * Saves the view as CSV, with amounts as the API writes them. Returns whether the file has all payouts of
+ * the view, or the newest `exportRowsMax`.
+ */
+export async function exportPayouts(api: Api, filters: PayoutFilters): Promise<boolean> {
   const lines = [writeCsvLine(columns)];
   let cursor: string | undefined;
   do {
@@ -43,5 +46,5 @@ export async function exportPayouts(api: Api, filters: PayoutFilters): Promise<n
     cursor = page.next;
   } while (cursor !== undefined && lines.length <= exportRowsMax);
   download(lines.join(''), { name: 'payouts.csv', type: 'text/csv;charset=utf-8' });
-  return lines.length - 1;
+  return cursor === undefined;
 }

@@ -9,8 +9,8 @@ type Props = { save: (name: string) => void; onClose: () => void };
 /** Asks for the name of a view. */
 export function SaveViewDialog({ save, onClose }: Props): ReactNode {
   return (
-    <PageDialog isOpen onOpenChange={onClose}>
-      {() => <NameView save={save} close={onClose} />}
+    <PageDialog close={onClose}>
+      <NameView save={save} close={onClose} />
     </PageDialog>
   );
 }

@@ -7,14 +7,15 @@ import { useApi } from '../api/context.tsx';
 import { nameQuery, nameUser } from '../api/names.ts';
 import { useMay } from '../api/operator.ts';
 import { useCountryNames } from '../api/queries.ts';
+import { formatCount } from '../format/amount.ts';
 import { nameDelivery } from '../format/words.ts';
 import { heads, payoutsPerPage } from '../shell/heads.ts';
 import { Icon } from '../ui/icon.tsx';
 import { NewPayoutLink } from '../ui/new-payout-link.tsx';
-import { ProblemNotice } from '../ui/notice.tsx';
+import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Amount, Empty, Foreign, PageHead, PayoutStatus, Skeleton, Time } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { exportPayouts } from './payout-export.ts';
+import { exportPayouts, exportRowsMax } from './payout-export.ts';
 import { PayoutFilterBar } from './payout-filters.tsx';
 import { isNameLike, type PayoutSearch, writePayoutFilters } from './payout-search.ts';
 import './payouts.css';
@@ -35,10 +36,15 @@ export function Payouts(): ReactNode {
     placeholderData: keepPreviousData,
     refetchInterval: search.cursor === undefined ? 10_000 : false,
   });
+  const exported = useExport(filters);
   return (
     <>
-      <Head filters={filters} />
+      <PageHead {...heads.payouts}>
+        {exported.button}
+        <NewPayoutLink />
+      </PageHead>
       <div className="stack">
+        {exported.notice}
         <PayoutFilterBar search={search} />
         <NameMatches text={search.q ?? ''} />
         {error !== null && data === undefined ? (
@@ -55,27 +61,41 @@ export function Payouts(): ReactNode {
   );
 }
 
-function Head({ filters }: { filters: ReturnType<typeof writePayoutFilters> }): ReactNode {
+type Export = { button: ReactNode; notice: ReactNode };
+
+function useExport(filters: ReturnType<typeof writePayoutFilters>): Export {
   const api = useApi();
-  const [state, setState] = useState<'ready' | 'busy' | { error: unknown }>('ready');
+  const [state, setState] = useState<'ready' | 'busy' | 'cut' | { error: unknown }>('ready');
   const save = (): void => {
     setState('busy');
     exportPayouts(api, filters).then(
-      () => setState('ready'),
+      (isWhole) => setState(isWhole ? 'ready' : 'cut'),
       (error: unknown) => setState({ error }),
     );
   };
+  const button = (
+    <Button className="button" onPress={save} isDisabled={state === 'busy'}>
+      <Icon name="download" />
+      {state === 'busy' ? 'Exporting' : 'Export CSV'}
+    </Button>
+  );
+  if (typeof state === 'object') {
+    return { button, notice: <ProblemNotice error={state.error} retry={save} /> };
+  }
+  return { button, notice: state === 'cut' ? <ExportCut /> : null };
+}
+
+function ExportCut(): ReactNode {
   return (
-    <>
-      <PageHead {...heads.payouts}>
-        <Button className="button" onPress={save} isDisabled={state === 'busy'}>
-          <Icon name="download" />
-          {state === 'busy' ? 'Exporting' : 'Export CSV'}
-        </Button>
-        <NewPayoutLink />
-      </PageHead>
-      {typeof state === 'object' ? <ProblemNotice error={state.error} retry={save} /> : null}
-    </>
+    <Notice
+      tone="warning"
+      title={`The file has the newest ${formatCount(exportRowsMax)} payouts only`}
+    >
+      <p>
+        This view has more. Narrow its filters and export each part, or read all payouts with the
+        API or the command line.
+      </p>
+    </Notice>
   );
 }
 

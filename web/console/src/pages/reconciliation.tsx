@@ -7,7 +7,7 @@ import { heads } from '../shell/heads.ts';
 import { Act, readText } from '../ui/act.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Amount, Empty, Foreign, PageHead, Panel } from '../ui/parts.tsx';
+import { Amount, Empty, Facts, Foreign, PageHead, Panel } from '../ui/parts.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Together } from '../ui/together.tsx';
 import { ImportStatement } from './reconciliation/import-statement.tsx';
@@ -44,6 +44,13 @@ export function Reconciliation(): ReactNode {
   );
 }
 
+/** Of a closing, by their names in its outcome. */
+const sums = {
+  bank_movement: 'Moved at the bank',
+  ledger_movement: 'Moved in the ledger',
+  carried: 'Carried on',
+};
+
 function ClosePeriod({ rail }: { rail: string }): ReactNode {
   return (
     <Act
@@ -55,11 +62,13 @@ function ClosePeriod({ rail }: { rail: string }): ReactNode {
         { name: 'to', label: 'Last day (UTC)', type: 'date' },
       ]}
       request={{ path: `reconciliation/${rail}/closing` }}
-      outcome={(outcome) => (
-        <p>
-          Moved at the bank: {readText(outcome, 'bank_movement')}. In the ledger:{' '}
-          {readText(outcome, 'ledger_movement')}. Carried on: {readText(outcome, 'carried')}.
-        </p>
+      outcome={(outcome, body) => (
+        <Facts
+          facts={Object.entries(sums).map(([name, title]) => ({
+            title,
+            value: <Amount value={readText(outcome, name)} currency={readText(body, 'currency')} />,
+          }))}
+        />
       )}
     >
       <p>
@@ -74,9 +83,12 @@ type OpenProps = { rail: string; open: Unreconciled; mayOperate: boolean };
 
 /** What is chosen on both sides is linked; what is chosen on one side is explained. */
 function Open({ rail, open, mayOperate }: OpenProps): ReactNode {
-  const [entries, setEntries] = useState<ReadonlySet<string>>(new Set());
-  const [settlements, setSettlements] = useState<ReadonlySet<string>>(new Set());
   const { in_bank_only: inBank, in_ledger_only: inLedger } = open;
+  const [chosenEntries, setEntries] = useState<ReadonlySet<string>>(new Set());
+  const [chosenSettlements, setSettlements] = useState<ReadonlySet<string>>(new Set());
+  // What has been linked or explained since it was chosen is refused in another act.
+  const entries = chosenEntries.intersection(new Set(inBank.map(idOfEntry)));
+  const settlements = chosenSettlements.intersection(new Set(inLedger.map(idOfSettlement)));
   return (
     <>
       <Side

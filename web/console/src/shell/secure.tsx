@@ -7,12 +7,12 @@ import {
   proposeTotp,
   type Session,
   sessionKey,
-  signOut,
 } from '../api/session.ts';
 import { findFault } from '../ui/faults.ts';
 import { TextField } from '../ui/field.tsx';
 import { Notice, ProblemNotice } from '../ui/notice.tsx';
 import { Copy, PageHead, Panel, Skeleton } from '../ui/parts.tsx';
+import { useSignOut } from './sign-out.tsx';
 
 /** Loaded when an authenticator is set up, which is seldom. */
 const QrCode = lazy(async () => ({ default: (await import('../ui/qr-code.tsx')).QrCode }));
@@ -21,7 +21,7 @@ type FirstProps = { session: Session; onSignedOut: () => void; onChanged: () => 
 
 /** Live admits no operator without a second factor, so a first visit sets it up and signs in again. */
 export function SecureFirst({ session, onSignedOut, onChanged }: FirstProps): ReactNode {
-  const leave = (): void => void signOut(session).finally(onSignedOut);
+  const { leave, failure } = useSignOut(session, onSignedOut);
   return (
     <div className="frame alone" data-environment={session.environment}>
       <main className="main narrow">
@@ -33,6 +33,7 @@ export function SecureFirst({ session, onSignedOut, onChanged }: FirstProps): Re
             {session.has_password && session.has_totp ? 'Sign in with both' : 'Sign out'}
           </Button>
         </PageHead>
+        {failure}
         <SecureForms session={session} onChanged={onChanged} />
       </main>
     </div>

@@ -1,9 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
 import { useSession } from '../api/context.tsx';
-import { forgetReads, signOut } from '../api/session.ts';
+import { DialogPlace } from '../ui/dialog-place.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { narrow, useMedia } from '../ui/media.ts';
 import { Brand, Environment, Sidebar } from './sidebar.tsx';
@@ -18,22 +17,14 @@ const PhoneDrawer = lazy(async () => ({
 
 /** Navigation beside the page on a desk, behind a button on a phone. */
 export function Shell(): ReactNode {
-  const { session, account, onSignedOut } = useSession();
+  const { session, account } = useSession();
   const [isSearching, setSearching] = useState(false);
   const isNarrow = useMedia(narrow);
-  const queries = useQueryClient();
   useShortcut(() => setSearching(true));
   useTitle(session.environment);
-  const leave = (): void => {
-    void signOut(session).finally(() => {
-      onSignedOut();
-      // What was read stays with who read it.
-      forgetReads(queries);
-    });
-  };
-  const sidebar = <Sidebar onSearch={() => setSearching(true)} onSignOut={leave} />;
+  const sidebar = <Sidebar onSearch={() => setSearching(true)} />;
   return (
-    <>
+    <DialogPlace>
       <a className="button primary skip" href="#main">
         Skip to the page
       </a>
@@ -49,7 +40,7 @@ export function Shell(): ReactNode {
       <Suspense>
         {isSearching ? <CommandPalette onClose={() => setSearching(false)} /> : null}
       </Suspense>
-    </>
+    </DialogPlace>
   );
 }
 

@@ -7,15 +7,14 @@ import { AccountField } from '../ui/account-field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { AccountName } from './account-name.tsx';
 import { groups, type Section, sandboxSection } from './sections.ts';
+import { useSignOut } from './sign-out.tsx';
 import { useTheme } from './theme.ts';
 
 const AccountList = lazy(async () => ({
   default: (await import('./account-list.tsx')).AccountList,
 }));
 
-type SidebarProps = { onSearch: () => void; onSignOut: () => void };
-
-export function Sidebar({ onSearch, onSignOut }: SidebarProps): ReactNode {
+export function Sidebar({ onSearch }: { onSearch: () => void }): ReactNode {
   const { session } = useSession();
   const isStaging = session.environment === 'staging';
   return (
@@ -41,7 +40,7 @@ export function Sidebar({ onSearch, onSignOut }: SidebarProps): ReactNode {
           </div>
         ))}
       </nav>
-      <Who onSignOut={onSignOut} />
+      <Who />
     </aside>
   );
 }
@@ -110,26 +109,31 @@ function useCurrentAccount(): string {
   return found?.name ?? 'No account';
 }
 
-function Who({ onSignOut }: { onSignOut: () => void }): ReactNode {
-  const { operator } = useSession().session;
+function Who(): ReactNode {
+  const { session, onSignedOut } = useSession();
+  const { operator } = session;
+  const { leave, failure } = useSignOut(session, onSignedOut);
   const [theme, toggle] = useTheme();
   const other = theme === 'dark' ? 'light' : 'dark';
   return (
-    <footer>
-      <Link to="/access" className="who">
-        <bdi className="clip">{operator.name}</bdi>
-        <span className="small faint">{operator.role} · your access</span>
-      </Link>
-      <Button
-        className="button plain square"
-        onPress={toggle}
-        aria-label={`Change to ${other} colors`}
-      >
-        <Icon name={theme === 'dark' ? 'sun' : 'moon'} />
-      </Button>
-      <Button className="button plain square" onPress={onSignOut} aria-label="Sign out">
-        <Icon name="leave" />
-      </Button>
-    </footer>
+    <>
+      {failure}
+      <footer>
+        <Link to="/access" className="who">
+          <bdi className="clip">{operator.name}</bdi>
+          <span className="small faint">{operator.role} · your access</span>
+        </Link>
+        <Button
+          className="button plain square"
+          onPress={toggle}
+          aria-label={`Change to ${other} colors`}
+        >
+          <Icon name={theme === 'dark' ? 'sun' : 'moon'} />
+        </Button>
+        <Button className="button plain square" onPress={leave} aria-label="Sign out">
+          <Icon name="leave" />
+        </Button>
+      </footer>
+    </>
   );
 }

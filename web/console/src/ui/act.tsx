@@ -1,10 +1,11 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from 'react-aria-components/Button';
-import { DialogTrigger, Heading } from 'react-aria-components/Dialog';
+import { Heading } from 'react-aria-components/Dialog';
 import { useSession } from '../api/context.tsx';
 import { type Acted, type ActRequest, useAct, useReadAgain } from '../api/operator.ts';
 import { AccountField } from './account-field.tsx';
 import { PageDialog } from './dialog.tsx';
+import { useDialogPlace } from './dialog-place.tsx';
 import { findFault } from './faults.ts';
 import { type Choice, SelectField, TextField } from './field.tsx';
 import { Notice, ProblemNotice } from './notice.tsx';
@@ -37,34 +38,60 @@ type Props = {
   fields?: readonly ActField[];
   /** Its body gets the fields and the reason; what a function returns gets the reason only. */
   request: (Omit<ActRequest, 'body'> & { body?: object }) | ((values: Values) => ActRequest);
-  /** Of what was done, such as a secret that is shown once. */
-  outcome?: (outcome: unknown) => ReactNode;
+  /** Of what was done by a request with this body, such as a secret that is shown once. */
+  outcome?: (outcome: unknown, body: unknown) => ReactNode;
 };
 
 /** A button that asks for the reason, then acts. What needs two persons says that it waits. */
 export function Act(props: Props): ReactNode {
-  const { label, tone = 'plain' } = props;
-  // When it closes: what it acted on may then leave the page, and the dialog with it.
-  const readAgain = useReadAgain();
-  const look = tone === 'plain' ? 'button' : `button ${tone}`;
+  const { label, tone = 'plain', fields = [] } = props;
+  const show = useDialogPlace();
   return (
-    <DialogTrigger onOpenChange={(isOpen) => (isOpen ? undefined : readAgain())}>
-      <Button className={look}>{label}</Button>
-      <PageDialog>{({ close }) => <Form {...props} close={close} />}</PageDialog>
-    </DialogTrigger>
+    <Button
+      className={tone === 'plain' ? 'button' : `button ${tone}`}
+      // Its fields stay as they are when it opens, so it opens once there is something to choose.
+      isDisabled={fields.some(({ choices }) => choices?.length === 0)}
+      onPress={() => show(<ActDialog {...props} />)}
+    >
+      {label}
+    </Button>
   );
 }
 
-function Form({ close, ...props }: Props & { close: () => void }): ReactNode {
-  const { label, title, children, tone, fields = [], outcome } = props;
-  // As it was when the person opened it, even if the page behind has been read again since.
-  const [{ request }] = useState(props);
+/** It stays as it was when the person opened it, even if the page behind has been read again since. */
+function ActDialog(props: Props): ReactNode {
+  const { title, outcome } = props;
+  const show = useDialogPlace();
+  const readAgain = useReadAgain();
+  const act = useAct();
+  const { data: done, isPending, variables } = act;
+  const shown = done?.result === 'done' ? outcome?.(done.outcome, variables?.body) : undefined;
+  const close = (): void => {
+    show(null);
+    readAgain();
+  };
+  return (
+    <PageDialog close={close} isHeld={isPending || Boolean(shown)}>
+      {done === undefined ? (
+        <Form {...props} act={act} close={close} />
+      ) : (
+        <Outcome title={title} done={done} close={close}>
+          {shown}
+        </Outcome>
+      )}
+    </PageDialog>
+  );
+}
+
+type FormProps = Props & { act: ReturnType<typeof useAct<Acted>>; close: () => void };
+
+function Form({ act, close, ...props }: FormProps): ReactNode {
+  const { label, title, children, tone, fields = [], request } = props;
   const { environment } = useSession().session;
   const [reason, setReason] = useState('');
   const [values, setValues] = useState<Values>(() =>
     Object.fromEntries(fields.map(({ name, initial = '' }) => [name, initial])),
   );
-  const act = useAct();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const trimmed = Object.entries(values).map(([name, text]) => [name, text.trim()] as const);
@@ -75,14 +102,6 @@ function Form({ close, ...props }: Props & { close: () => void }): ReactNode {
         : { ...request, body: { ...given, ...request.body } };
     act.mutate({ ...asked, body: { ...asked.body, reason: reason.trim() } });
   };
-  const { data: done } = act;
-  if (done !== undefined) {
-    return (
-      <Outcome title={title} done={done} close={close}>
-        {done.result === 'done' ? outcome?.(done.outcome) : null}
-      </Outcome>
-    );
-  }
   return (
     <form className="stack" onSubmit={submit}>
       <Heading slot="title">{title}</Heading>
@@ -118,7 +137,7 @@ function Form({ close, ...props }: Props & { close: () => void }): ReactNode {
         >
           {label}
         </Button>
-        <Button className="button plain" onPress={close}>
+        <Button className="button plain" isDisabled={act.isPending} onPress={close}>
           Back
         </Button>
       </div>
@@ -188,20 +207,24 @@ function explainWaiting(approval: string): string {
     : 'Nothing has changed yet. It is in the list of approvals, and you cannot approve it yourself.';
 }
 
-type SecretsProps = { outcome: unknown; labels: Readonly<Record<string, string>> };
-
-/** Secrets of an outcome, by their names in it. They are shown this once and kept nowhere. */
-export function Secrets({ outcome, labels }: SecretsProps): ReactNode {
-  const shown = Object.entries(labels).flatMap(([name, label]) => {
-    const value = readText(outcome, name);
-    return value === '' ? [] : [{ label, value }];
-  });
-  return shown.map(({ label, value }) => (
-    <div key={label}>
-      <p className="small soft">{label}. Copy it now: it is not shown again.</p>
-      <Copy value={value} label={label} isWhole />
-    </div>
-  ));
+/**
+ * Shows the secrets of an outcome by their names in it, and nothing where it has none. They are shown this
+ * once and kept nowhere.
+ */
+export function showSecrets(labels: Readonly<Record<string, string>>) {
+  return (outcome: unknown): ReactNode => {
+    const shown = Object.entries(labels).flatMap(([name, label]) => {
+      const value = readText(outcome, name);
+      return value === '' ? [] : [{ label, value }];
+    });
+    if (shown.length === 0) return null;
+    return shown.map(({ label, value }) => (
+      <div key={label}>
+        <p className="small soft">{label}. Copy it now: it is not shown again.</p>
+        <Copy value={value} label={label} isWhole />
+      </div>
+    ));
+  };
 }
 
 /** A text in an outcome; "" where there is none. */

@@ -1,15 +1,24 @@
 import type { ReactNode } from 'react';
 import { Dialog } from 'react-aria-components/Dialog';
-import { Modal, ModalOverlay, type ModalOverlayProps } from 'react-aria-components/Modal';
+import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 
-type Props = Pick<ModalOverlayProps, 'isOpen' | 'onOpenChange'> & {
-  children: (given: { close: () => void }) => ReactNode;
+type Props = {
+  close: () => void;
+  /** Only its own buttons close it, so that a stray click or key does not lose what it shows. */
+  isHeld?: boolean;
+  children: ReactNode;
 };
 
-/** A dialog before the page, which a click beside it closes. Inside of a trigger, that opens it. */
-export function PageDialog({ children, ...overlay }: Props): ReactNode {
+/** A dialog before the page, which a click beside it or Escape closes. */
+export function PageDialog({ close, isHeld = false, children }: Props): ReactNode {
   return (
-    <ModalOverlay className="scrim" isDismissable {...overlay}>
+    <ModalOverlay
+      className="scrim"
+      isOpen
+      onOpenChange={close}
+      isDismissable={!isHeld}
+      isKeyboardDismissDisabled={isHeld}
+    >
       <Modal className="dialog">
         <Dialog className="act">{children}</Dialog>
       </Modal>

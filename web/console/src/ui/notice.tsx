@@ -55,8 +55,8 @@ export function ProblemNotice({ error, retry }: { error: unknown; retry?: () => 
       <p>{detail}</p>
       {error instanceof OutlayError && error.outcomeUnknown ? (
         <p>
-          It may have been done all the same. Look before you do it again; a payout that is sent
-          again is paid once.
+          It may have been done all the same. Look before you do it again.
+          {error.idempotencyKey === undefined ? '' : ' A payout that is sent again is paid once.'}
         </p>
       ) : null}
       <p className="small faint row">

@@ -33,7 +33,16 @@ async function holdFirstRequest() {
   await writeEvents(money, { accountId, subjects: [newId()], count: 1 });
   const deliverer = openTestDeliverer(money);
   await deliverer.startDue();
-  return { id: { accountId, endpointId }, receiver, deliverer, response: await held.promise };
+  return {
+    id: { accountId, endpointId },
+    receiver,
+    deliverer,
+    response: await held.promise,
+    [Symbol.asyncDispose]: async () => {
+      await deliverer[Symbol.asyncDispose]();
+      await receiver[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function findEndpoint(endpointId: string) {
@@ -47,9 +56,8 @@ async function findEndpoint(endpointId: string) {
 const healthy = { status: 'ENABLED', failing_since: null, back_offs: 0 };
 
 test('410 of the old address does not disable the new one, which gets the event', async () => {
-  const { id, deliverer, response, ...old } = await holdFirstRequest();
-  await using _old = old.receiver;
-  await using _deliverer = deliverer;
+  await using held = await holdFirstRequest();
+  const { id, deliverer, response } = held;
   await using next = await startEndpoint((_request, answer) => answer.end());
   await money.db.tenantTransaction(id.accountId, (session) =>
     updateEndpoint(session, id, { url: next.url, description: undefined, eventTypes: undefined }),
@@ -62,9 +70,8 @@ test('410 of the old address does not disable the new one, which gets the event'
 });
 
 test('a failure that was under way does not count after a resume', async () => {
-  const { id, receiver, deliverer, response } = await holdFirstRequest();
-  await using _receiver = receiver;
-  await using _deliverer = deliverer;
+  await using held = await holdFirstRequest();
+  const { id, receiver, deliverer, response } = held;
   await money.db.tenantTransaction(id.accountId, (session) => resumeEndpoint(session, id));
   response.writeHead(503).end();
   await deliverer.settle();

@@ -123,7 +123,10 @@ test('payout list filters by rail, age and status', async () => {
   const first = await listPayouts({ limit: '1' });
   const second = await listPayouts({ limit: '1', cursor: first.next_cursor ?? '' });
   assert.deepEqual([first.matching, second.matching, second.next_cursor], [2, 2, null]);
-  assert.deepEqual([...first.payouts, ...second.payouts], (await listPayouts()).payouts);
+  // Their age goes on.
+  const tokensOf = ({ payouts }: Pick<typeof first, 'payouts'>) =>
+    payouts.map(({ payout_token: token }) => token);
+  assert.deepEqual([first, second].flatMap(tokensOf), tokensOf(await listPayouts()));
   assert.equal((await listPayouts({ 'older-than': '0s' })).matching, 2);
   assert.equal((await listPayouts({ 'older-than': '2h' })).matching, 0);
   const [old, ...others] = (await listPayouts({ stuck: true })).payouts;

@@ -18,7 +18,7 @@ type RawReply = { status: number; headers: Record<string, string>; body: string;
 const silentMs = 400;
 const answerMsMax = 60_000;
 
-/** Sends raw bytes, and reads until the service closes the connection, or is silent after so many answers. */
+/** Sends raw bytes. Reads until the service closes the connection, or is silent after that many answers. */
 function send(bytes: string | Buffer, answers = 1): Promise<RawReply> {
   const { hostname, port } = new URL(service.baseUrl);
   return new Promise((resolve, reject) => {
@@ -46,7 +46,7 @@ function send(bytes: string | Buffer, answers = 1): Promise<RawReply> {
   });
 }
 
-/** Whether there are so many answers, of which the last one is whole. */
+/** Whether that many answers have arrived, the last one complete. */
 function hasAnswers(all: string, answers: number): boolean {
   const last = all.split(/^(?=HTTP\/1\.1 \d{3} )/m).at(answers - 1);
   if (last?.includes('\r\n\r\n') !== true) return false;

@@ -4,9 +4,9 @@ const refusal = /^Error: 503 .*Too many requests/s;
 const waitMsMax = 60_000;
 
 /**
- * Sends again, as a client does, what was refused because too many requests of the account wait: on a busy
- * machine, requests that are sent at once may wait too long for the database. Only for requests that a client
- * may repeat. @throws Error with the answer, of another refusal at once.
+ * Repeats a request, as a client does, while the service refuses it because too many requests of the account
+ * wait for the database. On a busy machine this happens to requests that are sent at the same time. Only for
+ * requests that a client may repeat. @throws Error with the answer; at once where the refusal is another one.
  */
 export async function untilAdmitted<T>(send: () => Promise<T>): Promise<T> {
   for (const endMs = performance.now() + waitMsMax; ; await sleep(50)) {

@@ -7,7 +7,6 @@ import {
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
-  createRouting,
   type MoneyTest,
 } from '../../testing/setups/money.ts';
 import { createPersons } from '../../testing/setups/persons.ts';
@@ -16,7 +15,6 @@ import { readRows } from '../../testing/setups/read-rows.ts';
 import { MissingMasterKey } from '../core/sealing.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import { createHost } from '../rails/host/host.ts';
-import { createDispatcher } from './dispatch.ts';
 import { applyNotifications } from './notifications.ts';
 
 let money: MoneyTest;
@@ -32,14 +30,9 @@ describe('slow checks', () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
     let checks = 0;
-    const dispatcher = createDispatcher({
+    const dispatcher = money.createDispatcherOf([rail], {
       // Longer than a busy machine needs from one statement to the next, and shorter than the check.
       times: { leaseMs: 1_000, callMsMax: 800 },
-      db: money.db,
-      keys: money.keys,
-      clock: money.clock,
-      rails: new Map([[rail.name, rail]]),
-      ...createRouting(money.db, [rail]),
       rules: {
         check: async (rows) => {
           checks += 1;
@@ -47,8 +40,6 @@ describe('slow checks', () => {
           return rows.map(() => undefined);
         },
       },
-      onAnswer: () => undefined,
-      onError: () => undefined,
     });
     await money.quoteAndCommit(owner);
     for (let round = 0; round < 1_000 && rail.sends() === 0; round += 1) {
@@ -65,14 +56,8 @@ describe('a preparation that outlasts the lease', () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
     const prepared = Promise.withResolvers<void>();
-    const dispatcher = createDispatcher({
+    const dispatcher = money.createDispatcherOf([rail], {
       times: { leaseMs: 300, callMsMax: 200 },
-      db: money.db,
-      keys: money.keys,
-      clock: money.clock,
-      rails: new Map([[rail.name, rail]]),
-      ...createRouting(money.db, [rail]),
-      rules: undefined,
       travelRules: {
         guard: (guarded) => guarded,
         prepare: async (_rail, instruction) => {
@@ -81,8 +66,6 @@ describe('a preparation that outlasts the lease', () => {
           return { instruction };
         },
       },
-      onAnswer: () => undefined,
-      onError: () => undefined,
     });
     const payout = await money.quoteAndCommit(owner);
     await dispatcher.runOne(payout.accountId, payout.payoutId);

@@ -101,7 +101,7 @@ export async function callRail(
   if (row.mode === 'send' && !(await takeFromDailyLimit(services.db.system, rail, instruction))) {
     return { outcome: 'retry', reason: 'daily_limit', checkAtMs: findNextDay(services.nowMs()) };
   }
-  // What comes before the sending may take long; the payout may be canceled by now.
+  // The steps above may take longer than the lease, and another process may have canceled the payout.
   if (row.mode === 'send' && services.isLeaseOver()) return { outcome: 'retry', reason: 'busy' };
   const abort = new AbortController();
   try {

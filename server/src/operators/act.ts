@@ -4,7 +4,12 @@ import { AppError } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { isRequestedByAnother, type Requested, requestApproval } from './approvals.ts';
+import {
+  findWaitingRequest,
+  type Requested,
+  requestApproval,
+  withdrawApproval,
+} from './approvals.ts';
 import { countOwnersEver, type Operator, type OperatorServices } from './operators.ts';
 import { getPolicy, needsTwoPersons, type PolicyAction, type ValuedAct } from './policies.ts';
 import { isPermitted, listRolesWith, type Permission } from './roles.ts';
@@ -201,8 +206,16 @@ async function askSecond<Context extends ActContext, Values>(
   const { db, keys, operator } = context;
   const services = { session: db.system, keys };
   const isNeeded = await needsSecond(services, rule, circumstances);
-  // One person suffices for this operator, but another one has asked for the same.
-  if (!isNeeded && !(await isRequestedByAnother(services, operator, request))) return undefined;
+  if (!isNeeded) {
+    const open = await findWaitingRequest(services, request);
+    if (open === undefined) return undefined;
+    if (open.requested_by === operator.id) {
+      // From when one person did not suffice: by approving it, another one would do the same again.
+      await withdrawApproval(db.system, open.id, operator);
+      return undefined;
+    }
+    // Two persons want it, so that the other one's request does not stay open.
+  }
   if (command.reason === '') {
     const detail = 'reason is required: this needs two people';
     const fault = { pointer: '/reason', code: 'required', detail } as const;

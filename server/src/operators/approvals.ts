@@ -82,21 +82,14 @@ async function findValidRequest(
   return undefined;
 }
 
-/**
- * Whether a different operator waits for a second person who wants the same. The operator's own request,
- * from when one person did not suffice, is withdrawn: nobody may do the same again by approving it.
- */
-export async function isRequestedByAnother(
+/** The request that waits for a second person who wants the same; undefined where none does. */
+export async function findWaitingRequest(
   services: OperatorServices,
-  { id }: Pick<Operator, 'id'>,
   { action, parameters }: Pick<Approval, 'action' | 'parameters'>,
-): Promise<boolean> {
-  const { session } = services;
-  const open = await findOpenApproval(session, action, formatParameters(parameters));
-  if (open === undefined || open.is_expired) return false;
-  if (open.requested_by !== id) return isValid(services, open);
-  await endApproval(session, open.id, { result: 'withdrawn' });
-  return false;
+): Promise<Pick<OpenRow, 'id' | 'requested_by'> | undefined> {
+  const open = await findOpenApproval(services.session, action, formatParameters(parameters));
+  if (open === undefined || open.is_expired || !(await isValid(services, open))) return undefined;
+  return open;
 }
 
 /** `id` names the request, also when it has just been approved. */

@@ -36,6 +36,7 @@ import { type PayoutRow } from '../../src/payouts/payouts.sql.ts';
 import { insertPayout, type NewPayout } from '../../src/payouts/quotes.sql.ts';
 import type { Rail, RailAnswer } from '../../src/rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../../src/rails/contract/references.ts';
+import type { TravelRules } from '../../src/travel-rule/travel-rule.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
 import { createTestDatabase } from './database.ts';
 import { openOwner } from './owner-session.ts';
@@ -55,6 +56,7 @@ type DispatcherOptions = {
   /** Those of staging where absent. */
   times?: DispatchTimes;
   marker?: SendMarker;
+  travelRules?: TravelRules;
 };
 
 /** A router and measurements; without rates it finds no other payers. */
@@ -212,6 +214,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         router: { ...routing.router, ...(more.catalog && { catalog: more.catalog }) },
         ...(more.requestPrices && { requestPrices: more.requestPrices }),
         ...(more.marker && { marker: more.marker }),
+        ...(more.travelRules && { travelRules: more.travelRules }),
         rules: more.rules,
         onAnswer: () => undefined,
         onError: (error) => errors.push(error),

@@ -149,8 +149,8 @@ create function query_held_payout(p_account uuid, p_payout uuid, p_at timestampt
 $$;
 
 -- Matches a payment that a rail listed with a payout. An attempt that was recorded as not sent becomes
--- unknown, so that it is queried. A payout under way without an attempt gets one. One that has ended,
--- is in ERROR or scheduled, a quote and an unknown one open an exception; what is sent later is recognized.
+-- unknown, so that it is queried. A payout that is under way without an attempt gets one. A payout in any
+-- other state, a quote and an unknown reference open an exception; a payment of theirs is not sent again.
 create function match_recovered_payment(r recovered_payments, p_at timestamptz) returns void
   language plpgsql as $$
 declare

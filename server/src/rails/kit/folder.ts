@@ -57,7 +57,7 @@ export function isFileName(name: string): boolean {
 
 const bytesOfNameMax = 160;
 
-/** A name with room for what is added to it: file systems, and `isFileName`, bound the whole. */
+/** Shortens a name so that a prefix and a suffix still fit: file systems and `isFileName` limit its length. */
 export function cutName(name: string): string {
   return Buffer.from(name).subarray(0, bytesOfNameMax).toString();
 }

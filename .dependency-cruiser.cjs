@@ -140,13 +140,14 @@ module.exports = {
       comment:
         'Black-box tests run against any address, so they share no code with the service. ' +
         'Those of reliability kill processes, count in the database, and ask the counterparts of ' +
-        'rails: they need some of their own. Commands of operators run in the process of the test. ' +
+        'rails: they need some of their own. The service and commands of operators run in the ' +
+        'process of the test, on a database of its own. ' +
         'What is played to the console (lists, files of a bank, documents) is that of other tests.',
       severity: 'error',
       from: {
         path: '^acceptance/',
         pathNot:
-          '^acceptance/(reliability-|rails-trial/|personal-data/|drills/|console/incidents\\.ts|commands\\.ts|service-as-root\\.ts)',
+          '^acceptance/(reliability-|rails-trial/|personal-data/|drills/|console/incidents\\.ts|commands\\.ts|service-as-root\\.ts|service-here\\.ts|test-database\\.ts)',
       },
       to: { path: '^server/' },
     },

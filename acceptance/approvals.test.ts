@@ -24,12 +24,13 @@ import {
   daySeconds,
   ok,
   readBalance,
+  type Service,
   startService,
 } from './service.ts';
 
 /** Rules hold payouts until persons have approved them; who made a payout does not approve it. */
 
-const service = await startService({ isOwn: true });
+let service: Service;
 const folder = mkdtempSync(join(tmpdir(), 'outlay-rules-'));
 after(async () => {
   rmSync(folder, { recursive: true });
@@ -44,6 +45,7 @@ let recipient: Recipient;
 const operators: Record<string, string> = {};
 
 before(async () => {
+  service = await startService({ isOwn: true });
   for (const name of ['bea', 'carl']) {
     const words = ['operator', 'create', '--name', name, '--role', 'approver', '--reason', 'test'];
     operators[name] = (await runCommand(service, words))['key'] ?? '';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { runCommand } from './commands.ts';
 import {
   click,
@@ -11,11 +11,21 @@ import {
   proposeNew,
 } from './proposal-kit.ts';
 import { createRecipient, pay } from './recipients.ts';
-import { type Account, createAccount, ok, type Reply, startService } from './service.ts';
+import {
+  type Account,
+  createAccount,
+  ok,
+  type Reply,
+  type Service,
+  startService,
+} from './service.ts';
 
 /** What clients change about their own access is in the audit log; the log of requests has every write. */
 
-const service = await startService({ isOwn: true });
+let service: Service;
+before(async () => {
+  service = await startService({ isOwn: true });
+});
 after(() => service.stop());
 
 type Entry = {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import {
   createSender,
   describeRows,
@@ -11,12 +11,15 @@ import {
 } from './batch-kit.ts';
 import { runCommand } from './commands.ts';
 import { createPayout, payoutPath } from './recipients.ts';
-import { ok, startService } from './service.ts';
+import { ok, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
 /** Payouts to recipients who cannot be paid: for a while (frozen), or never again (erased). */
 
-const service = await startService();
+let service: Service;
+before(async () => {
+  service = await startService();
+});
 after(() => service.stop());
 
 type Refusal = {

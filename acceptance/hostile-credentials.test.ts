@@ -35,7 +35,12 @@ before(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-credentials-'));
   // The default limit.
   const bounded = { ...settings, OUTLAY_SANDBOX_CLOCK_DAYS: '400' };
-  service = await startService({ isEmbedded: true, dataDirectory, settings: bounded });
+  service = await startService({
+    isProcess: true,
+    isEmbedded: true,
+    dataDirectory,
+    settings: bounded,
+  });
 });
 after(async () => {
   await service.stop();

@@ -27,7 +27,7 @@ let pair: Pair;
 let sender: Sender;
 
 before(async () => {
-  pair = await startPair();
+  pair = await startPair({ isProcess: true });
   sender = await createSender(pair.first, { funds: '1000000', count: 3 });
 });
 after(() => pair.stop());

@@ -28,7 +28,8 @@ const rounds = 6;
 
 test(`kill -9 of the service, of its database or of both, ${rounds} times under load`, async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-crash-'));
-  const start = (): Promise<Service> => startService({ isEmbedded: true, dataDirectory });
+  const start = (): Promise<Service> =>
+    startService({ isEmbedded: true, isProcess: true, dataDirectory });
   let service = await start();
   const { credentials } = service;
   const account = await createAccount(service, { USD: funds });

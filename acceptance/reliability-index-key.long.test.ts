@@ -41,7 +41,11 @@ let service: Service;
 const folder = mkdtempSync(join(tmpdir(), 'outlay-index-key-'));
 
 const start = (): Promise<Service> =>
-  startService({ dataDirectory: folder, settings: { DATABASE_URL: database.url } });
+  startService({
+    isProcess: true,
+    dataDirectory: folder,
+    settings: { DATABASE_URL: database.url },
+  });
 const rotate = (): Promise<Ended> =>
   runOutlay({ dataDirectory: folder, settings: { DATABASE_URL: database.url } }, [
     'environment-key',

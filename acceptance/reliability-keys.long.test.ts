@@ -22,7 +22,7 @@ import { type Account, type Api, createAccount, serverMain, testSettings } from 
 let pair: Pair;
 const folder = mkdtempSync(join(tmpdir(), 'outlay-rotation-'));
 before(async () => {
-  pair = await startPair();
+  pair = await startPair({ isProcess: true });
 });
 after(async () => {
   await pair.books.assertSound();

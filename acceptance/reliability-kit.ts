@@ -109,24 +109,27 @@ export type Pair = {
   stop(): Promise<void>;
 };
 
-/** Two processes on one database, each with its own data folder and the same master key. */
-export async function startPair(): Promise<Pair> {
+/**
+ * Two services on one database, each with its own data folder and the same master key: in the test's
+ * process unless the processes are the subject.
+ */
+export async function startPair({ isProcess = false } = {}): Promise<Pair> {
   const database = await createTestDatabase();
   const masterKey = randomBytes(32).toString('base64');
   const settings = { DATABASE_URL: database.url, OUTLAY_MASTER_KEY: masterKey };
   const services: Service[] = [];
-  const start = async (): Promise<Service> => {
-    const service = await startService({ isOwn: true, settings });
+  const start = async (options: { isProcess: boolean }): Promise<Service> => {
+    const service = await startService({ isOwn: true, settings, ...options });
     services.push(service);
     return service;
   };
-  const [first, second] = await Promise.all([start(), start()]);
+  const [first, second] = await Promise.all([start({ isProcess }), start({ isProcess })]);
   const books = openBooks(database.url);
   return {
     first,
     second,
     books,
-    startAnother: start,
+    startAnother: () => start({ isProcess: true }),
     createEmpty: async () => {
       const name = `outlay_empty_${randomBytes(6).toString('hex')}`;
       await books.rows(`create database ${name}`);

@@ -46,7 +46,7 @@ let recipient: Recipient;
 const settingsWith = (keys: string) => ({ DATABASE_URL: database.url, OUTLAY_MASTER_KEY: keys });
 /** In the folder that has the key of the first operator. */
 const startBehind = (keys: string) =>
-  startService({ settings: settingsWith(keys), dataDirectory: folder });
+  startService({ isProcess: true, settings: settingsWith(keys), dataDirectory: folder });
 
 before(async () => {
   database = await createTestDatabase();
@@ -54,7 +54,7 @@ before(async () => {
   account = await createAccount(behind, { USD: '1000' });
   // Only the process behind sends payouts.
   const settings = settingsWith(`${newer},${older}`);
-  ahead = await startService({ isOwn: true, settings, role: 'serve' });
+  ahead = await startService({ isProcess: true, settings, role: 'serve' });
   api = runThrough(ahead, account);
   recipient = await createRecipient(api, deliveryCases.bank);
   books = openBooks(database.url);

@@ -49,7 +49,7 @@ before(async () => {
     OUTLAY_LOG_EVERY: '1',
     OUTLAY_LOG_LEVEL: 'trace',
   };
-  service = await startService({ isOwn: true, settings });
+  service = await startService({ isProcess: true, settings });
   api = (await createAccount(service, { USD: '100000' })).api;
 });
 after(async () => {
@@ -166,7 +166,7 @@ test('a kill between acceptance and record sends at most one more, as the same m
   if (service.process !== undefined) await stopProcess(service.process, 'SIGKILL');
   formerOutput = service.output();
   await service.stop();
-  service = await startService({ isOwn: true, settings });
+  service = await startService({ isProcess: true, settings });
   // The lease of the dead process has run out.
   await books.rows(`update notices set lease_until = now() where state = 'waiting'`);
   const id = payout.payout_token.slice('payout_'.length);

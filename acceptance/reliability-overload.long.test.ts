@@ -35,7 +35,7 @@ let books: Books;
 let account: Account;
 let recipient: Recipient;
 before(async () => {
-  service = await startService({ isOwn: true, settings: { OUTLAY_IN_FLIGHT_MAX: '2' } });
+  service = await startService({ isProcess: true, settings: { OUTLAY_IN_FLIGHT_MAX: '2' } });
   books = openBooks(await findDatabaseUrl(service));
   account = await createAccount(service, { USD: '1000000' });
   recipient = await createRecipient(account.api, deliveryCases.bank);

@@ -31,7 +31,7 @@ import { untilAdmitted } from './until-admitted.ts';
 
 let pair: Pair;
 before(async () => {
-  pair = await startPair();
+  pair = await startPair({ isProcess: true });
 });
 after(async () => {
   await pair.books.assertSound();
@@ -261,7 +261,7 @@ test('after SIGTERM under load every answer is complete and true', async () => {
 test('two processes that start on an empty database create one Demo account', async () => {
   const { settings, url } = await pair.createEmpty();
   const starts = await Promise.allSettled(
-    Array.from({ length: 3 }, () => startService({ isOwn: true, settings })),
+    Array.from({ length: 3 }, () => startService({ isProcess: true, settings })),
   );
   const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
   const books = openBooks(url);

@@ -16,7 +16,7 @@ import { type Account, advance, createAccount, fund, stopProcess } from './servi
 
 let pair: Pair;
 before(async () => {
-  pair = await startPair();
+  pair = await startPair({ isProcess: true });
 });
 after(() => pair.stop());
 

@@ -62,7 +62,7 @@ before(async () => {
   const start = async (name: string, role?: 'serve'): Promise<Service> => {
     // The partner needs the address for its callbacks, so the port must be known before.
     const own = { ...settings, OTEL_SERVICE_NAME: name, PORT: String(await findFreePort()) };
-    return startService({ isOwn: true, settings: own, ...(role !== undefined && { role }) });
+    return startService({ isProcess: true, settings: own, ...(role !== undefined && { role }) });
   };
   first = await start('one', 'serve');
   second = await start('two');

@@ -35,7 +35,7 @@ const keysPerKind = 12;
 let pair: Pair;
 let account: Account;
 before(async () => {
-  pair = await startPair();
+  pair = await startPair({ isProcess: true });
   account = await createAccount(pair.first, { USD: '100000' });
 });
 after(async () => {

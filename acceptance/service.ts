@@ -24,12 +24,12 @@ export type Service = {
   /** Calls with the Demo account's API key. */
   readonly demo: Api;
   readonly credentials: Credentials;
-  /** Undefined for a service that the tests did not start. */
+  /** Undefined for a service that runs in the test's process, or that the tests did not start. */
   readonly process: ChildProcess | undefined;
   readonly dataDirectory: string | undefined;
   /** What it was started with, in addition to those that tests need; of another service nothing. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The output of the started process. */
+  /** What the service that the tests started has printed and logged. */
   readonly output: () => string;
   stop(): Promise<void>;
 };
@@ -58,6 +58,8 @@ export type StartOptions = {
   dataDirectory?: string;
   /** Starts one even where the environment names a running one. */
   isOwn?: boolean;
+  /** Starts one in a process of its own, which a test can end or inspect. */
+  isProcess?: boolean;
   /** For commands of operators: one that the tests started, which files may share. */
   takesCommands?: boolean;
   /** Requests only; the default is `all`. */
@@ -109,8 +111,8 @@ export async function stopSharedServices(): Promise<void> {
 
 /** @throws Error with the output of a process that does not start. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
-  const { isOwn = false, isEmbedded = false, takesCommands = false, dataDirectory } = options;
-  if (isOwn || isEmbedded || dataDirectory !== undefined) return startOwnService(options);
+  const { isOwn, isProcess, isEmbedded, takesCommands = false, dataDirectory } = options;
+  if (isOwn || isProcess || isEmbedded || dataDirectory) return startOwnService(options);
   const running = takesCommands ? undefined : await findRunning();
   return running ?? (await findShared(options)) ?? startOwnService(options);
 }
@@ -126,44 +128,62 @@ async function findShared({ settings = {} }: StartOptions): Promise<Service | un
 }
 
 async function startOwnService(options: StartOptions): Promise<Service> {
-  const { isEmbedded = false } = options;
+  const { isEmbedded = false, isProcess = false } = options;
   const dataDirectory =
     options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'outlay-acceptance-')));
   const isGiven = isEmbedded || options.settings?.['DATABASE_URL'] !== undefined;
   const database = isGiven ? undefined : await createDatabase();
   const settings = { ...database?.settings, ...options.settings };
-  const main = isRootInLive(settings) ? serviceAsRootMain : serverMain;
-  const { role = 'all', recovers = false } = options;
-  const further = recovers ? ['--recover'] : [];
-  const words = [...nodeWords, main, role, ...further];
-  const child = spawn(process.execPath, words, {
-    env: { ...testSettings(dataDirectory), ...settings },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
   const removeData = async (): Promise<void> => {
     await database?.drop();
     if (options.dataDirectory === undefined) {
       await rm(dataDirectory, { recursive: true, force: true, maxRetries: 5 });
     }
   };
-  const output = await waitUntilReady(child).catch(async (error: unknown) => {
-    await removeData();
-    throw error;
-  });
+  const start = isProcess ? runServiceApart : (await import('./service-here.ts')).runServiceHere;
+  const { role = 'all', recovers = false } = options;
+  const variables = { ...testSettings(dataDirectory), ...settings };
+  const running: RunningService = await start(variables, { role, recovers }).catch(
+    async (error: unknown) => {
+      await removeData();
+      throw error;
+    },
+  );
   const file = await readFile(join(dataDirectory, 'staging.json'), 'utf8');
   const service = describeService(JSON.parse(file) as StagingFile);
   return {
     ...service,
-    process: child,
+    process: running.process,
     dataDirectory,
     settings,
-    output,
+    output: () => running.output(),
     stop: async () => {
       service.demo.close();
-      await stopProcess(child);
+      await running.stop();
       await removeData();
     },
   };
+}
+
+type RunningService = {
+  readonly process?: ChildProcess;
+  output(): string;
+  stop(): Promise<void>;
+};
+
+/** @throws Error with the output of a process that does not start. */
+async function runServiceApart(
+  variables: Readonly<Record<string, string>>,
+  { role, recovers }: { role: 'all' | 'serve'; recovers: boolean },
+): Promise<RunningService> {
+  const main = isRootInLive(variables) ? serviceAsRootMain : serverMain;
+  const further = recovers ? ['--recover'] : [];
+  const child = spawn(process.execPath, [...nodeWords, main, role, ...further], {
+    env: variables,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = await waitUntilReady(child);
+  return { process: child, output, stop: () => stopProcess(child) };
 }
 
 type StagingFile = Credentials & { base_url: string };

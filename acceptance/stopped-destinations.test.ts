@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from './commands.ts';
 import {
@@ -10,15 +10,27 @@ import {
   findPayer,
   pay,
 } from './recipients.ts';
-import { createAccount, ok, startService } from './service.ts';
+import {
+  type Api,
+  type Credentials,
+  createAccount,
+  ok,
+  type Service,
+  startService,
+} from './service.ts';
 
 /** What operators stop is in the look-ups and the readiness that a client reads before committing. */
 
-const service = await startService({ isOwn: true });
+let service: Service;
+let api: Api;
+let credentials: Credentials;
+before(async () => {
+  service = await startService({ isOwn: true });
+  ({ api, credentials } = await createAccount(service, { USD: '1000' }));
+});
 after(() => service.stop());
 
 type Payers = { available: boolean; unavailable_reason: string; delivery: string }[];
-const { api, credentials } = await createAccount(service, { USD: '1000' });
 const bank = deliveryCases.bank;
 
 async function lookUp(token = api): Promise<Payers> {

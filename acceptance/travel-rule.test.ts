@@ -20,7 +20,15 @@ import {
   type Recipient,
   readPayout,
 } from './recipients.ts';
-import { type Account, advance, createAccount, ok, readBalance, startService } from './service.ts';
+import {
+  type Account,
+  advance,
+  createAccount,
+  ok,
+  readBalance,
+  type Service,
+  startService,
+} from './service.ts';
 
 /** Rules on the data of senders and recipients: complete before the commit, accepted before the sending. */
 
@@ -41,8 +49,6 @@ const provider = createServer((request, response) => {
     response.end(JSON.stringify({ status, reference: `message ${messages.length}` }));
   });
 });
-await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
-const { port } = provider.address() as AddressInfo;
 
 const folder = mkdtempSync(join(tmpdir(), 'outlay-travel-rule-'));
 const path = join(folder, 'rules.json');
@@ -61,13 +67,7 @@ writeFileSync(
     ],
   }),
 );
-const service = await startService({
-  isOwn: true,
-  settings: {
-    OUTLAY_TRAVEL_RULE: path,
-    OUTLAY_TRAVEL_RULE_PROVIDER: `http://:secret@127.0.0.1:${port}/messages`,
-  },
-});
+let service: Service;
 after(async () => {
   await service.stop();
   provider.close();
@@ -76,6 +76,15 @@ after(async () => {
 
 let account: Account;
 before(async () => {
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  const { port } = provider.address() as AddressInfo;
+  service = await startService({
+    isOwn: true,
+    settings: {
+      OUTLAY_TRAVEL_RULE: path,
+      OUTLAY_TRAVEL_RULE_PROVIDER: `http://:secret@127.0.0.1:${port}/messages`,
+    },
+  });
   account = await createAccount(service, { USD: '100000' });
 });
 

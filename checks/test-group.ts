@@ -1,6 +1,7 @@
 import { after, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { shareServices, stopSharedServices } from '../acceptance/service.ts';
+import { closeSharedDatabases, shareDatabases } from '../server/testing/setups/database.ts';
 import { endTracking } from './test-tracking.ts';
 
 /**
@@ -10,11 +11,8 @@ import { endTracking } from './test-tracking.ts';
 export async function testTogether(root: string, files: readonly string[]): Promise<void> {
   shareServices();
   after(stopSharedServices);
-  if (files.some((file) => file.startsWith('server/src/rails/'))) {
-    const { closeSharedGrounds, shareGrounds } = await import('../server/testing/setups/rail.ts');
-    shareGrounds();
-    after(closeSharedGrounds);
-  }
+  shareDatabases();
+  after(closeSharedDatabases);
   const loads: Promise<void>[] = [];
   for (const file of files) {
     describe(file, () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import sharp from 'sharp';
-import { createTestDatabase } from '../../server/testing/setups/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../server/testing/setups/database.ts';
 import { pathOf as batchPath, quote, upload, waitUntilCommitted, writeCsv } from '../batch-kit.ts';
 import { runCommand } from '../commands.ts';
 import { decide, propose } from '../proposal-kit.ts';
@@ -14,9 +14,17 @@ import {
   pay,
   type Recipient,
 } from '../recipients.ts';
-import { advance, createAccount, daySeconds, ok, startService } from '../service.ts';
+import {
+  type Api,
+  advance,
+  createAccount,
+  daySeconds,
+  ok,
+  type Service,
+  startService,
+} from '../service.ts';
 import { eventually } from '../webhook-kit.ts';
-import { startReceiver, webhookSettings } from '../webhook-receiver.ts';
+import { type Receiver, startReceiver, webhookSettings } from '../webhook-receiver.ts';
 import { findInTables } from './stored-texts.ts';
 
 /**
@@ -67,17 +75,23 @@ const inClear = [
   'legal_holds.reason: reason of an operator',
 ];
 
-const database = await createTestDatabase();
-const receiver = await startReceiver();
-const service = await startService({
-  isOwn: true,
-  settings: {
-    ...webhookSettings,
-    DATABASE_URL: database.url,
-    OUTLAY_MASTER_KEY: randomBytes(32).toString('base64'),
-  },
+let database: TestDatabase;
+let receiver: Receiver;
+let service: Service;
+let api: Api;
+before(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  service = await startService({
+    isOwn: true,
+    settings: {
+      ...webhookSettings,
+      DATABASE_URL: database.url,
+      OUTLAY_MASTER_KEY: randomBytes(32).toString('base64'),
+    },
+  });
+  ({ api } = await createAccount(service, { USD: '100000' }));
 });
-const { api } = await createAccount(service, { USD: '100000' });
 after(async () => {
   await service.stop();
   await receiver[Symbol.asyncDispose]();

@@ -34,7 +34,7 @@ type Page = { name: string; path: string; isSignedIn: boolean; isPhone: boolean 
 export async function runLighthouse(): Promise<void> {
   const opened: (() => Promise<unknown>)[] = [];
   try {
-    const service = await startService({ isOwn: true });
+    const service = await startService({ isProcess: true });
     opened.push(() => service.stop());
     const browser = await openBrowser();
     opened.push(() => browser.browser.close());

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { type App, createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { Environment } from '../../server/src/environment/environment.ts';
@@ -39,12 +38,8 @@ export async function openOurEnvironment(place: Place, name: string): Promise<Ou
   const url = await place.database(name);
   const masterKey = randomBytes(32);
   const settings = describeSettings({ url, folder: join(place.folder, name), masterKey });
-  const log = pino({ level: 'silent' });
-  const app: App = await createApp(readConfig(settings), {
-    role: 'serve',
-    realNowMs: Date.now,
-    log,
-  });
+  const config = readConfig({ ...settings, OUTLAY_LOG_LEVEL: 'silent' });
+  const app: App = await createApp(config, { role: 'serve', realNowMs: Date.now });
   const env = app.environments.staging;
   if (env === undefined) throw new Error('no staging environment');
   const fixture = await createFixture({ db: env.db, keys: env.keys });

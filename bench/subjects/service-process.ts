@@ -1,16 +1,12 @@
 import { Session } from 'node:inspector/promises';
-import { pino } from 'pino';
 import { createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
 
 /** The service by itself, as its own process runs it; the settings come in the environment. */
 
 const role = process.env['BENCH_ROLE'] === 'all' ? 'all' : 'serve';
-const app = await createApp(readConfig(process.env), {
-  role,
-  realNowMs: Date.now,
-  log: pino({ level: 'silent' }),
-});
+const config = readConfig({ ...process.env, OUTLAY_LOG_LEVEL: 'silent' });
+const app = await createApp(config, { role, realNowMs: Date.now });
 const { baseUrl } = await app.listen();
 process.send?.({ port: Number(new URL(baseUrl).port) });
 

@@ -20,7 +20,7 @@ import { type ConnectionLimits, measureConnections } from './http/connections.ts
 import { describeError } from './http/error-log.ts';
 import { createRateLimiters, type RateLimiters } from './http/limits.ts';
 import { createLoadShedding, isExempt, measureLoadShedding } from './http/load-shedding.ts';
-import { openStandardOutput } from './http/log-output.ts';
+import { type LogOutput, openStandardOutput } from './http/log-output.ts';
 import { addOperations, createMetrics } from './http/operations.ts';
 import { startRateExchange } from './http/rate-exchange.ts';
 import { addReference } from './http/reference.ts';
@@ -41,7 +41,8 @@ export type Overrides = {
   /** A monotonic clock, in milliseconds. */
   steadyMs?: () => number;
   fetch?: typeof fetch;
-  log?: Logger;
+  /** Where log lines go; the standard output where absent. */
+  logOutput?: Pick<LogOutput, 'write' | 'onLost'>;
   /** Receives a line about each step of the start that takes long. */
   report?: (line: string) => void;
 };
@@ -75,7 +76,7 @@ export type App = {
 
 export async function createApp(config: Config, options: AppOptions & Overrides): Promise<App> {
   const { role, realNowMs, recovers = false, report } = options;
-  const log = options.log ?? createLog(config, () => tracing);
+  const log = createLog(config, options.logOutput ?? openStandardOutput(), () => tracing);
   const steadyMs = options.steadyMs ?? (() => performance.now());
   const metrics = createMetrics();
   await using parts = new AsyncDisposableStack();
@@ -136,12 +137,15 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
 }
 
 /** Lines within a traced request carry its `trace_id`. */
-function createLog({ OUTLAY_LOG_LEVEL: level }: Config, find: () => Tracing | undefined): Logger {
+function createLog(
+  { OUTLAY_LOG_LEVEL: level }: Config,
+  output: Pick<LogOutput, 'write' | 'onLost'>,
+  find: () => Tracing | undefined,
+): Logger {
   const mixin = (): object => {
     const span = find()?.active();
     return span === undefined ? {} : { trace_id: span.traceId };
   };
-  const output = openStandardOutput();
   const log = pino({ level, base: null, mixin }, output);
   output.onLost((count, code) => log.warn({ count, code }, 'log lines lost'));
   return log;

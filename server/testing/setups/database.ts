@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { openShared, type SharedDatabase } from './shared-databases.ts';
 
 /**
  * PostgreSQL databases for tests: each test file gets a clone of a database that is migrated once.
@@ -31,23 +32,69 @@ export const TEMPLATE_VARIABLE = 'OUTLAY_TEST_TEMPLATE';
 
 let ownTemplate: Promise<TestTemplate> | undefined;
 
-/** Creates a database: migrated, without tables, or as another one is that has no connections now. */
-export async function createTestDatabase({
-  isEmpty = false,
-  copyOf,
-}: {
+/** Emptied databases of ended tests; undefined where each test makes its own. */
+let spares: SharedDatabase[] | undefined;
+const opened = new Set<SharedDatabase>();
+
+/** From now on tests that run in this process, one after the other, reuse databases. */
+export function shareDatabases(): void {
+  spares = [];
+}
+
+/** The databases themselves go with their server, or with the template. */
+export async function closeSharedDatabases(): Promise<void> {
+  await Promise.all([...opened].map((shared) => shared.close()));
+}
+
+type DatabaseOptions = {
   isEmpty?: boolean;
+  /** One that no test has used: its tables have no dead rows, and their statistics are the template's. */
+  isFresh?: boolean;
   copyOf?: string;
-} = {}): Promise<TestDatabase & AsyncDisposable> {
+};
+
+/** Creates a database: migrated, without tables, or as another one is that has no connections now. */
+export async function createTestDatabase(
+  options: DatabaseOptions = {},
+): Promise<TestDatabase & AsyncDisposable> {
+  const { isEmpty = false, isFresh = false, copyOf } = options;
+  const isShared = spares !== undefined && !isEmpty && !isFresh && copyOf === undefined;
+  const spare = isShared ? spares?.pop() : undefined;
+  if (spare !== undefined) return lend(spare);
   const { serverUrl, name: template } = await findTemplate();
   const name = `${template}_${randomBytes(6).toString('hex')}`;
   const copied = copyOf === undefined ? template : new URL(copyOf).pathname.slice(1);
   const source = isEmpty ? 'template0' : copied;
   await runOnServer(serverUrl, `create database ${name} template ${source}`);
-  const drop = async (): Promise<void> => {
-    await runOnServer(serverUrl, `drop database if exists ${name} with (force)`);
+  const url = replaceDatabase(serverUrl, name);
+  const shared = isShared ? await openShared(url) : undefined;
+  if (shared !== undefined) {
+    opened.add(shared);
+    return lend(shared);
+  }
+  const drop = (): Promise<void> => dropDatabase(url);
+  return { url, drop, [Symbol.asyncDispose]: drop };
+}
+
+function lend(shared: SharedDatabase): TestDatabase & AsyncDisposable {
+  let returned: Promise<void> | undefined;
+  const takeBack = async (): Promise<void> => {
+    if (await shared.empty()) {
+      spares?.push(shared);
+      return;
+    }
+    opened.delete(shared);
+    await shared.close();
+    await dropDatabase(shared.url);
   };
-  return { url: replaceDatabase(serverUrl, name), drop, [Symbol.asyncDispose]: drop };
+  const drop = (): Promise<void> => (returned ??= takeBack());
+  return { url: shared.url, drop, [Symbol.asyncDispose]: drop };
+}
+
+async function dropDatabase(url: string): Promise<void> {
+  const { serverUrl } = await findTemplate();
+  const name = new URL(url).pathname.slice(1);
+  await runOnServer(serverUrl, `drop database if exists ${name} with (force)`);
 }
 
 /** The same server with another database. */

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Logger, pino } from 'pino';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { type Config, type Role, readConfig } from '../../src/config.ts';
@@ -114,8 +113,8 @@ export async function createLiveSetup(given?: TestDatabase): Promise<LiveSetup> 
 
 async function startLive(config: Config, role: Role): Promise<LiveApp> {
   const logged: string[] = [];
-  const log = pino({ base: null }, { write: (line: string) => logged.push(line) }) as Logger;
-  const app = await createApp(config, { role, realNowMs: Date.now, log });
+  const logOutput = { write: (line: string) => void logged.push(line), onLost: () => undefined };
+  const app = await createApp(config, { role, realNowMs: Date.now, logOutput });
   const { baseUrl } = await app.listen();
   let closing: Promise<void> | undefined;
   return {

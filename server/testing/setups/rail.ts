@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { createKeyRing, type KeyRing } from '../../src/core/sealing.ts';
 import { connectDatabase, type Database } from '../../src/db/postgres/pool.ts';
 import type {
@@ -76,89 +75,16 @@ export type HostGround = {
   close(): Promise<void>;
 };
 
-const connectionsUsual = 4;
-
-/** Of ended tests, for the next ones; undefined where each test makes its own. */
-let spares: HostGround[] | undefined;
-const closings: (() => Promise<void>)[] = [];
-
-/** From now on a database is emptied and used again, which takes a fraction of making one. */
-export function shareGrounds(): void {
-  spares = [];
-}
-
-export async function closeSharedGrounds(): Promise<void> {
-  await Promise.all(closings.splice(0).map((close) => close()));
-}
-
-export async function openHostGround(connectionsMax = connectionsUsual): Promise<HostGround> {
-  const isShared = spares !== undefined && connectionsMax === connectionsUsual;
-  return (isShared ? spares?.pop() : undefined) ?? createGround(connectionsMax, isShared);
-}
-
-async function createGround(connectionsMax: number, isShared: boolean): Promise<HostGround> {
+export async function openHostGround(connectionsMax = 4): Promise<HostGround> {
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax });
   const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
   await readRows(db.system, { name: '', text: insert });
-  const keys = createKeyRing(randomBytes(32));
   const close = async (): Promise<void> => {
     await db.close();
     await database.drop();
   };
-  const emptier = isShared ? await openEmptier(database.url) : undefined;
-  if (emptier === undefined) return { db, keys, close };
-  closings.push(async () => {
-    await emptier.close();
-    await close();
-  });
-  const lend = (): HostGround => {
-    let isReturned = false;
-    return {
-      db,
-      keys,
-      close: async () => {
-        if (isReturned) return;
-        isReturned = true;
-        await emptier.empty();
-        spares?.push(lend());
-      },
-    };
-  };
-  return lend();
-}
-
-type Emptier = { empty(): Promise<void>; close(): Promise<void> };
-
-/** Removes the rows of all tables that are empty now. Undefined where only a superuser could. */
-async function openEmptier(url: string): Promise<Emptier | undefined> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  const isSuper = `select rolsuper as found from pg_roles where rolname = current_user`;
-  if ((await client.query<{ found: boolean }>(isSuper)).rows[0]?.found !== true) {
-    await client.end();
-    return undefined;
-  }
-  const listFilled = async (): Promise<string[]> => {
-    const { rows } = await client.query<{ name: string }>(
-      `select oid::regclass::text as name from pg_class
-      where relkind = 'r' and relnamespace = 'public'::regnamespace and pg_relation_size(oid) > 0`,
-    );
-    return rows.map(({ name }) => name);
-  };
-  const kept = new Set(await listFilled());
-  // Triggers refuse to delete what the service never deletes.
-  await client.query('set session_replication_role = replica');
-  return {
-    empty: async () => {
-      const filled = (await listFilled()).filter((name) => !kept.has(name));
-      if (filled.length > 0) {
-        await client.query(filled.map((name) => `delete from ${name}`).join(';'));
-      }
-    },
-    close: () => client.end(),
-  };
+  return { db, keys: createKeyRing(randomBytes(32)), close };
 }
 
 /** Hosts of different names may share their ground, which its opener then closes. */

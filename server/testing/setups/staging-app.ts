@@ -29,7 +29,9 @@ type Options = {
 
 export async function openStagingApp({ prepare, settings }: Options = {}): Promise<StagingApp> {
   await using parts = new AsyncDisposableStack();
-  const database = parts.use(await createTestDatabase());
+  // Plans that a test looks at must not depend on what others left in the tables.
+  const isFresh = prepare !== undefined;
+  const database = parts.use(await createTestDatabase({ isFresh }));
   await prepare?.(database.url);
   const folder = mkdtempSync(join(tmpdir(), 'outlay-app-'));
   parts.defer(() => rmSync(folder, { recursive: true }));

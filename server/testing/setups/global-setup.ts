@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { flushCompileCache, getCompileCacheDir } from 'node:module';
 import {
   createTemplate,
   dropTemplate,
@@ -14,6 +16,18 @@ import {
 let stop = async (): Promise<void> => undefined;
 
 export async function globalSetup(): Promise<void> {
+  await Promise.all([startServer(), compileProgram()]);
+}
+
+/** In a new checkout nothing is compiled, and the groups that start together would each do it. */
+async function compileProgram(): Promise<void> {
+  const folder = getCompileCacheDir();
+  if (folder === undefined || readdirSync(folder).length > 0) return;
+  await import('../../src/app.ts');
+  flushCompileCache();
+}
+
+async function startServer(): Promise<void> {
   const external = process.env['TEST_DATABASE_URL'];
   const isExternal = external !== undefined && external !== '';
   const server = isExternal ? undefined : await startTestServer();

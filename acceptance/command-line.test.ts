@@ -3,7 +3,9 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { findOperatorWords } from '../cli/src/admin/admin.ts';
 import { openShell, type Ran, type Shell } from './command-line-kit.ts';
+import { printCommand } from './commands.ts';
 import { type Account, createAccount, type Service, startService } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
@@ -395,11 +397,13 @@ test('operators run their commands below admin, and the ledger verifies', async 
   const env = { OUTLAY_DATA: service.dataDirectory ?? '', ...service.settings };
   const verified = await done(['ledger', 'verify'], { env });
   assert.equal(verified.json()['isSound'], true);
-  const list = await done(['admin', 'account', 'list'], { env });
-  assert.ok(Array.isArray(list.json()));
-  assert.match((await done(['rails'], { env })).out, /^NOW\n +rail +kind/);
-  const rails = await done(['rails', '--json'], { env });
-  assert.match(JSON.stringify(rails.json()), /^\[\{"rail":"sandbox"/);
+  // The first one showed that a process finds the program; the others need none.
+  const operate = (...words: string[]) =>
+    printCommand(service, findOperatorWords(words) ?? assert.fail('operators have this command'));
+  assert.ok(Array.isArray(JSON.parse(await operate('admin', 'account', 'list'))));
+  assert.match(await operate('rails'), /^NOW\n +rail +kind/);
+  const rails: unknown = JSON.parse(await operate('rails', '--json'));
+  assert.match(JSON.stringify(rails), /^\[\{"rail":"sandbox"/);
   const unknown = await shell.run(['admin', 'nonsense'], { env });
   assert.equal(unknown.exitCode, 1);
 });

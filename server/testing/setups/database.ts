@@ -63,6 +63,7 @@ export async function createTestDatabase(
   if (spare !== undefined) return lend(spare);
   const { serverUrl, name: template } = await findTemplate();
   const name = `${template}_${randomBytes(6).toString('hex')}`;
+  if (copyOf !== undefined) await closeShared(copyOf);
   const copied = copyOf === undefined ? template : new URL(copyOf).pathname.slice(1);
   const source = isEmpty ? 'template0' : copied;
   await runOnServer(serverUrl, `create database ${name} template ${source}`);
@@ -79,16 +80,25 @@ export async function createTestDatabase(
 function lend(shared: SharedDatabase): TestDatabase & AsyncDisposable {
   let returned: Promise<void> | undefined;
   const takeBack = async (): Promise<void> => {
-    if (await shared.empty()) {
-      spares?.push(shared);
-      return;
+    if (opened.has(shared)) {
+      if (await shared.empty()) {
+        spares?.push(shared);
+        return;
+      }
+      await closeShared(shared.url);
     }
-    opened.delete(shared);
-    await shared.close();
     await dropDatabase(shared.url);
   };
   const drop = (): Promise<void> => (returned ??= takeBack());
   return { url: shared.url, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** It is not reused from now on, and can be copied. */
+async function closeShared(url: string): Promise<void> {
+  const shared = [...opened].find((one) => one.url === url);
+  if (shared === undefined) return;
+  opened.delete(shared);
+  await shared.close();
 }
 
 async function dropDatabase(url: string): Promise<void> {

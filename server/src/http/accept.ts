@@ -8,7 +8,8 @@ export function getPreference(accept: string, type: string): Preference {
   const family = `${type.split('/', 1)[0]}/*`;
   let best: Preference & { rank: number } = { quality: 0, isNamed: false, rank: 0 };
   for (const part of accept.toLowerCase().split(',')) {
-    const [range = '', ...parameters] = part.trim().split(/\s*;\s*/);
+    // A pattern with spaces on both sides of the semicolon would take quadratic time.
+    const [range = '', ...parameters] = part.split(';').map((text) => text.trim());
     const rank = [undefined, '*/*', family, type].indexOf(range);
     if (rank <= best.rank) continue;
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);

@@ -7,7 +7,7 @@ import {
   type DecodeAnswer,
   type DecodePurpose,
   type DecodeRequest,
-  decodeTimeMaxMs,
+  decodeTimesMaxMs,
 } from './image-limits.ts';
 
 export type ImageDecoder = {
@@ -45,7 +45,7 @@ function decodeIn(child: ChildProcess, request: DecodeRequest): Promise<DecodeAn
     const timer = setTimeout(() => {
       finish();
       resolve({ isDamaged: true });
-    }, decodeTimeMaxMs);
+    }, decodeTimesMaxMs[request.purpose]);
     const onMessage = (answer: DecodeAnswer): void => {
       finish();
       resolve(answer);

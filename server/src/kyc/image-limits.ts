@@ -12,8 +12,11 @@ export const interlacedBytesMax = 160_000_000;
 export const storedSideMax = 3_000;
 export const storedQuality = 85;
 
-/** One image takes a second or two; a file that takes this long is malicious. */
-export const decodeTimeMaxMs = 30_000;
+/** One photograph takes a second or two, a logo a tenth; a file that takes this long is malicious. */
+export const decodeTimesMaxMs: Readonly<Record<DecodePurpose, number>> = {
+  photograph: 30_000,
+  logo: 3_000,
+};
 
 export const logoSize = { width: 600, height: 200 };
 

@@ -8,7 +8,7 @@ import {
   imageSideMax,
   interlacedBytesMax,
 } from './image-limits.ts';
-import { createUploadGate, type UploadGate } from './upload-gate.ts';
+import { type UploadGate, uploadGates } from './upload-gate.ts';
 
 /** The three images of one upload. */
 export const imageTypes = ['face', 'document-front', 'document-back'] as const;
@@ -19,16 +19,6 @@ export type UploadItem = { type: ImageType; pointer: string; bytes: Buffer };
 
 /** An image ready to be stored: JPEG, upright, without metadata. */
 export type PreparedImage = { type: ImageType; bytes: Buffer; width: number; height: number };
-
-/**
- * One gate per environment, so that staging cannot block live. It admits as many uploads as the server
- * receives at once (`uploadLimits`).
- */
-const limits = { runningMax: 2, waitingMax: 4 };
-const gates: Readonly<Record<EnvironmentName, UploadGate>> = {
-  staging: createUploadGate(limits),
-  live: createUploadGate(limits),
-};
 
 /**
  * Checks the form of an upload and decodes its Base64: exactly three items, one of each type.
@@ -134,7 +124,7 @@ export async function prepareImages(
   items: UploadItem[],
   where: EnvironmentName | UploadGate = 'staging',
 ): Promise<PreparedImage[]> {
-  const gate = typeof where === 'string' ? gates[where] : where;
+  const gate = typeof where === 'string' ? uploadGates[where] : where;
   return gate.run(() => withImageDecoder((decoder) => prepareAll(items, decoder)));
 }
 

@@ -1,3 +1,4 @@
+import type { EnvironmentName } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
 
@@ -23,3 +24,13 @@ export function createUploadGate(limits: { runningMax: number; waitingMax: numbe
     },
   };
 }
+
+/**
+ * One gate per environment, so that staging cannot block live. It admits as many uploads as the server
+ * receives at once (`uploadLimits`). Logos and images of identities share it, because the same decoder reads both.
+ */
+const limits = { runningMax: 2, waitingMax: 4 };
+export const uploadGates: Readonly<Record<EnvironmentName, UploadGate>> = {
+  staging: createUploadGate(limits),
+  live: createUploadGate(limits),
+};

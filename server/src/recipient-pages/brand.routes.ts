@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type BrandRow, getBrand, setBrand } from '../accounts/accounts.ts';
+import type { EnvironmentName } from '../core/access.ts';
 import { AppError, throwFaults } from '../core/errors.ts';
 import { isHttpsUrl } from '../core/https-url.ts';
 import { findCharacterFault } from '../core/plain-text.ts';
@@ -110,10 +111,11 @@ function changeRoute(): Route<BaseServices> {
     access: 'brand:write',
     body: brandRequest,
     bodyBytesMax,
+    uploads: 'images',
     response: brandAnswer,
     refusals: [413, 503],
-    handle: async ({ accountId, write }: Context, { body }) => {
-      const logo = body.logo === undefined ? undefined : await readLogo(body.logo);
+    handle: async ({ env, accountId, write }: Context, { body }) => {
+      const logo = body.logo === undefined ? undefined : await readLogo(body.logo, env.name);
       return write(async (session) => {
         await setBrand(session, {
           accountId,
@@ -129,14 +131,14 @@ function changeRoute(): Route<BaseServices> {
 }
 
 /** @throws AppError invalid_request, unavailable. */
-async function readLogo(text: string): Promise<Buffer> {
+async function readLogo(text: string, environmentName: EnvironmentName): Promise<Buffer> {
   if (text === '') return Buffer.alloc(0);
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) {
     const detail = 'logo must be Base64 (RFC 4648 section 4), padded, without white space';
     throwFaults([{ pointer: '/logo', code: 'invalid_base64', detail }]);
   }
-  const logo = await prepareLogo(bytes);
+  const logo = await prepareLogo(bytes, environmentName);
   if (logo !== undefined) return logo;
   throw new AppError('invalid_request', 'logo must be a PNG, JPEG or SVG picture', {
     faults: [

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
 import { createSession } from '../db/postgres/connection.ts';
-import { createEventFeed, type EventFeed } from './event-feed.ts';
+import { createEventFeed, type EventFeed, type FeedOptions } from './event-feed.ts';
 import { openEventStream } from './event-stream.ts';
 import { readEvents } from './events.ts';
 
@@ -14,13 +14,18 @@ before(async () => {
 });
 after(() => money[Symbol.asyncDispose]());
 
-/** A feed as of one process, with the statements that it has sent. */
-function createFeed(options: { readersMax?: number } = {}) {
+/** A feed as of one process, with the statements that it has sent, and how many it sent at once. */
+function createFeed(options: { readersMax?: number; pause?: FeedOptions['pause'] } = {}) {
   const sent: string[] = [];
+  const atOnce = { now: 0, most: 0 };
   const count = (of: { query: MoneyTest['db']['system']['query'] }) =>
-    createSession((statement, values) => {
+    createSession(async (statement, values) => {
       sent.push(statement.name);
-      return of.query(statement, values);
+      atOnce.now += 1;
+      atOnce.most = Math.max(atOnce.most, atOnce.now);
+      return of.query(statement, values).finally(() => {
+        atOnce.now -= 1;
+      });
     });
   const feed = createEventFeed({
     db: {
@@ -29,8 +34,9 @@ function createFeed(options: { readersMax?: number } = {}) {
     },
     readersMax: options.readersMax ?? 10,
     onError: () => assert.fail('no statement fails'),
+    pause: options.pause ?? nextTurn,
   });
-  return { feed, sent };
+  return { feed, sent, atOnce };
 }
 
 async function findEnd(accountId: string): Promise<{ accountId: string; after: bigint }> {
@@ -42,7 +48,7 @@ async function findEnd(accountId: string): Promise<{ accountId: string; after: b
 test('readers of different processes are woken by a change of another one', async () => {
   const owner = await money.createOwner();
   const end = await findEnd(owner.accountId);
-  const waiting = [createFeed().feed, createFeed().feed].map((feed) => feed.next(end, 10_000));
+  const waiting = [createFeed().feed, createFeed().feed].map((feed) => feed.next(end, 60_000));
   await money.quote(owner);
   for (const [event] of await Promise.all(waiting)) assert.equal(event?.type, 'payout.pending');
 });
@@ -50,24 +56,36 @@ test('readers of different processes are woken by a change of another one', asyn
 test('200 readers of an account share one statement, and one reading of the event', async () => {
   const owner = await money.createOwner();
   const end = await findEnd(owner.accountId);
-  const { feed, sent } = createFeed();
-  const waiting = Array.from({ length: 200 }, () => feed.next(end, 10_000));
-  await sleep(350);
-  assert.ok(sent.length <= 5, sent.join(' '));
+  const isAskedOften = Promise.withResolvers<void>();
+  const { feed, sent, atOnce } = createFeed({
+    pause: () => {
+      if (sent.length === 5) isAskedOften.resolve();
+      return nextTurn();
+    },
+  });
+  const waiting = Array.from({ length: 200 }, () => feed.next(end, 60_000));
+  await isAskedOften.promise;
   await money.quote(owner);
   const [rows, ...others] = await Promise.all(waiting);
   for (const same of others) assert.equal(same, rows);
+  assert.equal(atOnce.most, 1);
   assert.equal(sent.filter((name) => name === 'select_events').length, 1);
 });
 
 test('the database is not polled while no reader waits', async () => {
   const owner = await money.createOwner();
-  const { feed, sent } = createFeed();
-  assert.deepEqual(await feed.next(await findEnd(owner.accountId), 50), []);
-  await sleep(150);
-  const count = sent.length;
-  await sleep(300);
-  assert.equal(sent.length, count);
+  const end = await findEnd(owner.accountId);
+  const pauses: (() => void)[] = [];
+  const { feed, sent } = createFeed({
+    pause: () => new Promise<void>((resolve) => pauses.push(resolve)),
+  });
+  assert.deepEqual(await feed.next(end, 1), []);
+  // The statement that was sent for the reader may still be under way.
+  while (pauses.length === 0) await nextTurn();
+  pauses.pop()?.();
+  await nextTurn();
+  assert.equal(sent.length, 1);
+  assert.equal(pauses.length, 0);
 });
 
 test('a reader far behind gets every event once, page by page', async () => {
@@ -78,7 +96,7 @@ test('a reader far behind gets every event once, page by page', async () => {
   const got: bigint[] = [];
   while (got.length < Number(newest)) {
     const at = { accountId: owner.accountId, after: got.at(-1) ?? 0n };
-    got.push(...(await feed.next(at, 10_000)).map(({ sequence }) => sequence));
+    got.push(...(await feed.next(at, 60_000)).map(({ sequence }) => sequence));
   }
   assert.deepEqual(
     got,
@@ -92,7 +110,7 @@ test('a reader who waits for deleted events gets an error', async () => {
   const { accountId } = owner;
   await money.rows('delete from events where account_id = $1', [accountId]);
   await assert.rejects(
-    feed.next({ accountId, after: 0n }, 10_000),
+    feed.next({ accountId, after: 0n }, 60_000),
     (error) => error instanceof AppError && error.code === 'events_dropped',
   );
 });
@@ -102,7 +120,7 @@ test('a feed that stops ends every wait, and waits for its readers to leave', as
   const { feed } = createFeed({ readersMax: 1 });
   const leave = feed.enter(owner.accountId);
   assert.throws(() => feed.enter(owner.accountId), { code: 'rate_limited' });
-  const waiting = feed.next(await findEnd(owner.accountId), 10_000);
+  const waiting = feed.next(await findEnd(owner.accountId), 60_000);
   let isStopped = false;
   const stopped = feed.stop().then(() => {
     isStopped = true;

@@ -36,6 +36,8 @@ export type FeedOptions = {
   /** For each account. */
   readersMax: number;
   onError: (error: unknown) => void;
+  /** Waits between two statements; without it, for as long as it is asked to. */
+  pause?: (pauseMs: number) => Promise<unknown>;
 };
 
 /** The longest time from a commit to the reading of its event. */
@@ -50,7 +52,8 @@ type Outcome = readonly EventRow[] | Error;
 type Place = Position & { readonly waiters: Set<(outcome: Outcome) => void> };
 type Places = Map<string, Place>;
 
-export function createEventFeed({ db, readersMax, onError }: FeedOptions): EventFeed {
+export function createEventFeed(options: FeedOptions): EventFeed {
+  const { db, readersMax, onError, pause = sleep } = options;
   const places: Places = new Map();
   const readers = createReaders(readersMax);
   let isStopping = false;
@@ -66,7 +69,7 @@ export function createEventFeed({ db, readersMax, onError }: FeedOptions): Event
           return errorWaitMs;
         },
       );
-      await sleep(Math.max(1, waitMs - (performance.now() - startedMs)));
+      await pause(Math.max(1, waitMs - (performance.now() - startedMs)));
     }
     running = undefined;
   };

@@ -15,6 +15,7 @@ import { readRows } from '../../testing/setups/read-rows.ts';
 import { MissingMasterKey } from '../core/sealing.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import { createHost } from '../rails/host/host.ts';
+import { dispatchTimes } from './dispatch.ts';
 import { applyNotifications } from './notifications.ts';
 
 let money: MoneyTest;
@@ -23,6 +24,9 @@ before(async () => {
 });
 after(() => money[Symbol.asyncDispose]());
 
+/** As if the leases of all payouts had ended. */
+const endLeases = () => money.rows('update payout_dispatches set lease_until = clock_timestamp()');
+
 const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
 
 describe('slow checks', () => {
@@ -30,46 +34,55 @@ describe('slow checks', () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
     let checks = 0;
+    let endFormer = (): void => undefined;
     const dispatcher = money.createDispatcherOf([rail], {
-      // Longer than a busy machine needs from one statement to the next, and shorter than the check.
-      times: { leaseMs: 1_000, callMsMax: 800 },
       rules: {
         check: async (rows) => {
           checks += 1;
-          await sleep(1_200);
+          endFormer();
+          // Its lease ends first, and it ends when the payout has been claimed again.
+          const end = Promise.withResolvers<void>();
+          endFormer = end.resolve;
+          await endLeases();
+          await end.promise;
           return rows.map(() => undefined);
         },
       },
     });
     await money.quoteAndCommit(owner);
-    for (let round = 0; round < 1_000 && rail.sends() === 0; round += 1) {
+    const endMs = performance.now() + 60_000;
+    while (rail.sends() === 0 && performance.now() < endMs) {
       await dispatcher.startDue();
-      await sleep(50);
+      await sleep(5);
     }
+    endFormer();
     await dispatcher.settle();
     assert.equal(rail.sends(), 1, `checked ${checks} times, and never sent`);
   });
 });
 
 describe('a preparation that outlasts the lease', () => {
-  it('is followed by no sending, because another process may have canceled it', async () => {
+  it('is followed by no sending, because another process may have canceled it', async (context) => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
-    const prepared = Promise.withResolvers<void>();
+    const { steadyMs } = money.clock;
+    let aheadMs = 0;
+    context.mock.method(money.clock, 'steadyMs', () => steadyMs() + aheadMs);
+    let prepared = 0;
     const dispatcher = money.createDispatcherOf([rail], {
-      times: { leaseMs: 300, callMsMax: 200 },
       travelRules: {
         guard: (guarded) => guarded,
         prepare: async (_rail, instruction) => {
-          await sleep(400);
-          prepared.resolve();
+          prepared += 1;
+          aheadMs = dispatchTimes.staging.leaseMs;
+          await endLeases();
           return { instruction };
         },
       },
     });
     const payout = await money.quoteAndCommit(owner);
     await dispatcher.runOne(payout.accountId, payout.payoutId);
-    await prepared.promise;
+    assert.equal(prepared, 1);
     assert.equal(rail.sends(), 0);
     const canceling = money.createDispatcher(rail);
     await canceling.cancelOne(payout.accountId, payout.payoutId);

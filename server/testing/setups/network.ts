@@ -12,6 +12,8 @@ export type TestNetwork = {
   /** The same, and new connections are accepted but transfer nothing, until `recover`. */
   loseEverything(): void;
   recover(): void;
+  /** How many connections were opened through it so far. */
+  opened(): number;
   close(): Promise<void>;
 };
 
@@ -22,7 +24,9 @@ export async function openTestNetwork(databaseUrl: string): Promise<TestNetwork>
   const sockets = new Set<Socket>();
   let present: { isLost: boolean }[] = [];
   let isDown = false;
+  let opened = 0;
   const server = createServer((client) => {
+    opened += 1;
     const path = { isLost: isDown };
     present.push(path);
     const database =
@@ -56,6 +60,7 @@ export async function openTestNetwork(databaseUrl: string): Promise<TestNetwork>
     recover: () => {
       isDown = false;
     },
+    opened: () => opened,
     close: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

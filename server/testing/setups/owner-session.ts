@@ -1,5 +1,6 @@
 import { createOpener, createSession, run, runPlain } from '../../src/db/postgres/connection.ts';
 import { createConnectionPool } from '../../src/db/postgres/connection-pool.ts';
+import { silenceLimits } from '../../src/db/postgres/dead-connections.ts';
 import type { Session } from '../../src/db/postgres/pool.ts';
 
 /** Statements as the owner of the database, who may do what the service may not. */
@@ -11,6 +12,7 @@ export function openOwner(url: string) {
     statementMsMax: 30_000,
     onConnectionLost: ignore,
     onDead: ignore,
+    limits: silenceLimits,
   });
   const session = createSession((statement, values) =>
     pool.use((connection) => run(connection, statement, values)),

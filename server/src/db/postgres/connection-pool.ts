@@ -7,9 +7,9 @@ import {
   discardPlans,
   type Opener,
   type OpenOptions,
-  openMsMax,
   run,
 } from './connection.ts';
+import type { SilenceLimits } from './dead-connections.ts';
 import { breaksConnection } from './errors.ts';
 
 /**
@@ -43,14 +43,13 @@ export type PoolOptions = OpenOptions & {
   onConnectionLost: (error: Error) => void;
   /** Called when a connection was silently dead, so that every pool distrusts its own. */
   onDead: () => void;
+  /** `openMsMax` is for the queue, tests and opening together. */
+  limits: SilenceLimits;
 };
 
-/** After so long idle a connection is tested, and must answer within `testMsMax`. */
-export const testAfterMs = 2_000;
-export const testMsMax = 2_000;
-/** For the queue, tests and opening together. */
-const acquireMsMax = openMsMax;
 const idleMsMax = 60_000;
+/** For a connection that is being closed. */
+const endMsMax = 2_000;
 
 type Waiter = { take(connection: Connection | undefined): void };
 
@@ -122,7 +121,7 @@ class BoundedPool implements ConnectionPool {
   }
 
   async #acquire(): Promise<Connection> {
-    const endMs = performance.now() + acquireMsMax;
+    const endMs = performance.now() + this.#options.limits.openMsMax;
     for (;;) {
       if (this.#isClosed) throw new Error('Client was closed and is not queryable');
       const known = this.#idle.pop();
@@ -177,10 +176,15 @@ class BoundedPool implements ConnectionPool {
 
   #isTrusted(connection: Connection): boolean {
     const idleMs = performance.now() - connection.silentSinceMs;
-    return idleMs < testAfterMs && !this.#suspected.has(connection) && this.#open.has(connection);
+    return (
+      idleMs < this.#options.limits.testAfterMs &&
+      !this.#suspected.has(connection) &&
+      this.#open.has(connection)
+    );
   }
 
   async #isSound(connection: Connection): Promise<boolean> {
+    const { testMsMax } = this.#options.limits;
     if (!this.#isTrusted(connection) && !(await answers(connection, testMsMax))) {
       if (!this.#open.has(connection)) return false;
       this.#options.onConnectionLost(new Error('an idle connection did not answer'));
@@ -215,7 +219,7 @@ class BoundedPool implements ConnectionPool {
 
   #retire(connection: Connection): void {
     if (!this.#forget(connection)) return;
-    const timer = setTimeout(() => destroy(connection.client), testMsMax);
+    const timer = setTimeout(() => destroy(connection.client), endMsMax);
     void connection.client.end().finally(() => {
       clearTimeout(timer);
       this.#freePlace();

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { type Connection, destroy, type Opener } from './connection.ts';
+import { type Connection, destroy, type Opener, openMsMax } from './connection.ts';
 
 /**
  * Finds connections that died silently: after a failover, or when a NAT device drops its state, neither
@@ -13,21 +13,42 @@ export type DeadConnectionSearch = {
   stop(): void;
 };
 
+/** How long a connection may be silent. */
+export type SilenceLimits = {
+  /** Connections without an answer for so long are examined. */
+  readonly silentMsMax: number;
+  readonly searchEveryMs: number;
+  /** An answer may be in transit for so long after the server has finished. */
+  readonly transitMsMax: number;
+  /** After so long idle a connection is tested before its use, and must answer within `testMsMax`. */
+  readonly testAfterMs: number;
+  readonly testMsMax: number;
+  /** For opening one, and for a search to open one and to get its answer. */
+  readonly openMsMax: number;
+  readonly probeMsMax: number;
+};
+
+export const silenceLimits: SilenceLimits = {
+  silentMsMax: 2_000,
+  searchEveryMs: 500,
+  transitMsMax: 1_000,
+  testAfterMs: 2_000,
+  testMsMax: 2_000,
+  openMsMax,
+  probeMsMax: 2_000,
+};
+
 export type SearchOptions = {
   opener: Opener;
+  limits: SilenceLimits;
   /** Every open connection of this process. */
   list: () => Iterable<Connection>;
   /** Called once per search that found dead ones. */
   onDead: (error: Error) => void;
 };
 
-/** Connections without an answer for so long are examined. */
-const silentMsMax = 2_000;
-const searchEveryMs = 500;
-/** The limit for the new connection, and for its answer. */
-const probeMsMax = 2_000;
-
 export function searchDeadConnections(options: SearchOptions): DeadConnectionSearch {
+  const { silentMsMax, searchEveryMs } = options.limits;
   /** When the server was last known to work for a connection. */
   const workedAtMs = new WeakMap<Connection, number>();
   let isSearching = false;
@@ -46,7 +67,7 @@ export function searchDeadConnections(options: SearchOptions): DeadConnectionSea
     }));
     if (silent.length === 0) return;
     const working = await findWorking(
-      options.opener,
+      options,
       silent.map(({ connection }) => connection),
     );
     if (working === undefined) return;
@@ -77,10 +98,10 @@ export function searchDeadConnections(options: SearchOptions): DeadConnectionSea
 
 type BackendRow = { pid: number; started_at: string; is_working: boolean };
 
-/** An answer may be in transit for a moment after the server has finished. */
 const findBackends = `
   select pid, extract(epoch from backend_start)::text as started_at,
-    state = 'active' or clock_timestamp() - state_change < interval '1 second' as is_working
+    state = 'active' or clock_timestamp() - state_change < $2 * interval '1 millisecond'
+      as is_working
   from pg_stat_activity where pid = any ($1::integer[])`;
 
 /** Ends sessions of dead connections, which releases their locks. */
@@ -91,9 +112,10 @@ const endBackends = `
 
 /** The connections that the server works for; undefined if it cannot be determined. */
 async function findWorking(
-  opener: Opener,
+  { opener, limits }: SearchOptions,
   silent: readonly Connection[],
 ): Promise<Set<Connection> | undefined> {
+  const { probeMsMax, transitMsMax } = limits;
   let probe: Connection;
   try {
     probe = await opener.open({ statementMsMax: probeMsMax }, probeMsMax);
@@ -106,7 +128,7 @@ async function findWorking(
     probe.client.query<Row>({ text, values, query_timeout: probeMsMax } as pg.QueryConfig);
   try {
     const pids = known.map(({ processId }) => processId);
-    const { rows } = await query<BackendRow>(findBackends, [pids]);
+    const { rows } = await query<BackendRow>(findBackends, [pids, transitMsMax]);
     const working = new Set(
       silent.filter(
         ({ backend }) =>

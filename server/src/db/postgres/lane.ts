@@ -12,7 +12,7 @@ import {
   run,
   type Session,
 } from './connection.ts';
-import { testAfterMs, testMsMax } from './connection-pool.ts';
+import type { SilenceLimits } from './dead-connections.ts';
 import { breaksConnection, retry } from './errors.ts';
 
 /**
@@ -31,6 +31,7 @@ export type LaneOptions = {
   opener: Opener;
   onConnectionLost: (error: Error) => void;
   onDead: () => void;
+  limits: SilenceLimits;
 };
 
 export function createLane(options: LaneOptions): Lane {
@@ -65,7 +66,7 @@ export function createLane(options: LaneOptions): Lane {
 }
 
 /** Opens the connection on demand, and again after it was lost. */
-function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
+function holdConnection({ opener, onConnectionLost, onDead, limits }: LaneOptions) {
   let opened: Promise<Connection> | undefined;
   let present: Connection | undefined;
   /** The test of an idle connection; concurrent callers share it. */
@@ -77,11 +78,12 @@ function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
   };
   const open = async (): Promise<Connection> => {
     try {
-      const connection = await opener.open({
+      const options = {
         statementMsMax: backgroundMsMax,
         isPipelined: true,
         role: 'outlay_service',
-      });
+      };
+      const connection = await opener.open(options, limits.openMsMax);
       present = connection;
       connection.client.on('error', (error) => {
         forget(connection);
@@ -97,7 +99,7 @@ function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
   };
   const test = async (connection: Connection): Promise<boolean> => {
     try {
-      return await answers(connection, testMsMax);
+      return await answers(connection, limits.testMsMax);
     } finally {
       testing = undefined;
     }
@@ -109,7 +111,7 @@ function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
         opened ??= open();
         const connection = await opened;
         const idleMs = performance.now() - connection.silentSinceMs;
-        const isTrusted = connection.unanswered > 0 || idleMs < testAfterMs;
+        const isTrusted = connection.unanswered > 0 || idleMs < limits.testAfterMs;
         if (testing === undefined && isTrusted) return connection;
         testing ??= test(connection);
         if ((await testing) || present !== connection) continue;

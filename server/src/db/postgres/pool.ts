@@ -19,7 +19,7 @@ import {
   type Statement,
 } from './connection.ts';
 import { type ConnectionPool, createConnectionPool, type PoolUse } from './connection-pool.ts';
-import { searchDeadConnections } from './dead-connections.ts';
+import { type SilenceLimits, searchDeadConnections, silenceLimits } from './dead-connections.ts';
 import { isUnanswered, retry } from './errors.ts';
 import type { IndexKeyHold } from './index-key-hold.ts';
 import { createLane } from './lane.ts';
@@ -76,6 +76,8 @@ export type DatabaseOptions = {
   /** How the server's views name its connections. */
   processName?: string | undefined;
   tracing?: Tracing | undefined;
+  /** Those of production without it. */
+  limits?: SilenceLimits;
 };
 
 const probe: Statement = { name: 'probe', text: 'select 1' };
@@ -162,14 +164,14 @@ export function connectDatabase(options: DatabaseOptions): Database {
 const closeIdleEveryMs = 10_000;
 
 function openParts(options: DatabaseOptions): Parts {
-  const { connectionsMax } = options;
+  const { connectionsMax, limits = silenceLimits } = options;
   const opener = createOpener(options.url, options);
   const onConnectionLost = options.onConnectionLost ?? (() => undefined);
   /** The cause of one dead connection most likely affects all. */
   const onDead = (): void => {
     for (const part of [system, tenant, ...lanes]) part.distrust();
   };
-  const common = { opener, connectionsMax, onConnectionLost, onDead };
+  const common = { opener, connectionsMax, onConnectionLost, onDead, limits };
   const system = createConnectionPool({
     ...common,
     statementMsMax: backgroundMsMax,
@@ -183,6 +185,7 @@ function openParts(options: DatabaseOptions): Parts {
   const lanes = Array.from({ length: laneCount }, () => createLane(common));
   const search = searchDeadConnections({
     opener,
+    limits,
     list: () => [system, tenant, ...lanes].flatMap((part) => [...part.list()]),
     onDead: (error) => {
       onConnectionLost(error);

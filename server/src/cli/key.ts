@@ -14,7 +14,7 @@ export const keyCommands = [
     permission: 'administer',
     about: 'replace the master key while the service runs; repeat it if it was interrupted',
     options: {},
-    run: rotateMasterKey,
+    run: (context) => rotateMasterKey(context),
   }),
   defineCommand({
     name: 'key remove-old',

@@ -147,7 +147,7 @@ test('a backup from before a rotation does not open with the new key alone', asy
   const { accountId, ids } = await fill(installed, 1);
   const select = { name: '', text: 'select data_key from users' };
   const [row] = (await base.db.system.query(select, [])).rows as { data_key: Buffer }[];
-  await rotateMasterKey(base);
+  await rotateMasterKey(base, { pauseMs: 0 });
   await removeOldKeys(base);
   const { keys, follower } = await openKeyRing(base.db, base);
   follower.close();

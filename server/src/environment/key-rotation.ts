@@ -33,7 +33,10 @@ export type MasterKeyUse = {
   environment_keys: number;
 };
 
-export async function rotateMasterKey(base: Base) {
+/** How long another process on this machine may wrap with the key that was the newest one before. */
+const usualTimes = { pauseMs: 2 * refreshMs };
+
+export async function rotateMasterKey(base: Base, times = usualTimes) {
   const { config, name, db } = base;
   const source = placeMasterKey(config, name);
   const stored = await findEnvironment(db.system);
@@ -46,8 +49,7 @@ export async function rotateMasterKey(base: Base) {
     }
     encoded = [randomBytes(32).toString('base64'), ...encoded];
     writeKeyFile(source.file, encoded);
-    // Until every process on this machine wraps with it.
-    await sleep(2 * refreshMs);
+    await sleep(times.pauseMs);
   }
   const masters = decodeKeys(encoded);
   const ring = { list: () => masters };

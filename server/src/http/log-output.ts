@@ -13,7 +13,7 @@ export type LogOutput = {
 const waitingMax = 4_000_000;
 const writeAgainMs = 10;
 /** A reader that is only slow gets the last lines within this time. */
-const flushMsMax = 1_000;
+const usualFlushMsMax = 1_000;
 /** Nothing can ever be written again: the reader has ended, or there is no such output. */
 const finalCodes: ReadonlySet<unknown> = new Set(['EPIPE', 'EBADF']);
 
@@ -33,7 +33,11 @@ export function openStandardOutput(): LogOutput {
  * Writes lines to a file, pipe or terminal. The streams of Node and of pino raise an error, which ends the
  * service, where the disk is full; that of pino also repeats the write for ever when the process ends.
  */
-export function openLogOutput(fd: number, charactersMax = waitingMax): LogOutput {
+export function openLogOutput(
+  fd: number,
+  limits: { readonly charactersMax?: number; readonly flushMsMax?: number } = {},
+): LogOutput {
+  const { charactersMax = waitingMax, flushMsMax = usualFlushMsMax } = limits;
   let waiting: string[] = [];
   let waitingLength = 0;
   /** What is being written, or is to be written again. */

@@ -132,17 +132,14 @@ test('a migration waits for a lock only briefly, and is tried again', async () =
   await holder.connect();
   await holder.query('begin; select from accounts');
   const migrating = migrate({ url, migrations });
-  // A request that queues behind the migration waits no longer than the migration itself does.
-  const waitsMs: number[] = [];
+  // A request that queues behind the migration waits no longer than the migration itself does: without
+  // that, the first one would wait for the holder, which ends after all of them.
   for (let request = 0; request < 20; request += 1) {
-    const startMs = performance.now();
     await query(url, 'select count(*) from accounts');
-    waitsMs.push(performance.now() - startMs);
   }
   await holder.query('commit');
   await holder.end();
   await migrating;
-  assert.ok(Math.max(...waitsMs) < 20_000, `a request waited ${Math.max(...waitsMs)} ms`);
   assert.equal((await query(url, 'select from migrations')).length, 2);
 });
 

@@ -152,11 +152,14 @@ test('verify reports a reserve without a row of a batch', async () => {
 
 test('a funding that waited for the account has the time after it', async () => {
   const { accountId } = await money.createOwner({ USD: 100n });
+  const waitsForLock = `
+    select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
   const { funding, releasedAt } = await money.db.systemTransaction(async (session) => {
     const lock = { name: '', text: 'select from accounts where id = $1 for update' };
     await session.query(lock, [accountId]);
     const waiting = fundBalance(money.db.system, { accountId, currency: 'USD', amountMinor: 1n });
-    await sleep(100);
+    while ((await money.rows(waitsForLock)).length === 0) await sleep(5);
     return { funding: waiting, releasedAt: new Date() };
   });
   await funding;

@@ -24,7 +24,10 @@ it('a scripted outcome follows an answer that was under way', async () => {
   const scripted = money.db.systemTransaction((session) =>
     scriptPayout({ session, keys: money.keys }, { ...payout, outcome: 'unknown', nowMs }),
   );
-  await sleep(50);
+  const waiting = `
+    select 1 from pg_stat_activity
+    where datname = current_database() and wait_event = 'PgSleep'`;
+  while ((await money.rows(waiting)).length === 0) await sleep(5);
   answered.resolve({ outcome: 'accepted', checkAtMs: nowMs + 40 * 3_600_000 });
   await Promise.all([sending, scripted]);
   const attempts = await readRows(

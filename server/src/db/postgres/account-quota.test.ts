@@ -12,6 +12,8 @@ import { connectDatabase, type Database, findSqlState, type Session } from './po
 /** A locked account must not delay the others. */
 
 const connectionsMax = 8;
+/** A quarter of the connections. */
+const ofAccountMax = 2;
 /** A lock is waited for five seconds, and a second time would be ten; the rest is for a busy machine. */
 const lockMsMax = 9_500;
 const shareWaitMsMax = 2_000;
@@ -40,23 +42,19 @@ const lock = (session: Session, accountId: string, text = lockText) =>
 
 /** Holds the row of the account while `work` runs. */
 const whileHeld = (accountId: string, work: () => Promise<void>): Promise<void> =>
-  money.db.systemTransaction(async (session) => {
+  money.ownerTransaction(async (session) => {
     await lock(session, accountId);
-    // In the background, so that the transaction is not idle for longer than it may be.
-    let isDone = false;
-    const beat = (async () => {
-      while (!isDone) {
-        await readRows(session, { name: '', text: 'select 1' });
-        await sleep(200);
-      }
-    })();
-    try {
-      await work();
-    } finally {
-      isDone = true;
-      await beat;
-    }
+    await work();
   });
+
+const waitingText = `
+  select 1 from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%for update%'`;
+
+/** Until the statements that may wait for the lock do so. */
+async function untilWaiting(): Promise<void> {
+  while ((await money.rows(waitingText)).length < ofAccountMax) await sleep(5);
+}
 
 type Timed = { error: unknown; elapsedMs: number };
 
@@ -96,7 +94,7 @@ describe('a crowd on a held account leaves the others their connections', {
       const { accountId } = await money.createOwner();
       await whileHeld(accountId, async () => {
         const waiting = crowd(() => run(own, accountId));
-        await sleep(100);
+        await untilWaiting();
         for (let count = 0; count < 20; count += 1) {
           const { error, elapsedMs } = await time(() => run(own, other.accountId));
           assert.equal(error, undefined);

@@ -54,10 +54,9 @@ test('spans that no collector takes are reported and do not delay the stop', asy
   const receiver = await startOtlpReceiver(400);
   const { tracing, errors } = await open(receiver.url);
   await runInSpan(tracing, { name: 'lost' }, () => Promise.resolve());
-  const beganMs = performance.now();
   await tracing.close();
-  assert.ok(performance.now() - beganMs < 5_000);
   assert.equal(errors.length, 1);
+  assert.equal(receiver.requests(), 1, 'the stop waits for no second try');
   await receiver.close();
 });
 

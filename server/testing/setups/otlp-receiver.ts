@@ -28,6 +28,7 @@ export type OtlpReceiver = {
   readonly headers: () => IncomingHttpHeaders;
   /** All bytes that came, to search for what must not be in them. */
   readonly bytes: () => Buffer;
+  readonly requests: () => number;
   close(): Promise<void>;
 };
 
@@ -53,6 +54,7 @@ export async function startOtlpReceiver(status = 200): Promise<OtlpReceiver> {
     spans,
     headers: () => headers,
     bytes: () => Buffer.concat(bodies),
+    requests: () => bodies.length,
     close: () => closeServer(server),
   };
 }

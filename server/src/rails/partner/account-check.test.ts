@@ -61,7 +61,7 @@ test('without a definite answer the check is not possible, and nothing personal 
     assert.deepEqual(await checkName(anna), { outcome: 'not_possible' }, kind);
   }
   breakAnswers('account', 'silent_before');
-  const impatient = { signal: AbortSignal.timeout(100) };
+  const impatient = { signal: AbortSignal.timeout(20) };
   assert.deepEqual(await checkName(anna, attributes, impatient), { outcome: 'not_possible' });
   const log = JSON.stringify(subject.host.lines);
   assert.match(log, /account check/);

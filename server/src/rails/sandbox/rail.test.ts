@@ -14,7 +14,7 @@ const instruction = {
   committedAtMs: 0,
   availableAtMs: 60_000,
 } as unknown as Instruction;
-const context = { signal: AbortSignal.timeout(10_000) };
+const context = { signal: new AbortController().signal };
 
 async function readReference(changes: Partial<Instruction>, script?: ScriptedOutcome) {
   const rail = createSandboxRail({ nowMs: () => 0, findScript: async () => script });

@@ -312,7 +312,7 @@ describe('a server that ends', { concurrency: true }, () => {
         await query(server, grow).catch(() => undefined);
         await query(server, 'truncate large').catch(() => undefined);
       }
-      await sleep(1_000);
+      while (!reports.some((line) => line.includes('when its disk has room'))) await sleep(10);
       await rm(fill);
       assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
       await query(server, 'insert into kept values (8)');

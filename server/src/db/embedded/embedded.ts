@@ -172,6 +172,7 @@ async function restart(
   { stopping, isUnreferenced }: { stopping: AbortController; isUnreferenced: boolean },
 ): Promise<{ server: StartedServer; tries: number } | undefined> {
   const { signal } = stopping;
+  let isToldFull = false;
   let waitMs = RESTART_WAIT_FIRST_MS;
   for (let tries = 1; ; ) {
     await sleep(waitMs, undefined, { signal, ref: !isUnreferenced }).catch(() => undefined);
@@ -185,7 +186,11 @@ async function restart(
       dismissGuard(server);
       return undefined;
     } catch (error) {
-      if (wasFull || isDiskFull(start.cluster)) continue;
+      if (wasFull || isDiskFull(start.cluster)) {
+        if (!isToldFull) start.report('The database starts again when its disk has room.');
+        isToldFull = true;
+        continue;
+      }
       if (before + tries >= RESTARTS_MAX) throw error;
       tries += 1;
     }

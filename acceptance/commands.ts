@@ -34,6 +34,9 @@ export async function createLiveAccount(
   return runCommand({ ...service, settings: asBob }, create);
 }
 
+/** As the command has set it, of which the compiler does not know. */
+const readExitCode = (): typeof process.exitCode => process.exitCode;
+
 export const commandNames = commands.map(({ name }) => name);
 
 /** What a command prints, whatever its exit code. @throws Error where it is refused. */
@@ -60,10 +63,12 @@ export async function runCommand(
   words: readonly string[],
 ): Promise<Record<string, string>> {
   const exitCodeBefore = process.exitCode;
+  process.exitCode = undefined;
   try {
     const stdout = await runHere(words, { ...testSettings(dataDirectory), ...settings });
-    if (process.exitCode !== exitCodeBefore) {
-      const failure = `${words.join(' ')} ended with ${process.exitCode}`;
+    const exitCode = readExitCode();
+    if (exitCode !== undefined) {
+      const failure = `${words.join(' ')} ended with ${exitCode}`;
       throw Object.assign(new Error(`${failure}\n${stdout}`), { stdout });
     }
     return /^\s*[[{]/.test(stdout) ? (JSON.parse(stdout) as Record<string, string>) : {};

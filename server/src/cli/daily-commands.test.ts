@@ -243,7 +243,8 @@ test('an export of the ledger overwrites nothing, and says where it can be writt
       links: number;
     };
     assert.equal(typeof links, 'number');
-    const month = new Date(money.clock.nowMs()).toISOString().slice(0, 7);
+    // The month that a minute from now is in: the present one does not end before the command.
+    const month = new Date(money.clock.nowMs() + 60_000).toISOString().slice(0, 7);
     await assert.rejects(
       run('report journal', { month, file: join(folder, 'open.csv') }),
       (error) => error instanceof ConfigError && /has not ended/.test(error.message),

@@ -297,9 +297,10 @@ describe('commands on an environment', () => {
     setup.writeRails([partnerRail(), partnerRail({ name: 'broken', kind: 'pigeon' })]);
     await assert.rejects(setup.start('work'), /1 fault:\n {2}rail broken: kind must be/);
     assert.equal(((await run('account list')) as unknown[]).length, 2);
+    const exitCodeBefore = process.exitCode;
     const reports = (await run('rail check')) as { rail: string; faults: string[] }[];
     assert.equal(process.exitCode, 1);
-    process.exitCode = 0;
+    process.exitCode = exitCodeBefore;
     assert.deepEqual(
       reports.map(({ rail }) => rail),
       ['broken', 'cash_mx'],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
@@ -91,8 +92,8 @@ describe("a pass over a rail's work", () => {
     const rail = createRail('stoppable', async ({ signal }) => {
       passes += 1;
       begun();
-      await sleep(60_000, undefined, { signal });
-      return undefined;
+      await once(signal, 'abort');
+      throw signal.reason;
     });
     const running = runPass(host.db, rail, { nowMs: () => 0 });
     await started;

@@ -49,7 +49,7 @@ export function openTestNotifier(
     onNotice: (name, result) => results.push(`${name} ${result}`),
     onDown: () => undefined,
     onError: (error) => errors.push(error),
-    graceMs: 20,
+    graceMs: 60_000,
   });
   return {
     ...notifier,

@@ -7,7 +7,8 @@ import { describeRows, type Sender, writeCsv } from './batch-kit.ts';
 import { openShell, type Shell } from './command-line-kit.ts';
 import { createKey, type Key, proposeNew } from './proposal-kit.ts';
 import { createPayout, createRecipient, deliveryCases, type Recipient } from './recipients.ts';
-import { createAccount, type Service, startService } from './service.ts';
+import { isoOf, readNowMs } from './schedule-kit.ts';
+import { createAccount, daySeconds, type Service, startService } from './service.ts';
 import { type Receiver, startReceiver } from './webhook-receiver.ts';
 
 /**
@@ -71,7 +72,10 @@ const logIn = () => shell.run([...login, service.baseUrl], { input: sender.crede
 const createWebhook = async (): Promise<string> =>
   (await json('webhooks', 'create', receiver.url, '--type', 'batch.draft'))['webhook_token'] ?? '';
 const oneEvent = ['--after', '0', '--type', 'user.created', '--count', '1'];
-const month = new Date(Date.now() + 20 * 86_400_000).toISOString();
+/** By the clock of the service, which other files may have moved. */
+async function findLater(): Promise<string> {
+  return isoOf((await readNowMs(sender.api)) + 20 * daySeconds * 1000);
+}
 
 /** The words after the name of the command; each form gets objects of its own. */
 type Line = {
@@ -113,7 +117,7 @@ const lines: Readonly<Record<string, Line>> = {
   'payout list': say(),
   'payout show': on(quote),
   'payout commit': on(quote),
-  'payout cancel': on(() => commit({ scheduled_for: month })),
+  'payout cancel': on(async () => commit({ scheduled_for: await findLater() })),
   'payout watch': on(async () => {
     const token = await commit();
     await shell.run(['sandbox', 'outcome', token, 'completed']);

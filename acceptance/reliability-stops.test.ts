@@ -44,8 +44,7 @@ test('a stop by command holds across kill -9, and after it each payout is sent o
   await stopProcess(victim.process, 'SIGKILL');
   await sending;
   await commit();
-  // Every process has claimed meanwhile what was due.
-  for (let round = 0; round < 20; round += 1) await sleep(50);
+  await waitUntilHeld();
   assert.equal(await countAttempts(), sent, 'nothing was sent after the answer of the stop');
   const [{ held } = { held: 0 }] = await pair.books.rows<{ held: number }>(
     'select count(*)::integer as held from payout_dispatches where frozen_by is not null',
@@ -65,6 +64,19 @@ test('a stop by command holds across kill -9, and after it each payout is sent o
   assert.deepEqual(wrong, [], 'each was sent once, and paid');
   await pair.books.assertSound();
 });
+
+/** Waits until every payout that was not sent is held. */
+async function waitUntilHeld(): Promise<void> {
+  const text = `
+    select count(*)::integer as count from payout_dispatches d
+    where frozen_by is null and not exists (
+      select from attempts a where a.account_id = d.account_id and a.payout_id = d.payout_id)`;
+  for (const endMs = performance.now() + 120_000; ; await sleep(20)) {
+    const [{ count } = { count: 0 }] = await pair.books.rows<{ count: number }>(text);
+    if (count === 0) return;
+    if (performance.now() > endMs) throw new Error(`${count} payouts are not held`);
+  }
+}
 
 async function waitForAttempts(count: number): Promise<void> {
   for (const endMs = performance.now() + 60_000; ; await sleep(20)) {

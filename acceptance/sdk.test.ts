@@ -112,7 +112,7 @@ test('a first payout: recipient, destination, attributes, quote, commit, end and
   assert.ok(spent.equals(source_amount.plus(fee)), spent.text);
 
   const states: string[] = [];
-  const watching = { pollMs: 50, signal: AbortSignal.timeout(20_000) };
+  const watching = { pollMs: 50, signal: AbortSignal.timeout(120_000) };
   for await (const { status } of watchPayout(client, { user_token, payout_token }, watching)) {
     states.push(status);
     await advance(account.api, 7 * daySeconds);

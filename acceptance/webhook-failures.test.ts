@@ -119,6 +119,7 @@ test('redirects are failures, and are not followed', async () => {
 test('429 with Retry-After pauses the endpoint until then', async () => {
   const { api, receiver } = await startClient(service);
   await using _ = receiver;
+  await using observer = await startReceiver();
   const endpoint = await createEndpoint(api, receiver);
   receiver.behave((_body, response) => {
     response.writeHead(429, { 'retry-after': '7200' }).end();
@@ -133,8 +134,9 @@ test('429 with Retry-After pauses the endpoint until then', async () => {
   receiver.behave(() => undefined);
   await createUser(api);
   await advance(api, 3600);
+  await createEndpoint(api, observer);
   await fund(api, 'USD', '1');
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await observer.until(() => observer.received.length >= 1, 'another endpoint gets its event');
   assert.equal(receiver.received.length, 1, 'nothing is sent before the time');
   await advance(api, 3700);
   await receiver.until(() => receiver.accepted().length >= 3, 'everything that waited');
@@ -231,12 +233,17 @@ test('an event that is refused for 14 days is abandoned, with an event, and a re
 test('a paused endpoint gets its events in order when it is resumed', async () => {
   const { api, receiver } = await startClient(service);
   await using _ = receiver;
+  await using observer = await startReceiver();
   const endpoint = await createEndpoint(api, receiver);
+  await createEndpoint(api, observer);
   assert.equal(ok(await api.post<Endpoint>(`${pathOf(endpoint)}/pause`, {})).status, 'PAUSED');
   await createUser(api);
   await fund(api, 'USD', '1');
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await observer.until(() => observer.received.length >= 2, 'another endpoint gets both events');
+  // The turns in which the paused one would have got them are over.
+  await fund(api, 'USD', '1');
+  await observer.until(() => observer.received.length >= 3, 'another endpoint gets the last event');
   assert.equal(receiver.received.length, 0);
   ok(await api.post(`${pathOf(endpoint)}/resume`, {}));
-  await receiver.until(() => receiver.received.length >= 2, 'both events');
+  await receiver.until(() => receiver.received.length >= 3, 'all events');
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -157,7 +158,7 @@ test('a migration that gets no lock fails, and names its tries', async () => {
 
 test('a login that may not change the schema is told to migrate with the login that owns it', async () => {
   await using database = await createTestDatabase({ isEmpty: true });
-  const login = 'outlay_of_no_schema';
+  const login = `login_${randomBytes(6).toString('hex')}`;
   await query(database.url, `create role ${login} login password 'none'`);
   try {
     const url = new URL(database.url);

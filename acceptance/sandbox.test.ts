@@ -292,7 +292,7 @@ for (const [name, delivery] of Object.entries(deliveryCases)) {
     const payout = await pay(api, recipient);
     const at = Date.parse(payout['estimated_availability'] ?? '');
     assert.ok(at > (await readClock()));
-    ok(await api.post('/sandbox/clock', { to: new Date(at - 2000).toISOString() }));
+    ok(await api.post('/sandbox/clock', { to: new Date(at - 60_000).toISOString() }));
     assert.equal((await readPayout(api, recipient, payout.payout_token))['status'], 'PROCESSING');
     ok(await api.post('/sandbox/clock', { to: new Date(at + 1000).toISOString() }));
     const then = await readPayout(api, recipient, payout.payout_token);

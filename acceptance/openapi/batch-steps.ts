@@ -1,6 +1,6 @@
 import { type Known, readText, type Step } from './steps.ts';
 
-/** A batch, from its file to its commit. It comes last: its payouts continue after the answer. */
+/** A batch, from its file to its commit. */
 
 const batchOf = (known: Known, name = 'batch_token') => ({ batch_token: known[name] ?? '' });
 
@@ -88,5 +88,12 @@ export const batchSteps: Step[] = [
     operationId: 'commitBatch',
     summary: 'Without it',
     request: (known) => ({ params: batchOf(known), body: { mode: 'valid' } }),
+  },
+  {
+    operationId: 'getBatch',
+    summary: 'Committed',
+    isHidden: true,
+    isSettled: ({ text }) => text.includes('"status":"COMMITTED"'),
+    request: (known) => ({ params: batchOf(known) }),
   },
 ];

@@ -1,3 +1,4 @@
+import { holdEnd, laterDay } from './stable-values.ts';
 import { type Known, payoutOf, readText, type Step, userOf } from './steps.ts';
 
 /** Operators over HTTP: what they read, and what they change with two people. */
@@ -100,7 +101,7 @@ const cases: Step[] = [
         destination_currency_code: 'MXN',
         destination_amount: 1500,
         max_source_amount: 120,
-        scheduled_for: new Date(Date.now() + 14 * 86_400_000).toISOString().slice(0, 10),
+        scheduled_for: laterDay,
         notify_user: false,
       },
     }),
@@ -118,7 +119,7 @@ const cases: Step[] = [
   {
     ...change('placeLegalHold', 'A case in court', (known) => ({
       params: user(known),
-      body: { until: '2031-01-01', reason: 'Case 4711' },
+      body: { until: holdEnd, reason: 'Case 4711' },
     })),
     keep: (body) => ({ hold: readText(body, 'outcome', 'hold') }),
   },

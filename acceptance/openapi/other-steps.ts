@@ -221,6 +221,7 @@ const verification: Step[] = [
     operationId: 'listIdentityFindings',
     summary: 'A document that is not read yet',
     credential: 'reviewer',
+    isSettled: ({ text }) => !text.includes('"waiting"'),
     request: (known) => ({ params: userOf(known) }),
   },
   {

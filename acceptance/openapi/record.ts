@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { startService } from '../service.ts';
-import { webhookSettings } from '../webhook-receiver.ts';
-import { examplesFile, recordExamples } from './run-steps.ts';
+import { examplesFile, recordExamples, recordedSettings } from './run-steps.ts';
 
 /**
  * Records the examples of the description anew, from a service that it starts for that. Run it
@@ -10,7 +9,7 @@ import { examplesFile, recordExamples } from './run-steps.ts';
  *     npm run record
  */
 
-const service = await startService({ isEmbedded: true, settings: webhookSettings });
+const service = await startService({ isEmbedded: true, settings: recordedSettings });
 try {
   const examples = await recordExamples(service);
   await writeFile(examplesFile, `${JSON.stringify(examples, null, 2)}\n`);

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Service, serverMain, testSettings } from '../service.ts';
-import { startReceiver } from '../webhook-receiver.ts';
+import { type Credentials, type Service, serverMain, testSettings } from '../service.ts';
+import { startReceiver, webhookSettings } from '../webhook-receiver.ts';
 import { batchSteps } from './batch-steps.ts';
 import { erasureSteps } from './erasure-steps.ts';
 import { linkSteps } from './link-steps.ts';
@@ -12,21 +12,30 @@ import { operatorSteps } from './operator-steps.ts';
 import { otherSteps } from './other-steps.ts';
 import { proposalSteps } from './proposal-steps.ts';
 import { scheduleSteps } from './schedule-steps.ts';
-import { type ExampleRequest, type Known, readText, type Step } from './steps.ts';
+import { stabilize } from './stable-values.ts';
+import { type ExampleRequest, type Known, readText, type Step, waitUntilMinute } from './steps.ts';
 import { webhookSteps } from './webhook-steps.ts';
 
-/** The whole interface used once. Later steps need what earlier ones answered. */
-export const allSteps: readonly Step[] = [
-  ...moneySteps,
-  ...scheduleSteps,
-  ...otherSteps,
-  ...linkSteps,
-  ...proposalSteps,
-  ...webhookSteps,
-  ...batchSteps,
-  ...erasureSteps,
-  ...operatorSteps,
+/**
+ * The whole interface used once. Later steps need what earlier ones answered. Each group begins at a
+ * minute of the sandbox's clock, and must not last longer than until the next one.
+ */
+const groups: readonly (readonly [minute: number, steps: readonly Step[]])[] = [
+  [0, moneySteps],
+  [1, scheduleSteps],
+  // These move the clock on by a minute.
+  [2, otherSteps],
+  [4, linkSteps],
+  [5, proposalSteps],
+  [6, webhookSteps],
+  [7, batchSteps],
+  [8, erasureSteps],
+  [9, operatorSteps],
 ];
+const allSteps = groups.flatMap(([minute, steps]) => [waitUntilMinute(minute), ...steps]);
+
+/** For the service: proofs are signed when they are asked for, and not in between. */
+export const recordedSettings = { ...webhookSettings, OUTLAY_CHECKPOINT_SECONDS: '3600' };
 
 /** One example of the description: what was sent and what came. */
 export type ExampleRecord = {
@@ -48,12 +57,11 @@ export type RunOptions = {
   proxyUrl?: string;
   /** The description: where each operation is. */
   document: Description;
-  credentials: { client_id: string; client_secret: string };
+  credentials: Credentials;
   /** An API key that decides about identities: no client has one by default. */
   reviewerKey: string;
-  /** The key of an owner, and the account of the credentials. */
+  /** The key of an owner. */
   operatorKey: string;
-  account: string;
   /** A webhook endpoint. */
   receiverUrl: string;
   steps: readonly Step[];
@@ -82,13 +90,10 @@ export async function runSteps(
   check: (answer: StepAnswer) => void,
 ): Promise<void> {
   const places = findPlaces(options.document);
-  const { client_id, client_secret } = options.credentials;
   let known: Known = {
-    client_id,
-    client_secret,
+    ...options.credentials,
     reviewer_key: options.reviewerKey,
     operator_key: options.operatorKey,
-    account: options.account,
     receiver_url: options.receiverUrl,
   };
   for (const step of options.steps) {
@@ -98,8 +103,8 @@ export async function runSteps(
     const base = step.isWrong === true ? options.baseUrl : (options.proxyUrl ?? options.baseUrl);
     const url = base + fillPath(place.path, sent);
     let answer = await send(url, place.method, { step, sent, known });
-    for (let again = 0; step.isAwaited === true && answer.status === 404; again += 1) {
-      if (again > awaitedMax) throw new Error(`${url} is not there`);
+    for (let again = 0; step.isSettled?.(answer) === false; again += 1) {
+      if (again > awaitedMax) throw new Error(`${url} does not settle: ${answer.text}`);
       await sleep(100);
       answer = await send(url, place.method, { step, sent, known });
     }
@@ -142,6 +147,7 @@ function fillPath(path: string, { params = {}, query = {} }: ExampleRequest): st
 /** What each credential was kept as; a step without one sends the access token. */
 const tokenNames = {
   none: 'access_token',
+  first: 'api_key',
   reduced: 'reduced_token',
   reviewer: 'reviewer_key',
   operator: 'operator_key',
@@ -261,12 +267,12 @@ export async function recordExamples(
 ): Promise<ExampleRecord[]> {
   const response = await fetch(`${service.baseUrl}/openapi.json`);
   const document = (await response.json()) as Description;
+  const beganMs = Date.now();
   const records: ExampleRecord[] = [];
   const reviewerKey = createReviewerKey(service);
   await using receiver = await startReceiver();
-  const { account } = service.credentials;
   const operatorKey = readOperatorKey(service.dataDirectory ?? '');
-  const named = { ...service, account, operatorKey, reviewerKey };
+  const named = { ...service, operatorKey, reviewerKey };
   const options = { ...named, receiverUrl: receiver.url, document, steps: allSteps };
   await runSteps(options, (answer) => {
     const wanted = answer.step.status ?? 200;
@@ -276,5 +282,5 @@ export async function recordExamples(
     const record = toRecord(answer, options);
     if (record !== undefined) records.push(record);
   });
-  return records;
+  return stabilize(records, beganMs);
 }

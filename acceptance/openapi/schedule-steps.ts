@@ -1,3 +1,4 @@
+import { laterDay } from './stable-values.ts';
 import { payoutOf, readText, type Step, userOf } from './steps.ts';
 
 /** A payout for a later day, and its cancellation. */
@@ -13,7 +14,7 @@ export const scheduleSteps: Step[] = [
         destination_currency_code: 'MXN',
         destination_amount: 1500,
         max_source_amount: 120,
-        scheduled_for: new Date(Date.now() + 14 * 86_400_000).toISOString().slice(0, 10),
+        scheduled_for: laterDay,
         notify_user: false,
       },
     }),

@@ -1,3 +1,5 @@
+import { atMinute } from './stable-values.ts';
+
 /** What a step of the flow through the interface is, and how steps read answers. */
 
 export type ExampleRequest = {
@@ -19,16 +21,25 @@ export type Step = {
   status?: number;
   /** The request contradicts the description on purpose: a validating proxy would refuse it. */
   isWrong?: boolean;
-  /** It is sent again while the service still works on it, which answers 404. */
-  isAwaited?: boolean;
+  /** It is sent again until the service has done what it does by itself. */
+  isSettled?: (answer: { status: number; text: string }) => boolean;
   /** What it sends in Authorization: the access token unless it says otherwise. */
-  credential?: 'none' | 'reduced' | 'reviewer' | 'operator' | 'second_operator';
+  credential?: 'none' | 'first' | 'reduced' | 'reviewer' | 'operator' | 'second_operator';
   /** An array of the answer is shown with this many items at most. */
   itemsMax?: number;
   /** Only prepares what follows, or answers something that is no example. */
   isHidden?: boolean;
   keep?: (body: unknown) => Known;
 };
+
+/** Moves the sandbox's clock on to a minute, so that the times of the steps after it are known. */
+export const waitUntilMinute = (minute: number): Step => ({
+  operationId: 'moveSandboxClock',
+  summary: 'To a known time',
+  credential: 'first',
+  isHidden: true,
+  request: () => ({ body: { to: atMinute(minute) } }),
+});
 
 /** The path parameters of a user. */
 export const userOf = (known: Known) => ({ user_token: known['user_token'] ?? '' });

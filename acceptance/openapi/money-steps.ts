@@ -364,10 +364,6 @@ const payouts: Step[] = [
   },
 ];
 
-export const moneySteps: Step[] = [
-  ...authentication,
-  ...account,
-  ...users,
-  ...destinations,
-  ...payouts,
-];
+export const accountSteps: Step[] = [...authentication, ...account];
+export const recipientSteps: Step[] = [...users, ...destinations];
+export const payoutSteps: Step[] = payouts;

@@ -331,4 +331,4 @@ const persons: Step[] = [
   },
 ];
 
-export const operatorSteps: Step[] = [...reads, ...cases, ...controls, ...accounts, ...persons];
+export const operatorSteps = { reads, cases, controls, accounts, persons };

@@ -288,4 +288,5 @@ const operations: Step[] = (
   request: () => (operationId === 'showProblem' ? { params: { code: 'not_found' } } : {}),
 }));
 
-export const otherSteps: Step[] = [...statuses, ...verification, ...sandbox, ...operations];
+export const statusSteps: Step[] = statuses;
+export const verificationSteps: Step[] = [...verification, ...sandbox, ...operations];

@@ -7,9 +7,9 @@ import { startReceiver, webhookSettings } from '../webhook-receiver.ts';
 import { batchSteps } from './batch-steps.ts';
 import { erasureSteps } from './erasure-steps.ts';
 import { linkSteps } from './link-steps.ts';
-import { moneySteps } from './money-steps.ts';
+import { accountSteps, payoutSteps, recipientSteps } from './money-steps.ts';
 import { operatorSteps } from './operator-steps.ts';
-import { otherSteps } from './other-steps.ts';
+import { statusSteps, verificationSteps } from './other-steps.ts';
 import { proposalSteps } from './proposal-steps.ts';
 import { scheduleSteps } from './schedule-steps.ts';
 import { stabilize } from './stable-values.ts';
@@ -21,16 +21,24 @@ import { webhookSteps } from './webhook-steps.ts';
  * minute of the sandbox's clock, and must not last longer than until the next one.
  */
 const groups: readonly (readonly [minute: number, steps: readonly Step[]])[] = [
-  [0, moneySteps],
-  [1, scheduleSteps],
+  [0, accountSteps],
+  [1, recipientSteps],
+  [2, payoutSteps],
+  [3, scheduleSteps],
   // These move the clock on by a minute.
-  [2, otherSteps],
-  [4, linkSteps],
-  [5, proposalSteps],
-  [6, webhookSteps],
-  [7, batchSteps],
-  [8, erasureSteps],
-  [9, operatorSteps],
+  [4, statusSteps],
+  [6, verificationSteps],
+  [7, linkSteps],
+  [8, proposalSteps],
+  [9, webhookSteps],
+  [10, batchSteps],
+  [11, erasureSteps],
+  [12, operatorSteps.reads],
+  [13, operatorSteps.cases],
+  [14, operatorSteps.controls],
+  [15, operatorSteps.accounts],
+  // The payout to a wallet arrives at 17.
+  [16, operatorSteps.persons],
 ];
 const allSteps = groups.flatMap(([minute, steps]) => [waitUntilMinute(minute), ...steps]);
 

@@ -12,6 +12,10 @@ export async function testTogether(root: string, files: readonly string[]): Prom
   shareServices();
   after(stopSharedServices);
   shareDatabases();
+  if (files.some((file) => file.startsWith('server/src/rails/'))) {
+    const { closeSharedGrounds } = await import('../server/testing/setups/rail.ts');
+    after(closeSharedGrounds);
+  }
   after(closeSharedDatabases);
   const loads: Promise<void>[] = [];
   for (const file of files) {

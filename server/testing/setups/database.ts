@@ -15,6 +15,11 @@ import { openShared, type SharedDatabase } from './shared-databases.ts';
 
 export interface TestDatabase {
   url: string;
+  /**
+   * Empties it for the next test, which may go on with the connections of this one; undefined for one that is
+   * not shared. Returns false if it has to be dropped instead.
+   */
+  reset?: () => Promise<boolean>;
   /** Disconnects all clients and removes the database. May be called twice. */
   drop(): Promise<void>;
 }
@@ -81,7 +86,7 @@ function lend(shared: SharedDatabase): TestDatabase & AsyncDisposable {
   let returned: Promise<void> | undefined;
   const takeBack = async (): Promise<void> => {
     if (opened.has(shared)) {
-      if (await shared.empty()) {
+      if (await shared.empty('all')) {
         spares?.push(shared);
         return;
       }
@@ -90,7 +95,8 @@ function lend(shared: SharedDatabase): TestDatabase & AsyncDisposable {
     await dropDatabase(shared.url);
   };
   const drop = (): Promise<void> => (returned ??= takeBack());
-  return { url: shared.url, drop, [Symbol.asyncDispose]: drop };
+  const reset = (): Promise<boolean> => shared.empty('busy');
+  return { url: shared.url, reset, drop, [Symbol.asyncDispose]: drop };
 }
 
 /** It is not reused from now on, and can be copied. */

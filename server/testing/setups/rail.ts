@@ -75,16 +75,46 @@ export type HostGround = {
   close(): Promise<void>;
 };
 
-export async function openHostGround(connectionsMax = 4): Promise<HostGround> {
+const connectionsUsual = 4;
+
+/** Of ended tests, with their open connections. */
+const spares: HostGround[] = [];
+const closings = new Set<() => Promise<void>>();
+
+export async function closeSharedGrounds(): Promise<void> {
+  await Promise.all([...closings].map((close) => close()));
+}
+
+export async function openHostGround(connectionsMax = connectionsUsual): Promise<HostGround> {
+  const spare = connectionsMax === connectionsUsual ? spares.pop() : undefined;
+  const ground = spare ?? (await createGround(connectionsMax));
+  const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
+  await readRows(ground.db.system, { name: '', text: insert });
+  return ground;
+}
+
+/** Reuses nothing where databases are not shared. */
+async function createGround(connectionsMax: number): Promise<HostGround> {
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax });
-  const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
-  await readRows(db.system, { name: '', text: insert });
+  const keys = createKeyRing(randomBytes(32));
   const close = async (): Promise<void> => {
+    closings.delete(close);
     await db.close();
     await database.drop();
   };
-  return { db, keys: createKeyRing(randomBytes(32)), close };
+  const { reset } = database;
+  if (reset === undefined || connectionsMax !== connectionsUsual) return { db, keys, close };
+  closings.add(close);
+  const lend = (): HostGround => {
+    let returned: Promise<void> | undefined;
+    const takeBack = async (): Promise<void> => {
+      if (await reset()) spares.push(lend());
+      else await close();
+    };
+    return { db, keys, close: () => (returned ??= takeBack()) };
+  };
+  return lend();
 }
 
 /** Hosts of different names may share their ground, which its opener then closes. */

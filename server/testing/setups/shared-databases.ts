@@ -8,10 +8,10 @@ import pg from 'pg';
 export type SharedDatabase = {
   readonly url: string;
   /**
-   * Disconnects all clients. Returns false for a database whose schema or settings have changed, or that has
-   * so many rows that the plans of the next test would differ.
+   * Disconnects all clients, or those alone that are in a transaction. Returns false for a database whose schema
+   * or settings have changed, or that has so many rows that the plans of the next test would differ.
    */
-  empty(): Promise<boolean>;
+  empty(disconnected: 'all' | 'busy'): Promise<boolean>;
   close(): Promise<void>;
 };
 
@@ -38,8 +38,8 @@ export async function openShared(url: string): Promise<SharedDatabase | undefine
   await client.query('set session_replication_role = replica');
   return {
     url,
-    empty: async () => {
-      await client.query(disconnectOthers);
+    empty: async (disconnected) => {
+      await client.query(disconnected === 'all' ? disconnectAll : disconnectBusy);
       if ((await fingerprint()) !== original) return false;
       const filled = (await listFilled(client)).filter(({ name }) => !isKept(name));
       if (filled.some(({ bytes }) => bytes > tableBytesMax)) return false;
@@ -52,9 +52,10 @@ export async function openShared(url: string): Promise<SharedDatabase | undefine
 }
 
 /** Waits until they have ended, so that none of their transactions commits later. */
-const disconnectOthers = `
+const disconnectAll = `
   select pg_terminate_backend(pid, 10000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
+const disconnectBusy = `${disconnectAll} and state <> 'idle'`;
 
 const resetSequences = `
   select setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)

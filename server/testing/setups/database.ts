@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { type SilenceLimits, silenceLimits } from '../../src/db/postgres/dead-connections.ts';
 import { openShared, type SharedDatabase } from './shared-databases.ts';
 
 /**
@@ -23,6 +24,15 @@ export interface TestDatabase {
   /** Disconnects all clients and removes the database. May be called twice. */
   drop(): Promise<void>;
 }
+
+/** Of connections of tests: on a busy machine a server may be silent for longer than production would wait. */
+export const patientLimits: SilenceLimits = {
+  ...silenceLimits,
+  silentMsMax: 60_000,
+  testMsMax: 60_000,
+  openMsMax: 60_000,
+  probeMsMax: 60_000,
+};
 
 export interface TestTemplate {
   /** Any database of the server, to create others from. */

@@ -11,7 +11,7 @@ import { createServer, setNotFound } from '../../src/http/server.ts';
 import { identityDecisionRoutes } from '../../src/kyc/decisions.routes.ts';
 import { imageTypes, type PreparedImage } from '../../src/kyc/intake.ts';
 import { createKycRoutes } from '../../src/kyc/kyc.routes.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, patientLimits } from './database.ts';
 
 /** Set-up of identity tests: an empty environment, its keys, and users. */
 
@@ -44,7 +44,7 @@ export const images: PreparedImage[] = imageTypes.map((type) => ({
 
 export async function createKycTest(environmentName: 'staging' | 'live' = 'staging') {
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax: 8 });
+  const db = connectDatabase({ url: database.url, connectionsMax: 8, limits: patientLimits });
   const keys = createKeyRing(randomBytes(32));
   await exec(db.system, insertEnvironment, [environmentName]);
   let offsetMs = 0;

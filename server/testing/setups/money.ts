@@ -38,7 +38,7 @@ import type { Rail, RailAnswer } from '../../src/rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../../src/rails/contract/references.ts';
 import type { TravelRules } from '../../src/travel-rule/travel-rule.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, patientLimits } from './database.ts';
 import { openOwner } from './owner-session.ts';
 import { readRows } from './read-rows.ts';
 import { untilAdmitted } from './until-admitted.ts';
@@ -82,7 +82,7 @@ const hourMs = 3_600_000;
 export async function createMoneyTest(options: { environmentName?: 'staging' | 'live' } = {}) {
   const { environmentName = 'staging' } = options;
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax: 12 });
+  const db = connectDatabase({ url: database.url, connectionsMax: 12, limits: patientLimits });
   const others: Database[] = [];
   const schemaOwner = openOwner(database.url);
   const keys = createKeyRing(randomBytes(32));
@@ -107,7 +107,11 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     ownerTransaction: schemaOwner.transaction,
     /** Another pool on the same database, as of another process. */
     connect: (): Database => {
-      const other = connectDatabase({ url: database.url, connectionsMax: 12 });
+      const other = connectDatabase({
+        url: database.url,
+        connectionsMax: 12,
+        limits: patientLimits,
+      });
       others.push(other);
       return other;
     },

@@ -11,7 +11,7 @@ import type {
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import { createHost } from '../../src/rails/host/host.ts';
 import { createRequirements, type Requirements } from '../../src/rails/host/requirements.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, patientLimits } from './database.ts';
 import { readRows } from './read-rows.ts';
 
 /** A host for tests of rails: the service's own, on a real database, with what passes it collected. */
@@ -96,7 +96,7 @@ export async function openHostGround(connectionsMax = connectionsUsual): Promise
 /** Reuses nothing where databases are not shared. */
 async function createGround(connectionsMax: number): Promise<HostGround> {
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax });
+  const db = connectDatabase({ url: database.url, connectionsMax, limits: patientLimits });
   const keys = createKeyRing(randomBytes(32));
   const close = async (): Promise<void> => {
     closings.delete(close);

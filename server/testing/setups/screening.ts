@@ -12,7 +12,7 @@ import {
   screenPersons,
 } from '../../src/screening/screening.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, patientLimits } from './database.ts';
 import { openOwner } from './owner-session.ts';
 
 /** Set-up of screening tests: lists of invented people, in the real formats. */
@@ -142,7 +142,7 @@ export async function screenPerson(
 
 export async function createScreeningTest() {
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax: 6 });
+  const db = connectDatabase({ url: database.url, connectionsMax: 6, limits: patientLimits });
   const keys = createKeyRing(randomBytes(32));
   const owner = openOwner(database.url);
   /** As the owner of the schema. */

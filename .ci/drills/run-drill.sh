@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a drill of acceptance/drills in a temporary folder and a process session of its own, and leaves
-# neither behind. Parameter: the drill's file. The Debian packages are those that .ci/run installs.
+# neither behind. Parameters: the drill's file, then its own. The Debian packages are those that .ci/run installs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d -t outlay-drill.XXXXXX)
@@ -27,6 +27,6 @@ trap clean_up EXIT
 trap 'exit 130' INT TERM
 
 node=$(node bootstrap.mjs --dev)
-setsid env TMPDIR="$work" "$node" --disable-warning=ExperimentalWarning "$1" &
+setsid env TMPDIR="$work" "$node" --disable-warning=ExperimentalWarning "$@" &
 drill_id=$!
 wait "$drill_id"

@@ -35,7 +35,7 @@ export async function startEntry(
     stdio: ['ignore', log, log],
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  await waitFor('HAProxy', () => child.exitCode === null && isListening(port), 10_000);
+  await waitFor('HAProxy', () => child.exitCode === null && isListening(port));
   return {
     port,
     readLog: () =>

@@ -62,12 +62,14 @@ async function pay(...instructions: Instruction[]): Promise<RailAnswer[]> {
   for (const instruction of instructions) {
     assert.equal((await rail.send(instruction, context)).outcome, 'accepted');
   }
-  for (;;) {
+  for (const endMs = performance.now() + 180_000; ; ) {
     await rail.work?.(context);
     const answers: RailAnswer[] = [];
     for (const instruction of instructions) answers.push(await rail.query(instruction, context));
     if (answers.every(({ outcome }) => outcome === 'paid' || outcome === 'rejected'))
       return answers;
+    if (performance.now() > endMs)
+      assert.fail(`no end after three minutes: ${JSON.stringify(answers)}`);
     await sleep(100);
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { createTestDatabase } from './database.ts';
+import { openShared } from './shared-databases.ts';
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
@@ -34,7 +35,7 @@ test('each test database is migrated and is its own', async () => {
 });
 
 test('a dropped test database is gone, connections to it included', async () => {
-  const database = await createTestDatabase();
+  const database = await createTestDatabase({ isFresh: true });
   const client = new pg.Client({ connectionString: database.url });
   const lost = new Promise<Error>((settle) => {
     client.once('error', settle);
@@ -50,4 +51,53 @@ test('a dropped test database is gone, connections to it included', async () => 
     },
   );
   await database.drop();
+});
+
+test('a shared database is emptied like a new one, and its clients are disconnected', async () => {
+  await using database = await createTestDatabase({ isFresh: true });
+  const shared = await openShared(database.url);
+  // Only a superuser may disable the triggers that refuse to delete.
+  if (shared === undefined) return;
+  const client = new pg.Client({ connectionString: database.url });
+  const lost = new Promise<void>((settle) => {
+    client.once('error', () => settle());
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.query(`insert into environment (name, master_key_id) values ('staging', 'test')`);
+  await client.query(`select nextval('dispatch_fences')`);
+  await client.query('begin');
+  await client.query('lock table environment');
+  assert.ok(await shared.empty('all'));
+  await lost;
+  await withClient(database.url, async (again) => {
+    const { rows } = await again.query(
+      `select (select count(*)::int from environment) as rows, nextval('dispatch_fences')::int as fence`,
+    );
+    assert.deepEqual(rows, [{ rows: 0, fence: 1 }]);
+  });
+  await shared.close();
+});
+
+test('a shared database that differs from the template is not used again', async () => {
+  for (const change of [
+    'create table further (id int)',
+    'drop index payouts_user',
+    'alter table users add column nickname text',
+    'grant truncate on users to outlay_tenant',
+    'update payout_statuses set has_ended = not has_ended',
+    `delete from payout_outcomes where outcome = 'accepted'`,
+    `do $$ begin execute format('alter database %I set work_mem = ''5MB''', current_database()); end $$`,
+    'alter function environment_now() volatile',
+  ]) {
+    await using database = await createTestDatabase({ isFresh: true });
+    const shared = await openShared(database.url);
+    if (shared === undefined) return;
+    await withClient(database.url, async (client) => {
+      await client.query('set session_replication_role = replica');
+      await client.query(change);
+    });
+    assert.equal(await shared.empty('all'), false, change);
+    await shared.close();
+  }
 });

@@ -1,4 +1,4 @@
-import { after, describe } from 'node:test';
+import { describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { shareServices, stopSharedServices } from '../acceptance/service.ts';
 import { closeSharedDatabases, shareDatabases } from '../server/testing/setups/database.ts';
@@ -10,13 +10,13 @@ import { endTracking } from './test-tracking.ts';
  */
 export async function testTogether(root: string, files: readonly string[]): Promise<void> {
   shareServices();
-  after(stopSharedServices);
   shareDatabases();
+  const closings = [stopSharedServices];
   if (files.some((file) => file.startsWith('server/src/rails/'))) {
     const { closeSharedGrounds } = await import('../server/testing/setups/rail.ts');
-    after(closeSharedGrounds);
+    closings.push(closeSharedGrounds);
   }
-  after(closeSharedDatabases);
+  closings.push(closeSharedDatabases);
   const loads: Promise<void>[] = [];
   for (const file of files) {
     describe(file, () => {
@@ -27,6 +27,12 @@ export async function testTogether(root: string, files: readonly string[]): Prom
       return load;
     });
   }
+  // Not in a hook of the whole run: Node may wait with it until nothing is open any more.
+  describe('what the files of a group share', () => {
+    test('is closed at its end', async () => {
+      for (const close of closings) await close();
+    });
+  });
   // A file that does not load fails its suite.
   void Promise.allSettled(loads).then(endTracking);
 }

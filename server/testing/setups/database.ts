@@ -130,10 +130,17 @@ function replaceDatabase(serverUrl: string, name: string): string {
   return url.href;
 }
 
-/** Starts a server in the system's temporary folder, with the same durability as in production. */
+/**
+ * Starts a server in the system's temporary folder, with the same durability as in production. Without
+ * autovacuum plans do not depend on the moment, and its processes do not visit hundreds of small databases.
+ */
 export async function startTestServer(): Promise<EmbeddedServer> {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-test-'));
-  return startEmbedded({ dataDirectory, temporary: true });
+  const server = await startEmbedded({ dataDirectory, temporary: true });
+  const url = server.connectionUrl('postgres');
+  await runOnServer(url, 'alter system set autovacuum = off');
+  await runOnServer(url, 'select pg_reload_conf()');
+  return server;
 }
 
 /** Creates and migrates the database to be cloned. */

@@ -39,8 +39,8 @@ export function findPlace(
   return undefined;
 }
 
-/** The tests that reach a mutant with the number of steps between, nearest first. */
-export type Reach = (mutant: Mutant) => ReadonlyMap<string, number>;
+/** The tests that reach a mutant: that beside it, then by turns the most similar and the nearest one. */
+export type Reach = (mutant: Mutant) => readonly string[];
 
 /**
  * Steps are imports, files that a string names (processes that a file starts) and, from a function or view
@@ -69,45 +69,80 @@ export function readReach(root: string): Reach {
     for (const [, named = ''] of text.matchAll(/['"`]([^'"`\s]+\.m?ts)['"`]/g))
       if (texts.has(join(dirname(file), named))) add(join(dirname(file), named), file);
   }
+  const words = new Map<string, ReadonlySet<string>>();
+  const wordsOf = (file: string): ReadonlySet<string> => {
+    const known = words.get(file) ?? listWords(`${file} ${texts.get(file)}`);
+    words.set(file, known);
+    return known;
+  };
   return (mutant) => {
-    if (!isSchema(mutant.file)) return findTests(users, mutant.file);
     const text = texts.get(mutant.file) ?? '';
     const at = findPlace(text, mutant) ?? 0;
     const item = listSchemaItems(text).find(({ start, end }) => start <= at && at < end);
+    const near = findTests(users, isSchema(mutant.file) ? `sql:${item?.name}` : mutant.file);
     // Every test with a database runs the schema, also where no statement names the function.
-    const all = [...findTests(users, 'server/src/db/schema.ts').keys()];
-    return new Map(
-      [
-        ...all.map((test) => [test, 100] as const),
-        ...findTests(users, `sql:${item?.name}`),
-      ].toSorted((one, other) => one[1] - other[1]),
-    );
+    const others = isSchema(mutant.file) ? findTests(users, 'server/src/db/schema.ts') : [];
+    const all = [...new Set([...near, ...others])];
+    const around = text
+      .split('\n')
+      .slice(Math.max(0, mutant.lineNumber - 5), mutant.lineNumber + 4);
+    const similar = sortBySimilarity(all, listWords(`${mutant.file} ${around.join(' ')}`), wordsOf);
+    const beside = all.filter((test) => test === nameTest(mutant.file));
+    return [
+      ...new Set([...beside, ...similar.flatMap((test, index) => [test, all[index] ?? test])]),
+    ];
   };
 }
 
-function findTests(
-  users: ReadonlyMap<string, ReadonlySet<string>>,
-  start: string,
-): Map<string, number> {
+/** The test file beside a file. */
+function nameTest(file: string): string {
+  return file.replace(/(\.sql|\.routes)?\.ts$/, '.test.ts');
+}
+
+/** Names and their parts. */
+function listWords(text: string): Set<string> {
+  const parts = text.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return new Set(
+    [...`${text.toLowerCase()} ${parts} ${parts.replaceAll('_', ' ')}`.matchAll(/\w{4,}/g)].map(
+      ([word]) => word,
+    ),
+  );
+}
+
+/** A word counts more the fewer tests have it. */
+function sortBySimilarity(
+  tests: readonly string[],
+  words: ReadonlySet<string>,
+  wordsOf: (test: string) => ReadonlySet<string>,
+): string[] {
+  const weights = [...words].map((word): [string, number] => {
+    const count = tests.filter((test) => wordsOf(test).has(word)).length;
+    return [word, Math.log(tests.length / Math.max(1, count))];
+  });
+  const score = (test: string): number =>
+    weights.reduce((sum, [word, weight]) => (wordsOf(test).has(word) ? sum + weight : sum), 0);
+  const scores = new Map(tests.map((test) => [test, score(test)]));
+  return tests.toSorted((one, other) => (scores.get(other) ?? 0) - (scores.get(one) ?? 0));
+}
+
+/** The tests that are reached, nearest first. */
+function findTests(users: ReadonlyMap<string, ReadonlySet<string>>, start: string): string[] {
   const distances = new Map([[start, 0]]);
   for (const [used, distance] of distances)
     for (const user of users.get(used) ?? [])
       if (!distances.has(user)) distances.set(user, distance + 1);
-  const stem = start.replace(/(\.sql|\.routes)?\.ts$/, '');
+  const rank = ([test, distance]: [string, number]): number =>
+    test === nameTest(start) ? -1 : dirname(test) === dirname(start) ? distance - 1 : distance;
   // Tests of texts, tools and measurements know nothing of what the service does.
-  const tests = [...distances].filter(([file]) =>
-    /^(server|acceptance|sdk|cli)\/.*(?<!\.(long|external))\.test\.ts$/.test(file),
-  );
-  const ranked = tests.map(([test, distance]): [string, number] => {
-    if (test === `${stem}.test.ts`) return [test, 0];
-    return [test, dirname(test) === dirname(start) ? distance - 1 : distance];
-  });
-  return new Map(
-    ranked.toSorted((one, other) => one[1] - other[1] || (one[0] < other[0] ? -1 : 1)),
-  );
+  const isRun = /^(server|acceptance|sdk|cli)\/.*(?<!\.(long|external))\.test\.ts$/;
+  return [...distances]
+    .filter(([file]) => isRun.test(file))
+    .toSorted((one, other) => rank(one) - rank(other) || (one[0] < other[0] ? -1 : 1))
+    .map(([file]) => file);
 }
 
 export type Tree = {
+  readonly base: databases.TestTemplate;
   /** Puts exactly these mutants into the copy. @throws where PostgreSQL does not accept the schema. */
   apply(mutants: readonly Mutant[]): Promise<void>;
   /** Runs tests in one process, as `npm test` does; each file, or up to the first that fails. */
@@ -116,16 +151,21 @@ export type Tree = {
 /** Files that failed, and those left because an earlier one ended the process. */
 export type Run = { failed: string[]; left: readonly string[] };
 
-export async function openTree(root: string, path: string, serverUrl: string): Promise<Tree> {
+export async function openTree(
+  root: string,
+  path: string,
+  { serverUrl, other }: { serverUrl: string; other?: Tree | undefined },
+): Promise<Tree> {
   execFileSync('git', ['worktree', 'add', '--detach', '--quiet', path, 'HEAD'], { cwd: root });
   for (const folder of fs.globSync(['node_modules', '*/node_modules'], { cwd: root }))
     linkPackages(join(root, folder), join(path, folder));
   const module = pathToFileURL(join(path, 'server/testing/setups/database.ts')).href;
   const { createTemplate, dropTemplate } = (await import(module)) as typeof databases;
-  const base = await createTemplate(serverUrl);
+  const base = other?.base ?? (await createTemplate(serverUrl));
   let template = base;
   const changed = new Map<string, string>();
   return {
+    base,
     apply: async (mutants) => {
       for (const [file, text] of changed) fs.writeFileSync(join(path, file), text);
       changed.clear();

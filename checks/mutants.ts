@@ -32,7 +32,7 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '2' },
   },
 });
-const nearMax = 3;
+const nearMax = 1;
 const filesInGroup = 12;
 
 const subjects =
@@ -53,9 +53,16 @@ const parts: readonly [share: number, files: string][] = [
 
 type Line = Mutant & { result: 'drawn' | 'near' | 'gone' | 'found' | 'lives'; test?: string };
 const lines = new Map<string, Line>();
-const reach = readReach(root);
+const findReach = readReach(root);
+const reaches = new Map<string, readonly string[]>();
 const sound = new Map<string, Promise<boolean>>();
 const trees: Tree[] = [];
+
+function reach(mutant: Mutant): readonly string[] {
+  const known = reaches.get(mutant.id) ?? findReach(mutant);
+  reaches.set(mutant.id, known);
+  return known;
+}
 
 function list(result: Line['result']): Line[] {
   return [...lines.values()].filter((line) => line.result === result);
@@ -142,6 +149,8 @@ function createJudge(tree: Tree, client: pg.Client): (mutant: Mutant) => Promise
 async function fails(tree: Tree, file: string, mutants: readonly Mutant[]): Promise<boolean> {
   await tree.apply(mutants);
   const { failed } = await tree.run([file], true);
+  // It does not fail by itself where it passes with mutants.
+  if (failed.length === 0) sound.set(file, Promise.resolve(true));
   return failed.length > 0;
 }
 
@@ -154,12 +163,11 @@ async function isSound(tree: Tree, file: string): Promise<boolean> {
 }
 
 async function testNear(tree: Tree, mutant: Line): Promise<void> {
-  const inProcess = [...reach(mutant).keys()].filter((file) => file.startsWith('server/src/'));
   // The test that found it on another commit most likely finds it again.
   const known = [mutant.test ?? ''].filter(
     (file) => fs.existsSync(join(root, file)) && file !== '',
   );
-  let near = [...new Set([...known, ...inProcess.slice(0, nearMax)])];
+  let near = [...new Set([...known, ...reach(mutant).slice(0, nearMax)])];
   for (;;) {
     await tree.apply([mutant]);
     const { failed } = await tree.run(near, true);
@@ -182,25 +190,31 @@ async function testFar(tree: Tree, files: readonly string[]): Promise<void> {
 
 /** Finds the mutants with which a test fails, until it passes with the others. */
 async function blame(tree: Tree, file: string): Promise<void> {
-  const stepsTo = (mutant: Mutant): number => reach(mutant).get(file) ?? Number.POSITIVE_INFINITY;
-  while (await isSound(tree, file)) {
-    const reaching = list('near')
-      .filter((mutant) => stepsTo(mutant) < Number.POSITIVE_INFINITY)
-      .toSorted((one, other) => stepsTo(one) - stepsTo(other));
-    const culprit = await findCulprit(tree, file, reaching);
+  const listLikely = (except?: Line): Line[] =>
+    list('near')
+      .filter(({ id }) => id !== except?.id)
+      .map((mutant) => ({ mutant, rank: reach(mutant).indexOf(file) }))
+      .filter(({ rank }) => rank >= 0)
+      .toSorted((one, other) => one.rank - other.rank)
+      .map(({ mutant }) => mutant);
+  for (let isFailing = true; isFailing; ) {
+    const culprit = await findCulprit(tree, file, listLikely());
     // A failure that takes two mutants, or chance, proves nothing about one.
     if (culprit === undefined) return;
+    isFailing = await fails(tree, file, listLikely(culprit));
+    if (!(await isSound(tree, file))) return;
     write({ ...culprit, result: 'found', test: file });
   }
 }
 
-/** By halves; the last step is a run with one mutant alone. */
+/** Of mutants with which the test fails; tries the likely ones first, then twice as many, and so on. */
 async function findCulprit(tree: Tree, file: string, all: Line[]): Promise<Line | undefined> {
-  if (all.length === 0 || !(await fails(tree, file, all))) return undefined;
   if (all.length === 1) return all[0];
-  const middle = Math.ceil(all.length / 2);
-  const first = await findCulprit(tree, file, all.slice(0, middle));
-  return first ?? findCulprit(tree, file, all.slice(middle));
+  for (let [from, size] = [0, 1]; from < all.length; from += size, size *= 2) {
+    const part = all.slice(from, from + size);
+    if (await fails(tree, file, part)) return findCulprit(tree, file, part);
+  }
+  return undefined;
 }
 
 async function shareOut<T>(
@@ -247,6 +261,8 @@ function report(): string {
 }
 
 const hasMemory = fs.existsSync('/dev/shm') && process.env['TMPDIR'] === undefined;
+// Each run waits for the end of this process, to end with it.
+process.setMaxListeners(0);
 const folder = fs.mkdtempSync(join(hasMemory ? '/dev/shm' : tmpdir(), 'outlay-mutants-'));
 // Root's database runs as another user, who must be able to pass through.
 fs.chmodSync(folder, 0o711);
@@ -258,13 +274,15 @@ process.once('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const server = await startTestServer();
 const url = server.connectionUrl('postgres');
-const first = await openTree(root, join(folder, 'tree-0'), url);
+const first = await openTree(root, join(folder, 'tree-0'), { serverUrl: url });
 trees.push(first);
 while (trees.length < Number(values.workers))
-  trees.push(await openTree(root, join(folder, `tree-${trees.length}`), url));
+  trees.push(
+    await openTree(root, join(folder, `tree-${trees.length}`), { serverUrl: url, other: first }),
+  );
 await startLines(first, url);
 await shareOut(list('drawn'), testNear);
-const far = [...new Set(list('near').flatMap((mutant) => [...reach(mutant).keys()]))].toSorted();
+const far = [...new Set(list('near').flatMap(reach))].toSorted();
 const groups = Map.groupBy(far, (file) => Math.floor(far.indexOf(file) / filesInGroup));
 await shareOut([...groups.values()], testFar);
 for (const mutant of list('near')) write({ ...mutant, result: 'lives' });

@@ -289,6 +289,19 @@ describe('an answer that could not be recorded', () => {
 });
 
 describe('a payout never ends up stuck', () => {
+  it('the database refuses one without a next step, whatever is asked about others', async () => {
+    const kit = open([first(refuse)]);
+    const asked = await commit();
+    await kit.dispatcher.runDue();
+    assert.deepEqual(await openKinds(asked), ['routes_exhausted']);
+    const payout = await commit();
+    await assert.rejects(
+      money.rows('delete from payout_dispatches where payout_id = $1', [payout.payoutId]),
+      /needs a due time or an open exception/,
+    );
+    assert.equal(await nextQueryOf(payout), 'some time');
+  });
+
   it('ready for pickup, rejected by the payer, no payer left', async () => {
     let isRefused = false;
     const kit = open([first(() => (isRefused ? refuse() : { outcome: 'ready_for_pickup' }))]);

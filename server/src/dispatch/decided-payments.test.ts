@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, it } from 'node:test';
-import type { MoneyTest, Owner } from '../../testing/setups/money.ts';
+import type { CommittedPayout, MoneyTest, Owner } from '../../testing/setups/money.ts';
 import { createRoutesTest, first, pay, refuse, secondPayer } from '../../testing/setups/routes.ts';
 
 /** After a person has decided that an earlier payer paid, its attempt is the one that counts. */
@@ -28,6 +28,19 @@ async function decidePaid() {
   assert.equal(await kit.decide(payout, 'paid'), 'done');
   assert.equal(await routes.statusOf(payout), 'COMPLETED');
   return { kit, payout };
+}
+
+/** A second attempt at the same rail, which ended like the first one. */
+async function attemptAgain({ payoutId }: CommittedPayout): Promise<{ reference: string }> {
+  const [attempt] = await money.rows<{ reference: string }>(
+    `insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence, started_at)
+     select account_id, payout_id, 2, rail, payer_key, md5(reference), state, 0, started_at
+     from attempts where payout_id = $1
+     returning reference`,
+    [payoutId],
+  );
+  assert.ok(attempt !== undefined);
+  return attempt;
 }
 
 it('another report that it was paid changes nothing', async () => {
@@ -70,14 +83,7 @@ it('of two payments of one rail, the one that was asked about completes the payo
   const kit = routes.open([first(refuse)]);
   const payout = await routes.commit();
   await kit.dispatcher.runDue();
-  const [second] = await money.rows<{ reference: string }>(
-    `insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence, started_at)
-     select account_id, payout_id, 2, rail, payer_key, md5(reference), state, 0, started_at
-     from attempts where payout_id = $1
-     returning reference`,
-    [payout.payoutId],
-  );
-  assert.ok(second !== undefined);
+  const second = await attemptAgain(payout);
   await kit.notify('first', { ...payout, ...second }, { outcome: 'paid' });
   await money.advance(1_000);
   await kit.notify('first', payout, { outcome: 'paid' });
@@ -90,4 +96,16 @@ it('of two payments of one rail, the one that was asked about completes the payo
   await kit.notify('first', payout, { outcome: 'returned' });
   assert.deepEqual(await routes.openKinds(payout), ['paid_after_refusal']);
   assert.equal(await routes.statusOf(payout), 'CANCELLED');
+});
+
+it('of two payments of one rail, a write-off answers for the one that it books', async () => {
+  const kit = routes.open([first(() => ({ outcome: 'rejected', reason: 'account_closed' }))]);
+  const payout = await routes.commit();
+  await kit.dispatcher.runDue();
+  const second = await attemptAgain(payout);
+  await kit.notify('first', payout, { outcome: 'paid' });
+  assert.equal(await kit.decide(payout, 'write_off'), 'done');
+  assert.deepEqual(await routes.openKinds(payout), []);
+  await kit.notify('first', { ...payout, ...second }, { outcome: 'paid' });
+  assert.deepEqual(await routes.openKinds(payout), ['paid_after_refusal']);
 });

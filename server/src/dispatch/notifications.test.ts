@@ -132,6 +132,35 @@ describe('a notification', () => {
     assert.deepEqual(await exceptionsOf(payout), []);
   });
 
+  it('is applied to its own payout where several arrive together', async () => {
+    const kit = open();
+    const [paid, rejected] = [await sent(kit), await sent(kit)];
+    const { reference } = rejected;
+    const refusal = { reference, outcome: 'rejected', reason: 'account_closed' } as const;
+    await kit.notify(paid, { outcome: 'paid' }, refusal);
+    assert.deepEqual([await statusOf(paid), await statusOf(rejected)], ['COMPLETED', 'CANCELLED']);
+  });
+
+  it('keeps whether it changed its payout', async () => {
+    const kit = open();
+    const payout = await sent(kit);
+    await kit.notify(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'rejected', reason: 'account_closed' });
+    const kept = await money.rows<{ outcome: string; state: string }>(
+      'select outcome, state from rail_observations where reference = $1 order by state',
+      [payout.reference],
+    );
+    assert.deepEqual(
+      kept.map(({ outcome, state }) => [outcome, state]),
+      [
+        ['paid', 'applied'],
+        ['rejected', 'exception'],
+        ['paid', 'no_effect'],
+      ],
+    );
+  });
+
   it('may arrive in any order', async () => {
     const kit = open();
     const payout = await sent(kit);

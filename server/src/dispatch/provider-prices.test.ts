@@ -9,6 +9,7 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { createPersons, type Person } from '../../testing/setups/persons.ts';
 import { AppError } from '../core/errors.ts';
 import { getRate } from '../core/rate.ts';
 import { compileCatalog, getDestinationToken } from '../destinations/catalog.ts';
@@ -26,10 +27,15 @@ import { applyNotifications } from './notifications.ts';
 const rates = createRates({ 'USD/MXN': getRate('20') });
 const noFee = [{ upTo: null, fixed: '0', basisPoints: 0 }];
 
+/** One whose decisions need nobody else's. */
+const ada: Person = { decidedBy: 'ada', operatorId: '00000000-0000-7000-8000-0000000000aa' };
+
 let money: MoneyTest;
 let owner: Owner;
+let person: ReturnType<typeof createPersons>;
 before(async () => {
   money = await createMoneyTest();
+  person = createPersons(money);
   owner = await money.createOwner({ USD: 10_000_000n });
 });
 afterEach(() => money.assertSound());
@@ -121,20 +127,23 @@ function openMarket(rails: readonly Rail[], first: StoredPrice[]) {
       const name = { accountId: payout.accountId, payoutId: payout.payoutId };
       return explainPayout({ session: money.db.system, router: dispatcher.router }, name);
     },
-    decide: (payout: CommittedPayout, action: 'retry' | 'refund') =>
+    decide: (
+      payout: CommittedPayout,
+      action: 'retry' | 'refund',
+      { persons, ...by }: Person & { persons: 1 | 2 } = { ...ada, persons: 1 },
+    ) =>
       decidePayout(
         {
           db: money.db,
           keys: money.keys,
           dispatcher,
           rates: () => rates,
-          readPolicy: async () => ({ persons: 1, aboveUsd: 0n }),
+          readPolicy: async () => ({ persons, aboveUsd: 0n }),
         },
         {
           ...payout,
           action,
-          decidedBy: 'ada',
-          operatorId: '00000000-0000-7000-8000-0000000000aa',
+          ...by,
           reason: 'a test',
         },
       ),
@@ -216,6 +225,25 @@ describe('a payout through a provider that quotes prices', () => {
       ['rejected', 'paid'],
     );
     assert.notEqual(attempts[0]?.reference, attempts[1]?.reference);
+  });
+
+  it('is sent at the price that both persons accepted, not at a later one', async () => {
+    const { rail, sent } = createProvider('first', pay);
+    const market = openMarket([rail], createPrice('first', '1'));
+    const payout = await market.commit('single');
+    market.move(createPrice('first', '2'));
+    assert.equal((await market.run(payout)).status, 'ERROR');
+    const retry = async (name: string) =>
+      market.decide(payout, 'retry', { ...(await person(name)), persons: 2 });
+    assert.equal(await retry('ada'), 'waiting');
+    market.move(createPrice('first', '5'));
+    assert.equal(await retry('bob'), 'waiting');
+    assert.equal(await retry('ada'), 'done');
+    assert.equal((await market.run(payout)).status, 'COMPLETED');
+    assert.deepEqual(
+      quotedOf(sent).map((quoted) => quoted?.feeMinor),
+      [500n],
+    );
   });
 
   it('is held again when the price rises above the accepted one, and can be refunded', async () => {

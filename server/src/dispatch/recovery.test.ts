@@ -154,6 +154,33 @@ test('a committed payout whose payment the rail lists is queried and never sent'
   );
 });
 
+test('a listed payment that its payout knows asks nobody', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  await money.createDispatcher(createFakeRail(() => ({ outcome: 'paid' }))).runDue();
+  const rail = createRail([describePaid(payout)]);
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  const { payments } = await describeRecovery({ db: money.db });
+  assert.deepEqual(
+    payments?.map(({ result, payout_id: id }) => [result, id]),
+    [['known', payout.payoutId]],
+  );
+  const asked = await money.rows('select from exceptions where payout_id = $1', [payout.payoutId]);
+  assert.equal(asked.length, 0);
+});
+
+test('a rail that cannot list its payments is left to a person', async () => {
+  const rail = createFakeRail(() => ({ outcome: 'paid' }));
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  const { state, rails } = await describeRecovery({ db: money.db });
+  assert.equal(state, 'listed');
+  assert.deepEqual(
+    rails?.map((row) => row.state),
+    ['cannot_list'],
+  );
+});
+
 test('a payout stored as not sent is queried if the rail lists its payment', async () => {
   const payout = await money.quoteAndCommit(owner);
   await money

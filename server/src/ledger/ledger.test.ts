@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import { fundBalance, verifyLedger } from './ledger.ts';
+import { fundBalance, readPostings, verifyLedger } from './ledger.ts';
 
 /** States that the schema must refuse, tried as the owner of the tables or as a tenant. */
 
@@ -264,6 +264,22 @@ test('verify reports a wrong balance, a wrong sum and a wrong payout', async () 
   assert.deepEqual(
     afterMove.wrongPayouts.map((row) => row.payout_id),
     [payoutId],
+  );
+});
+
+test('what a transaction posts changes the balance of its own currency', async () => {
+  const { accountId } = await money.createOwner({ USD: 100n, EUR: 100n });
+  const { postings, balances } = await money.db.systemTransaction(async (session) => {
+    await fundBalance(session, { accountId, currency: 'USD', amountMinor: 7n });
+    return readPostings(session, accountId);
+  });
+  assert.deepEqual(
+    postings.map(({ to, minor, currency }) => [to, minor, currency]),
+    [['wallet', 7n, 'USD']],
+  );
+  assert.deepEqual(
+    balances.map(({ currency, before: earlier, after: later }) => [currency, earlier, later]),
+    [['USD', 100n, 107n]],
   );
 });
 

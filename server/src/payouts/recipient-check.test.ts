@@ -15,6 +15,7 @@ import type { Rail, RecipientDraft } from '../rails/contract/contract.ts';
 import { updateUser } from '../users/users.ts';
 import { createPayout, openQuoteStore } from './payouts.ts';
 import { type PayoutRequest } from './quote-request.ts';
+import { findQuoteContexts } from './quotes.sql.ts';
 import { describeRefusedRecipient, listPayoutFaults } from './recipient-check.ts';
 
 /** A rail that requires the city of a recipient and refuses one account. */
@@ -94,13 +95,13 @@ async function listFaults(): Promise<string[]> {
   }
 }
 
-async function storeValues(): Promise<void> {
+async function storeValues(userId = owner.userId): Promise<void> {
   const profile = getProfile(corridor);
   const { sample } = collectAttributes(corridor);
   const [payer] = catalog.payersIn('MEX');
   assert.ok(payer !== undefined);
   await storeAttributes(contextOf(), {
-    userId: owner.userId,
+    userId,
     destination: { payer, currency: 'MXN' },
     values: profile.requirements.map(({ type }) => ({
       token: formatAttributeToken(profile, type),
@@ -110,6 +111,22 @@ async function storeValues(): Promise<void> {
     today: '2026-01-01',
   });
 }
+
+test('a quote without an attribute set does not take the destination of any', async () => {
+  const userId = await money.createUser(owner.accountId);
+  await storeValues(userId);
+  const [context] = await findQuoteContexts(contextOf().session, owner.accountId, [
+    {
+      userId,
+      sourceToken: undefined,
+      sourceCurrency: 'USD',
+      attrSetId: undefined,
+      clientTransferId: undefined,
+    },
+  ]);
+  assert.equal(context?.wallet_currency, 'USD');
+  assert.equal(context.set_destination, null);
+});
 
 test('a payout that the rail cannot pay is neither quoted nor committed', async () => {
   assert.deepEqual(await listFaults(), ['recipient_missing city: the town is needed']);

@@ -4,20 +4,24 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
 import { createRateLimiters } from '../../http/limits.ts';
-import type { CallbackReading, Rail } from '../contract/contract.ts';
+import type { CallbackMessage, CallbackReading, Rail } from '../contract/contract.ts';
 import { addRailCallbacks } from './callbacks.routes.ts';
 import { countRefusedCallback } from './rail-memory.sql.ts';
 
 const perSecond = 5;
 let host: TestHost;
 let app: FastifyInstance;
+let heard: CallbackMessage | undefined;
 before(async () => {
   host = await openTestHost({ name: 'called' });
   app = fastify();
   app.decorateRequest('environmentName', 'staging');
   const rail = {
     name: 'called',
-    readCallback: async (): Promise<CallbackReading> => ({ kind: 'refused', detail: 'unsigned' }),
+    readCallback: async (message): Promise<CallbackReading> => {
+      heard = message;
+      return { kind: 'refused', detail: 'unsigned' };
+    },
   } as Partial<Rail> as Rail;
   const countRefused = () => countRefusedCallback(host.db.system, 'called');
   const callbackTargets = new Map([['called', { rail, host, countRefused }]]);
@@ -46,4 +50,18 @@ test('refused callbacks are counted, and a flood of them is not written', async 
   for (let calls = 0; calls < 100; calls += 1) await call();
   const counted = await count();
   assert.ok(counted >= 3 && counted < 50, `${counted}`);
+});
+
+test('a rail reads a callback as it came, with its signature', async () => {
+  await app.inject({
+    method: 'POST',
+    url: '/rails/called/paid?try=2',
+    headers: { 'x-signature': 'abc' },
+    payload: {},
+  });
+  const { method, path, query, headers } = heard ?? {};
+  assert.deepEqual(
+    [method, path, query, headers?.['x-signature']],
+    ['POST', '/paid', { try: '2' }, 'abc'],
+  );
 });

@@ -7,7 +7,7 @@ import { findOperatorWords } from '../cli/src/admin/admin.ts';
 import { openShell, type Ran, type Shell } from './command-line-kit.ts';
 import { printCommand } from './commands.ts';
 import { type Account, createAccount, type Service, startService } from './service.ts';
-import { startReceiver } from './webhook-receiver.ts';
+import { startReceiver, webhookSettings } from './webhook-receiver.ts';
 
 /** The commands of clients against a running service. */
 
@@ -16,7 +16,7 @@ let account: Account;
 let shell: Shell;
 
 before(async () => {
-  service = await startService({ settings: { OUTLAY_WEBHOOK_LOOPBACK: 'allowed' } });
+  service = await startService({ settings: webhookSettings });
   account = await createAccount(service, { USD: '1000' });
   shell = openShell(service, account);
   await done(['recipient', 'create', ...person('ana'), '--set', 'city=Puebla']);

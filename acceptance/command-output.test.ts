@@ -9,7 +9,7 @@ import { createKey, type Key, proposeNew } from './proposal-kit.ts';
 import { createPayout, createRecipient, deliveryCases, type Recipient } from './recipients.ts';
 import { isoOf, readNowMs } from './schedule-kit.ts';
 import { createAccount, daySeconds, type Service, startService } from './service.ts';
-import { type Receiver, startReceiver } from './webhook-receiver.ts';
+import { type Receiver, startReceiver, webhookSettings } from './webhook-receiver.ts';
 
 /**
  * What every command of clients writes on a terminal, on a pipe and with `--json`. Those of operators
@@ -24,7 +24,7 @@ let receiver: Receiver;
 let shell: Shell;
 
 before(async () => {
-  service = await startService({ settings: { OUTLAY_WEBHOOK_LOOPBACK: 'allowed' } });
+  service = await startService({ settings: webhookSettings });
   const account = await createAccount(service, { USD: '100000' });
   recipient = await createRecipient(account.api, deliveryCases.bank);
   sender = { ...account, recipients: [recipient] };

@@ -99,8 +99,11 @@ export function shareServices(): void {
   shared = new Map();
 }
 
+/** A file that asks for a service later starts its own. */
 export async function stopSharedServices(): Promise<void> {
-  for (const started of shared?.values() ?? []) {
+  const services = [...(shared?.values() ?? [])];
+  shared = undefined;
+  for (const started of services) {
     // One that did not start has failed the test that asked for it.
     await started.then(
       (service) => service.stop(),

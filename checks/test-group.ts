@@ -11,14 +11,15 @@ import { endTracking } from './test-tracking.ts';
 export async function testTogether(root: string, files: readonly string[]): Promise<void> {
   shareServices();
   shareDatabases();
-  const closings = [stopSharedServices];
+  const closings: (() => Promise<void>)[] = [];
   if (files.some((file) => file.startsWith('server/src/rails/'))) {
     const { closeSharedGrounds } = await import('../server/testing/setups/rail.ts');
     closings.push(closeSharedGrounds);
   }
   closings.push(closeSharedDatabases);
   const loads: Promise<void>[] = [];
-  for (const file of files) {
+  const lastWithService = files.findLastIndex((file) => file.startsWith('acceptance/'));
+  for (const [index, file] of files.entries()) {
     describe(file, () => {
       const load = (async () => {
         await import(new URL(file, pathToFileURL(`${root}/`)).href);
@@ -26,6 +27,12 @@ export async function testTogether(root: string, files: readonly string[]): Prom
       loads.push(load);
       return load;
     });
+    // An idle service asks the database some forty times a second.
+    if (index === lastWithService) {
+      describe('services that the files of a group share', () => {
+        test('are stopped after the last of these files', stopSharedServices);
+      });
+    }
   }
   // Not in a hook of the whole run: Node may wait with it until nothing is open any more.
   describe('what the files of a group share', () => {

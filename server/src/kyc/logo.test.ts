@@ -28,7 +28,7 @@ test('many comments take time in proportion to their length', () => {
     assert.equal(isPlain(`${'<!---->'.repeat(20_000)}${end}`), end === '<svg>');
   }
   assert.ok(!isPlain(' '.repeat(200_000)));
-  assert.ok(!isPlain(`${'<!--'.repeat(50_000)}`));
+  assert.ok(!isPlain('<!--'.repeat(50_000)));
 });
 
 test('entities, filters and many repetitions are refused', () => {

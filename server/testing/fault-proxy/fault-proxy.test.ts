@@ -128,9 +128,9 @@ test('a delayed request arrives although its sender has given up', async () => {
 
 test('fault can wait for a pattern in the request', async () => {
   await withProxy(faultMatching(/^POST \/pay/, { kind: 'reset' }), async (proxy) => {
-    assert.equal((await call(proxy, 'GET', '/')).status, 200);
-    assert.equal((await call(proxy, 'POST', '/pay')).status, 'failed');
-    assert.equal((await call(proxy, 'POST', '/pay')).status, 200);
+    assert.equal((await call(proxy, 'GET /')).status, 200);
+    assert.equal((await call(proxy, 'POST /pay')).status, 'failed');
+    assert.equal((await call(proxy, 'POST /pay')).status, 200);
   });
 });
 
@@ -188,11 +188,11 @@ async function withProxy(
 /** What came of a request, and how often the server had it. */
 async function call(
   proxy: FaultProxy,
-  method = 'GET',
-  path = '/',
+  request = 'GET /',
   signal?: AbortSignal,
 ): Promise<{ status: number | 'failed'; text: string; requests: number }> {
   const startRequests = requests;
+  const [method = '', path = ''] = request.split(' ');
   try {
     const answer = await fetch(`http://127.0.0.1:${proxy.address.port}${path}`, {
       method,
@@ -210,7 +210,7 @@ async function expectSilence(proxy: FaultProxy, expected: 0 | 1): Promise<void> 
   const start = { requests, exchanges: proxy.exchanges };
   const impatience = new AbortController();
   let isSilent = true;
-  const answer = call(proxy, 'GET', '/', impatience.signal).then(() => {
+  const answer = call(proxy, 'GET /', impatience.signal).then(() => {
     isSilent = impatience.signal.aborted;
   });
   while (proxy.exchanges === start.exchanges || requests - start.requests < expected)

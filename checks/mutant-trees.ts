@@ -11,6 +11,7 @@ import { listSchemaItems } from './mutant-sites.ts';
 
 /** The time without a result of a test after which a run counts as failed. */
 const idleMsMax = 240_000;
+const tickMs = 10_000;
 
 export type Mutant = {
   id: string;
@@ -235,11 +236,16 @@ function endGroup({ pid = 0 }: Tests): void {
 function readRun(child: Tests, files: readonly string[], stopsAtFirst: boolean): Promise<Run> {
   const end = (): void => endGroup(child);
   process.once('exit', end);
-  const timer = setTimeout(end, idleMsMax);
+  let idleMs = 0;
+  // Ticks, because a computer that slept has not waited for the test.
+  const timer = setInterval(() => {
+    idleMs += tickMs;
+    if (idleMs >= idleMsMax) end();
+  }, tickMs);
   let [ended, rest] = [0, ''];
   const failed = new Set<string>();
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    timer.refresh();
+    idleMs = 0;
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
@@ -250,7 +256,7 @@ function readRun(child: Tests, files: readonly string[], stopsAtFirst: boolean):
   });
   return new Promise((resolve) => {
     child.once('close', (code) => {
-      clearTimeout(timer);
+      clearInterval(timer);
       process.off('exit', end);
       end();
       // An error outside of a test, or silence, ends the process in the file that runs.

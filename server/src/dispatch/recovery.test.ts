@@ -169,18 +169,6 @@ test('a listed payment that its payout knows asks nobody', async () => {
   assert.equal(asked.length, 0);
 });
 
-test('a rail that cannot list its payments is left to a person', async () => {
-  const rail = createFakeRail(() => ({ outcome: 'paid' }));
-  await beginRecovery(servicesOf(rail), 'a test');
-  await runRecovery(servicesOf(rail));
-  const { state, rails } = await describeRecovery({ db: money.db });
-  assert.equal(state, 'listed');
-  assert.deepEqual(
-    rails?.map((row) => row.state),
-    ['cannot_list'],
-  );
-});
-
 test('a payout stored as not sent is queried if the rail lists its payment', async () => {
   const payout = await money.quoteAndCommit(owner);
   await money

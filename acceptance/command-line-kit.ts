@@ -6,7 +6,8 @@ import { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findOperatorWords } from '../cli/src/admin/admin.ts';
 import { run } from '../cli/src/run.ts';
-import { type Account, nodeWords, type Service, testSettings } from './service.ts';
+import { type Account, type Service, testSettings } from './service.ts';
+import { nodeWords } from './service-process.ts';
 
 /** Runs `outlay` in a folder of its own. */
 

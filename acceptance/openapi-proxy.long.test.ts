@@ -12,7 +12,8 @@ import {
   recordExamples,
   recordedSettings,
 } from './openapi/run-steps.ts';
-import { type Service, startService, stopProcess } from './service.ts';
+import { type Service, startService } from './service.ts';
+import { stopProcess } from './service-process.ts';
 
 /**
  * Compares service and description: the flow runs through a proxy (Prism) that validates every

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { nodeWords, serverMain, testSettings } from './service.ts';
+import { testSettings } from './service.ts';
+import { nodeWords, serverMain } from './service-process.ts';
 
 export type Ended = { exitCode: number | null; printed: string; complaint: string };
 

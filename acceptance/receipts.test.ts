@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createRecipient, deliveryCases, pay, payoutPath } from './recipients.ts';
-import { type Api, createAccount, ok, type Service, serverMain, startService } from './service.ts';
+import { type Api, createAccount, ok, type Service, startService } from './service.ts';
+import { serverMain } from './service-process.ts';
 import { assertProblem } from './shapes.ts';
 
 /** Receipts are verified with the file and the published key only. */

@@ -19,7 +19,8 @@ import {
 } from './batch-kit.ts';
 import { subtract } from './exact.ts';
 import { type Pair, runThrough, startPair } from './reliability-kit.ts';
-import { type Api, ok, readBalance, type Service, stopProcess } from './service.ts';
+import { type Api, ok, readBalance, type Service } from './service.ts';
+import { stopProcess } from './service-process.ts';
 
 /** kill -9 of processes that work on a batch: another one continues, and nothing happens twice. */
 

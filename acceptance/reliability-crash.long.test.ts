@@ -20,7 +20,8 @@ import {
   runThrough,
   waitForRestart,
 } from './reliability-kit.ts';
-import { createAccount, ok, type Service, startService, stopProcess } from './service.ts';
+import { createAccount, ok, type Service, startService } from './service.ts';
+import { stopProcess } from './service-process.ts';
 
 /** As reliability-crash.test.ts, of a service with an embedded database, which is killed too. */
 

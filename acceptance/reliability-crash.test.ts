@@ -12,7 +12,8 @@ import {
 } from './crash-kit.ts';
 import { createPayout, payoutPath, type Recipient, readPayout } from './recipients.ts';
 import { type Pair, runThrough, startPair, waitUntilIdle } from './reliability-kit.ts';
-import { type Account, createAccount, ok, readBalance, stopProcess } from './service.ts';
+import { type Account, createAccount, ok, readBalance } from './service.ts';
+import { stopProcess } from './service-process.ts';
 
 /** kill -9 of one of two processes, and a loss of their database, under load. */
 

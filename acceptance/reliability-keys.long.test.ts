@@ -15,7 +15,8 @@ import {
   type Recipient,
 } from './recipients.ts';
 import { findKeyHolder, type Pair, runThrough, startPair } from './reliability-kit.ts';
-import { type Account, type Api, createAccount, serverMain, testSettings } from './service.ts';
+import { type Account, type Api, createAccount, testSettings } from './service.ts';
+import { serverMain } from './service-process.ts';
 
 /** The keys of the environment are replaced while two processes serve clients. */
 

@@ -12,14 +12,8 @@ import {
   type Recipient,
 } from './recipients.ts';
 import { type Books, openBooks } from './reliability-kit.ts';
-import {
-  type Api,
-  advance,
-  createAccount,
-  type Service,
-  startService,
-  stopProcess,
-} from './service.ts';
+import { type Api, advance, createAccount, type Service, startService } from './service.ts';
+import { stopProcess } from './service-process.ts';
 import { eventually } from './webhook-kit.ts';
 
 /** Notices to recipients over a real mail server, and the receipts that they link to. */

@@ -23,8 +23,8 @@ import {
   ok,
   readBalance,
   startService,
-  stopProcess,
 } from './service.ts';
+import { stopProcess } from './service-process.ts';
 import { untilAdmitted } from './until-admitted.ts';
 
 /** Two processes on one database behave as one. */

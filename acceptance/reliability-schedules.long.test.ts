@@ -10,7 +10,8 @@ import {
 } from './recipients.ts';
 import { type Pair, runThrough, startPair, waitUntilIdle } from './reliability-kit.ts';
 import { isoOf, moveTo, readNowMs } from './schedule-kit.ts';
-import { type Account, advance, createAccount, fund, stopProcess } from './service.ts';
+import { type Account, advance, createAccount, fund } from './service.ts';
+import { stopProcess } from './service-process.ts';
 
 /** Scheduled payouts of several accounts, run by processes of which one dies. */
 

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from './commands.ts';
 import { commitPayout, createPayout, createRecipient, deliveryCases } from './recipients.ts';
 import { findKeyHolder, type Pair, startPair } from './reliability-kit.ts';
-import { advance, createAccount, ok, stopProcess } from './service.ts';
+import { advance, createAccount, ok } from './service.ts';
+import { stopProcess } from './service-process.ts';
 import { untilAdmitted } from './until-admitted.ts';
 
 /** A stop of all sending while processes send, of which one dies. */

@@ -1,11 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ExactNumber, type Json, parseExact } from './exact.ts';
+import { runServiceApart } from './service-process.ts';
 import { createDatabase } from './test-database.ts';
+import { webhookSettings } from './webhook-receiver.ts';
 
 /**
  * The service as a client sees it. Tests run against the service that the environment names
@@ -35,21 +37,6 @@ export type Service = {
 };
 
 export const versions = ['v0.1.0', 'v0.1.1', 'v0.1.2', 'v0.1.3', 'v0.1.4'];
-
-export const serverMain = join(import.meta.dirname, '../server/src/main.ts');
-
-/** Without threads of the garbage collector, a start takes a tenth less processor time. */
-export const nodeWords = ['--disable-warning=ExperimentalWarning', '--single-threaded-gc'];
-
-/** Where page faults are slow and other starts run, one took more than a minute. */
-const startMsMax = 180_000;
-
-/** Live refuses root, as whom tests may run; this starts the same service without the refusal. */
-const serviceAsRootMain = join(import.meta.dirname, 'service-as-root.ts');
-
-function isRootInLive({ OUTLAY_ENVIRONMENTS = '' }: Readonly<Record<string, string>>): boolean {
-  return process.getuid?.() === 0 && OUTLAY_ENVIRONMENTS.includes('live');
-}
 
 export type StartOptions = {
   /** Settings in addition to those that tests need. */
@@ -122,8 +109,10 @@ export async function startService(options: StartOptions = {}): Promise<Service>
 
 async function findShared({ settings = {} }: StartOptions): Promise<Service | undefined> {
   if (shared === undefined) return undefined;
-  const key = JSON.stringify(settings);
-  const started = shared.get(key) ?? startOwnService({ settings });
+  // Each further service would ask the database while it waits for the next file.
+  const all = { ...webhookSettings, ...settings };
+  const key = JSON.stringify(all);
+  const started = shared.get(key) ?? startOwnService({ settings: all });
   shared.set(key, started);
   const service = await started;
   const demo = service.demo.withVersion(service.demo.version);
@@ -174,21 +163,6 @@ type RunningService = {
   stop(): Promise<void>;
 };
 
-/** @throws Error with the output of a process that does not start. */
-async function runServiceApart(
-  variables: Readonly<Record<string, string>>,
-  { role, recovers }: { role: 'all' | 'serve'; recovers: boolean },
-): Promise<RunningService> {
-  const main = isRootInLive(variables) ? serviceAsRootMain : serverMain;
-  const further = recovers ? ['--recover'] : [];
-  const child = spawn(process.execPath, [...nodeWords, main, role, ...further], {
-    env: variables,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const output = await waitUntilReady(child);
-  return { process: child, output, stop: () => stopProcess(child) };
-}
-
 type StagingFile = Credentials & { base_url: string };
 
 async function findRunning(): Promise<Service | undefined> {
@@ -211,41 +185,6 @@ function describeService({ base_url: baseUrl, ...credentials }: StagingFile): Se
     output: () => '',
     stop: async () => demo.close(),
   };
-}
-
-async function waitUntilReady(child: ChildProcess): Promise<() => string> {
-  let printed = '';
-  await new Promise<void>((resolve, reject) => {
-    const fail = (reason: string): void => reject(new Error(`${reason}\n${printed}`));
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      fail('the service did not start in time');
-    }, startMsMax);
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        printed += text;
-        if (!printed.includes('Outlay is ready')) return;
-        clearTimeout(timer);
-        resolve();
-      });
-    }
-    child.once('exit', (code) => {
-      clearTimeout(timer);
-      fail(`the service ended with ${code}`);
-    });
-  });
-  return () => printed;
-}
-
-/** Resolves when the process has ended. */
-export async function stopProcess(
-  child: ChildProcess,
-  signal: NodeJS.Signals = 'SIGTERM',
-): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill(signal);
-  await ended;
 }
 
 export type Reply<T = Json> = {

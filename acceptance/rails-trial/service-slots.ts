@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Api, type Credentials, serverMain, testSettings } from '../service.ts';
+import { Api, type Credentials, testSettings } from '../service.ts';
+import { serverMain } from '../service-process.ts';
 import { findFreePort, type RunningProcess, startProcess } from './processes.ts';
 
 /** The service as processes that are killed and come back at the same address. */

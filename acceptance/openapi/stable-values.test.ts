@@ -44,7 +44,8 @@ function makeAnswers({ beganMs = Date.UTC(2026, 10, 28), further = {} } = {}) {
     reference: randomBytes(16).toString('hex'),
     duration_ms: randomInt(5, 40),
     oldest_seconds: 120 + randomInt(20),
-    age: `1m ${randomInt(60)}s`,
+    // A little more or less than two minutes.
+    age: randomInt(2) === 0 ? `2m ${randomInt(30)}s` : `1m ${30 + randomInt(30)}s`,
     reported_at: later(randomInt(5000)),
   };
   const records = [

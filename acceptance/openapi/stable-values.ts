@@ -151,10 +151,15 @@ function writeTime(time: string, beganMs: number): string {
   return isReal ? form(Date.parse(shownStart) + hours * hourMs) : time;
 }
 
-/** To the minute, such as `8m 0s`. Rates are older than the days by which the examples are shifted. */
+/**
+ * To the nearest minute, such as `8m 0s`: steps of two minutes follow each other at some seconds of theirs. Rates
+ * are older than the days by which the examples are shifted.
+ */
 function writeAge(age: string): string {
   return age
-    .replace(/\d+s$/, '0s')
+    .replace(/(\d+)m (\d+)s$/, (_all, minutes: string, seconds: string) => {
+      return `${Number(minutes) + Math.round(Number(seconds) / 60)}m 0s`;
+    })
     .replace(/^\d{4,}(?=d)/, (days) => String(Number(days) - shiftMs / dayMs));
 }
 

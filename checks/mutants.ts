@@ -16,6 +16,8 @@ import { findPlace, type Mutant, mutate, openTree, readReach, type Tree } from '
  *     npm run mutants -- --seed 32 --count 200 --out before.jsonl
  *     npm run mutants -- --from before.jsonl --out after.jsonl      # the same mutants on another commit
  *
+ * `mutants-before.jsonl` has 200 mutants of commit 9a3ece10; `near` means that its nearest test passes.
+ *
  * Each mutant first runs with its nearest tests, up to the first that fails. Those that are left run together
  * with all tests that reach them; where a test fails, halving finds the mutant. A test counts only where it
  * passes without mutants. The last line of a mutant in the file is its result: `found`, `lives`, or `gone`

@@ -11,12 +11,6 @@ import { endTracking } from './test-tracking.ts';
 export async function testTogether(root: string, files: readonly string[]): Promise<void> {
   shareServices();
   shareDatabases();
-  const closings: (() => Promise<void>)[] = [];
-  if (files.some((file) => file.startsWith('server/src/rails/'))) {
-    const { closeSharedGrounds } = await import('../server/testing/setups/rail.ts');
-    closings.push(closeSharedGrounds);
-  }
-  closings.push(closeSharedDatabases);
   const loads: Promise<void>[] = [];
   const lastWithService = files.findLastIndex((file) => file.startsWith('acceptance/'));
   for (const [index, file] of files.entries()) {
@@ -36,9 +30,7 @@ export async function testTogether(root: string, files: readonly string[]): Prom
   }
   // Not in a hook of the whole run: Node may wait with it until nothing is open any more.
   describe('what the files of a group share', () => {
-    test('is closed at its end', async () => {
-      for (const close of closings) await close();
-    });
+    test('is closed at its end', closeSharedDatabases);
   });
   // A file that does not load fails its suite.
   void Promise.allSettled(loads).then(endTracking);

@@ -56,8 +56,12 @@ export function shareDatabases(): void {
   spares = [];
 }
 
+/** What uses shared databases beyond the end of a test, such as open connections, and closes with them. */
+export const sharedUses = new Set<() => Promise<void>>();
+
 /** The databases themselves go with their server, or with the template. */
 export async function closeSharedDatabases(): Promise<void> {
+  await Promise.all([...sharedUses].map((close) => close()));
   await Promise.all([...opened].map((shared) => shared.close()));
 }
 

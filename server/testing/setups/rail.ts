@@ -11,7 +11,7 @@ import type {
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import { createHost } from '../../src/rails/host/host.ts';
 import { createRequirements, type Requirements } from '../../src/rails/host/requirements.ts';
-import { createTestDatabase, patientLimits } from './database.ts';
+import { createTestDatabase, patientLimits, sharedUses } from './database.ts';
 import { readRows } from './read-rows.ts';
 
 /** A host for tests of rails: the service's own, on a real database, with what passes it collected. */
@@ -79,11 +79,6 @@ const connectionsUsual = 4;
 
 /** Of ended tests, with their open connections. */
 const spares: HostGround[] = [];
-const closings = new Set<() => Promise<void>>();
-
-export async function closeSharedGrounds(): Promise<void> {
-  await Promise.all([...closings].map((close) => close()));
-}
 
 export async function openHostGround(connectionsMax = connectionsUsual): Promise<HostGround> {
   const spare = connectionsMax === connectionsUsual ? spares.pop() : undefined;
@@ -99,13 +94,13 @@ async function createGround(connectionsMax: number): Promise<HostGround> {
   const db = connectDatabase({ url: database.url, connectionsMax, limits: patientLimits });
   const keys = createKeyRing(randomBytes(32));
   const close = async (): Promise<void> => {
-    closings.delete(close);
+    sharedUses.delete(close);
     await db.close();
     await database.drop();
   };
   const { reset } = database;
   if (reset === undefined || connectionsMax !== connectionsUsual) return { db, keys, close };
-  closings.add(close);
+  sharedUses.add(close);
   const lend = (): HostGround => {
     let returned: Promise<void> | undefined;
     const takeBack = async (): Promise<void> => {

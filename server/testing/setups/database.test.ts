@@ -68,7 +68,7 @@ test('a shared database is emptied like a new one, and its clients are disconnec
   await client.query(`select nextval('dispatch_fences')`);
   await client.query('begin');
   await client.query('lock table environment');
-  assert.ok(await shared.empty('all'));
+  assert.ok(await shared.empty());
   await lost;
   await withClient(database.url, async (again) => {
     const { rows } = await again.query(
@@ -97,7 +97,7 @@ test('a shared database that differs from the template is not used again', async
       await client.query('set session_replication_role = replica');
       await client.query(change);
     });
-    assert.equal(await shared.empty('all'), false, change);
+    assert.equal(await shared.empty(), false, change);
     await shared.close();
   }
 });

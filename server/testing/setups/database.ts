@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import type { Opener } from '../../src/db/postgres/connection.ts';
 import { type SilenceLimits, silenceLimits } from '../../src/db/postgres/dead-connections.ts';
 import { openShared, type SharedDatabase } from './shared-databases.ts';
 
@@ -16,11 +17,8 @@ import { openShared, type SharedDatabase } from './shared-databases.ts';
 
 export interface TestDatabase {
   url: string;
-  /**
-   * Empties it for the next test, which may go on with the connections of this one; undefined for one that is
-   * not shared. Returns false if it has to be dropped instead.
-   */
-  reset?: () => Promise<boolean>;
+  /** Of a shared database: its connections are handed on to the next test. */
+  opener?: Opener;
   /** Disconnects all clients and removes the database. May be called twice. */
   drop(): Promise<void>;
 }
@@ -56,12 +54,8 @@ export function shareDatabases(): void {
   spares = [];
 }
 
-/** What uses shared databases beyond the end of a test, such as open connections, and closes with them. */
-export const sharedUses = new Set<() => Promise<void>>();
-
 /** The databases themselves go with their server, or with the template. */
 export async function closeSharedDatabases(): Promise<void> {
-  await Promise.all([...sharedUses].map((close) => close()));
   await Promise.all([...opened].map((shared) => shared.close()));
 }
 
@@ -100,7 +94,7 @@ function lend(shared: SharedDatabase): TestDatabase & AsyncDisposable {
   let returned: Promise<void> | undefined;
   const takeBack = async (): Promise<void> => {
     if (opened.has(shared)) {
-      if (await shared.empty('all')) {
+      if (await shared.empty()) {
         spares?.push(shared);
         return;
       }
@@ -109,8 +103,8 @@ function lend(shared: SharedDatabase): TestDatabase & AsyncDisposable {
     await dropDatabase(shared.url);
   };
   const drop = (): Promise<void> => (returned ??= takeBack());
-  const reset = (): Promise<boolean> => shared.empty('busy');
-  return { url: shared.url, reset, drop, [Symbol.asyncDispose]: drop };
+  const { url, opener } = shared;
+  return { url, opener, drop, [Symbol.asyncDispose]: drop };
 }
 
 /** It is not reused from now on, and can be copied. */

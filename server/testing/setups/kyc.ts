@@ -44,7 +44,7 @@ export const images: PreparedImage[] = imageTypes.map((type) => ({
 
 export async function createKycTest(environmentName: 'staging' | 'live' = 'staging') {
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax: 8, limits: patientLimits });
+  const db = connectDatabase({ ...database, connectionsMax: 8, limits: patientLimits });
   const keys = createKeyRing(randomBytes(32));
   await exec(db.system, insertEnvironment, [environmentName]);
   let offsetMs = 0;

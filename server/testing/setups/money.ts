@@ -82,9 +82,9 @@ const hourMs = 3_600_000;
 export async function createMoneyTest(options: { environmentName?: 'staging' | 'live' } = {}) {
   const { environmentName = 'staging' } = options;
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax: 12, limits: patientLimits });
+  const db = connectDatabase({ ...database, connectionsMax: 12, limits: patientLimits });
   const others: Database[] = [];
-  const schemaOwner = openOwner(database.url);
+  const schemaOwner = openOwner(database.url, database.opener);
   const keys = createKeyRing(randomBytes(32));
   const rows = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     readRows<Row>(schemaOwner.session, { name: '', text }, values);

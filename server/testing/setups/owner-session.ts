@@ -1,13 +1,19 @@
-import { createOpener, createSession, run, runPlain } from '../../src/db/postgres/connection.ts';
+import {
+  createOpener,
+  createSession,
+  type Opener,
+  run,
+  runPlain,
+} from '../../src/db/postgres/connection.ts';
 import { createConnectionPool } from '../../src/db/postgres/connection-pool.ts';
 import { silenceLimits } from '../../src/db/postgres/dead-connections.ts';
 import type { Session } from '../../src/db/postgres/pool.ts';
 
 /** Statements as the owner of the database, who may do what the service may not. */
-export function openOwner(url: string) {
+export function openOwner(url: string, opener: Opener = createOpener(url)) {
   const ignore = (): void => undefined;
   const pool = createConnectionPool({
-    opener: createOpener(url),
+    opener,
     connectionsMax: 4,
     statementMsMax: 30_000,
     onConnectionLost: ignore,

@@ -11,7 +11,7 @@ import type {
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import { createHost } from '../../src/rails/host/host.ts';
 import { createRequirements, type Requirements } from '../../src/rails/host/requirements.ts';
-import { createTestDatabase, patientLimits, sharedUses } from './database.ts';
+import { createTestDatabase, patientLimits } from './database.ts';
 import { readRows } from './read-rows.ts';
 
 /** A host for tests of rails: the service's own, on a real database, with what passes it collected. */
@@ -77,39 +77,16 @@ export type HostGround = {
 
 const connectionsUsual = 4;
 
-/** Of ended tests, with their open connections. */
-const spares: HostGround[] = [];
-
 export async function openHostGround(connectionsMax = connectionsUsual): Promise<HostGround> {
-  const spare = connectionsMax === connectionsUsual ? spares.pop() : undefined;
-  const ground = spare ?? (await createGround(connectionsMax));
-  const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
-  await readRows(ground.db.system, { name: '', text: insert });
-  return ground;
-}
-
-/** Reuses nothing where databases are not shared. */
-async function createGround(connectionsMax: number): Promise<HostGround> {
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax, limits: patientLimits });
-  const keys = createKeyRing(randomBytes(32));
+  const db = connectDatabase({ ...database, connectionsMax, limits: patientLimits });
+  const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
+  await readRows(db.system, { name: '', text: insert });
   const close = async (): Promise<void> => {
-    sharedUses.delete(close);
     await db.close();
     await database.drop();
   };
-  const { reset } = database;
-  if (reset === undefined || connectionsMax !== connectionsUsual) return { db, keys, close };
-  sharedUses.add(close);
-  const lend = (): HostGround => {
-    let returned: Promise<void> | undefined;
-    const takeBack = async (): Promise<void> => {
-      if (await reset()) spares.push(lend());
-      else await close();
-    };
-    return { db, keys, close: () => (returned ??= takeBack()) };
-  };
-  return lend();
+  return { db, keys: createKeyRing(randomBytes(32)), close };
 }
 
 /** Hosts of different names may share their ground, which its opener then closes. */

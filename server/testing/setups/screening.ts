@@ -142,9 +142,9 @@ export async function screenPerson(
 
 export async function createScreeningTest() {
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax: 6, limits: patientLimits });
+  const db = connectDatabase({ ...database, connectionsMax: 6, limits: patientLimits });
   const keys = createKeyRing(randomBytes(32));
-  const owner = openOwner(database.url);
+  const owner = openOwner(database.url, database.opener);
   /** As the owner of the schema. */
   const rows = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     (await owner.session.query({ name: '', text }, values)).rows as Row[];

@@ -1,4 +1,6 @@
 import pg from 'pg';
+import type { Opener } from '../../src/db/postgres/connection.ts';
+import { keepConnections } from './kept-connections.ts';
 
 /**
  * Databases of ended tests, emptied for the next ones of the process: that takes a fraction of the
@@ -7,11 +9,12 @@ import pg from 'pg';
 
 export type SharedDatabase = {
   readonly url: string;
+  readonly opener: Opener;
   /**
-   * Disconnects all clients, or those alone that are in a transaction. Returns false for a database whose schema
-   * or settings have changed, or that has so many rows that the plans of the next test would differ.
+   * Disconnects all clients but those that the opener keeps. Returns false for a database whose schema or
+   * settings have changed, or that has so many rows that the plans of the next test would differ.
    */
-  empty(disconnected: 'all' | 'busy'): Promise<boolean>;
+  empty(): Promise<boolean>;
   close(): Promise<void>;
 };
 
@@ -28,18 +31,20 @@ export async function openShared(url: string): Promise<SharedDatabase | undefine
     await client.end();
     return undefined;
   }
-  const kept = (await listFilled(client)).map(({ name }) => name);
-  const isKept = (name: string): boolean => kept.includes(name);
+  const filledAtFirst = (await listFilled(client)).map(({ name }) => name);
+  const isKept = (name: string): boolean => filledAtFirst.includes(name);
   const fingerprint = async (): Promise<string> => {
-    const { rows } = await client.query(writeFingerprint(kept));
+    const { rows } = await client.query(writeFingerprint(filledAtFirst));
     return JSON.stringify(rows);
   };
   const original = await fingerprint();
   await client.query('set session_replication_role = replica');
+  const kept = keepConnections(url);
   return {
     url,
-    empty: async (disconnected) => {
-      await client.query(disconnected === 'all' ? disconnectAll : disconnectBusy);
+    opener: kept.opener,
+    empty: async () => {
+      await client.query(disconnectOthers, [kept.listIdle()]);
       if ((await fingerprint()) !== original) return false;
       const filled = (await listFilled(client)).filter(({ name }) => !isKept(name));
       if (filled.some(({ bytes }) => bytes > tableBytesMax)) return false;
@@ -47,15 +52,17 @@ export async function openShared(url: string): Promise<SharedDatabase | undefine
       await client.query(statements.join(';'));
       return true;
     },
-    close: () => client.end(),
+    close: async () => {
+      kept.close();
+      await client.end();
+    },
   };
 }
 
 /** Waits until they have ended, so that none of their transactions commits later. */
-const disconnectAll = `
+const disconnectOthers = `
   select pg_terminate_backend(pid, 10000) from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid()`;
-const disconnectBusy = `${disconnectAll} and state <> 'idle'`;
+  where datname = current_database() and pid <> pg_backend_pid() and pid <> all ($1::int[])`;
 
 const resetSequences = `
   select setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)

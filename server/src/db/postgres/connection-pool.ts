@@ -220,7 +220,7 @@ class BoundedPool implements ConnectionPool {
   #retire(connection: Connection): void {
     if (!this.#forget(connection)) return;
     const timer = setTimeout(() => destroy(connection.client), endMsMax);
-    void connection.client.end().finally(() => {
+    void this.#options.opener.end(connection).finally(() => {
       clearTimeout(timer);
       this.#freePlace();
     });

@@ -109,6 +109,8 @@ export const openMsMax = 5_000;
 export type Opener = {
   /** @throws what the last host answered, where none accepts a connection that may write. */
   open(options: OpenOptions, withinMs?: number): Promise<Connection>;
+  /** Ends a connection that nothing uses. */
+  end(connection: Connection): Promise<void>;
   readonly health: ServerHealth;
 };
 
@@ -133,6 +135,7 @@ export function createOpener(
   let preferred = 0;
   return {
     health,
+    end: ({ client }) => client.end(),
     open: async (given, withinMs = openMsMax) => {
       const isNarrowed =
         given.role === 'outlay_service' ||

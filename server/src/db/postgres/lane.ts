@@ -129,7 +129,7 @@ function holdConnection({ opener, onConnectionLost, onDead, limits }: LaneOption
     list: (): Connection[] => (present === undefined ? [] : [present]),
     close: async (): Promise<void> => {
       const connection = await opened?.catch(() => undefined);
-      await connection?.client.end();
+      if (connection !== undefined) await opener.end(connection);
     },
   };
 }

@@ -64,6 +64,8 @@ export type PoolConnections = PoolUse & { readonly pool: 'system' | 'tenant' };
 
 export type DatabaseOptions = {
   url: string;
+  /** Instead of one that is made from the URL. */
+  opener?: Opener;
   connectionsMax: number;
   /** As `inspectServer` found it; by session without it. */
   pooling?: Pooling;
@@ -165,7 +167,7 @@ const closeIdleEveryMs = 10_000;
 
 function openParts(options: DatabaseOptions): Parts {
   const { connectionsMax, limits = silenceLimits } = options;
-  const opener = createOpener(options.url, options);
+  const { opener = createOpener(options.url, options) } = options;
   const onConnectionLost = options.onConnectionLost ?? (() => undefined);
   /** The cause of one dead connection most likely affects all. */
   const onDead = (): void => {

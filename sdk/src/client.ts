@@ -124,7 +124,7 @@ function readBaseUrl({ baseUrl, allowInsecure = false }: ClientOptions): string 
   if (/[?#]/.test(baseUrl)) {
     throw new TypeError(`baseUrl must not have a query or a fragment: ${baseUrl}`);
   }
-  const address = baseUrl.replace(/\/+$/, '');
+  const address = baseUrl.replace(/(?<!\/)\/+$/, '');
   if (/\/v\d+\.\d+\.\d+$/.test(address)) {
     throw new TypeError(`baseUrl must not end with a version, which is an option: ${baseUrl}`);
   }
@@ -217,7 +217,7 @@ function createPages(read: (cursor: Cursor) => Promise<HttpAnswer>): Pages<unkno
 
 /** Only the cursor of the link (RFC 8288) is used: the credential stays with the address it is for. */
 function findNextCursor(link: string | null): Cursor | undefined {
-  const target = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? '')?.[1];
+  const target = /<([^<>]*)>\s*;\s*rel="next"/.exec(link ?? '')?.[1];
   if (target === undefined) return undefined;
   const cursor = new URL(target, 'http://localhost').searchParams.get('cursor');
   return cursor === null ? undefined : { cursor };

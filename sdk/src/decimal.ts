@@ -91,6 +91,6 @@ function format(digits: bigint, scale: number): Decimal {
   const sign = digits < 0n ? '-' : '';
   const padded = String(digits < 0n ? -digits : digits).padStart(scale + 1, '0');
   const whole = padded.slice(0, padded.length - scale);
-  const fraction = padded.slice(padded.length - scale).replace(/0+$/, '');
+  const fraction = padded.slice(padded.length - scale).replace(/(?<!0)0+$/, '');
   return new Decimal(`${sign}${whole}${fraction === '' ? '' : `.${fraction}`}`);
 }

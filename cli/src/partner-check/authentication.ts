@@ -135,7 +135,7 @@ function findSignatureFault(
   headers: Headers,
   keys: readonly SignedKey[],
 ): string | undefined {
-  const [, parameters] = /(?:^|,\s*)outlay=(\(.*)$/.exec(headers['signature-input'] ?? '') ?? [];
+  const [, parameters] = /(?:^|,)\s*outlay=(\(.*)/.exec(headers['signature-input'] ?? '') ?? [];
   const [, text] = /(?:^|,\s*)outlay=:([0-9A-Za-z+/=]+):/.exec(headers['signature'] ?? '') ?? [];
   if (parameters === undefined || text === undefined) return 'there is no signature';
   if (!parameters.startsWith(`(${covered.names.join(' ')});`)) {

@@ -189,7 +189,7 @@ function expectStated(
 /** Trailing zeros are ignored; amounts are never numbers. */
 function isSameAmount(given: unknown, expected: string): boolean {
   const plain = (text: string): string =>
-    text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text;
+    text.includes('.') ? text.replace(/(?<!0)0+$/, '').replace(/\.$/, '') : text;
   return typeof given === 'string' && plain(given) === plain(expected);
 }
 

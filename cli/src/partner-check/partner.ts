@@ -44,7 +44,7 @@ export function openPartner(
   access: Access,
   { nowMs, signal }: { readonly nowMs: () => number; readonly signal: AbortSignal },
 ): Partner {
-  const base = baseUrl.replace(/\/+$/, '');
+  const base = baseUrl.replace(/(?<!\/)\/+$/, '');
   return {
     access,
     call: async (call) => {

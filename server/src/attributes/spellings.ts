@@ -16,7 +16,7 @@ export function listSpellings(
   deliveryType: DeliveryType,
   value: string,
 ): string[] {
-  const trimmed = value.replaceAll(/^[ \u00a0]+|[ \u00a0]+$/g, '');
+  const trimmed = value.replace(/^[ \u00a0]+/, '').replace(/(?<![ \u00a0])[ \u00a0]+$/, '');
   const { inputType, validation } = requirement;
   if (inputType === 'options') {
     const choices = validation.split('|');

@@ -76,6 +76,6 @@ function listQuotes(): RateQuote[] {
 }
 
 function readTable(table: string): [string, Rate][] {
-  const entries = [...table.matchAll(/([A-Z]+)\s+([\d.]+)/g)];
+  const entries = [...table.matchAll(/([A-Z]{2,12})\s{1,9}([\d.]+)/g)];
   return entries.map(([, code = '', rate = '']) => [code, getRate(rate)]);
 }

@@ -59,7 +59,9 @@ function readExactJson(
 
 function findRepeatedName(json: string): string | undefined {
   const seen = new Set<string>();
-  for (const [, name = ''] of json.matchAll(/"((?:[^"\\]|\\.)*)"\s*:/g)) {
+  // Every text is matched to its end, whether it is a name or a value.
+  for (const [, name = '', colon] of json.matchAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g)) {
+    if (colon === undefined) continue;
     if (seen.has(name)) return name;
     seen.add(name);
   }

@@ -38,7 +38,7 @@ function isHost(text: string): boolean {
   return match !== null && Number(match[1] ?? 0) <= 65_535;
 }
 
-const absolutePattern = /^https?:\/\/([^/?#]*)(.*)$/i;
+const absolutePattern = /^https?:\/\/([^/?#]*)(.*)$/is;
 
 /**
  * Makes of an absolute request target, as clients send to proxies, the path and the Host that it names:

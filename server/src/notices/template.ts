@@ -62,11 +62,11 @@ function readHeader(head: string): Read<Partial<Record<string, string>>> {
   const value: Record<string, string> = {};
   const faults: string[] = [];
   for (const line of head.split('\n')) {
-    const [, name = '', content = ''] = /^([a-z]+): *(.*)$/.exec(line.trim()) ?? [];
+    const [, name = '', content = ''] = /^([a-z]+):(.*)$/.exec(line.trim()) ?? [];
     if (!headerNames.includes(name)) {
       faults.push(`the first lines must be subject: and sms:, not "${line.slice(0, 40)}"`);
     } else if (value[name] !== undefined) faults.push(`has ${name}: twice`);
-    else value[name] = content;
+    else value[name] = content.trim();
   }
   for (const name of headerNames) {
     if ((value[name] ?? '') === '') faults.push(`has no ${name}:`);

@@ -11,7 +11,7 @@ export type Attachments = {
   signature: Buffer | undefined;
 };
 
-const objectPattern = /\bobj\s*<<((?:(?!\bendobj\b)[\s\S]){1,2000}?)>>\s*stream\r?\n/g;
+const objectPattern = /\bobj\s{0,9}<<((?:(?!\bendobj\b)[\s\S]){1,2000}?)>>\s{0,9}stream\r?\n/g;
 const contentBytesMax = 1_000_000;
 
 /** None where there are two of a kind: it must be certain which one was signed. */

@@ -147,7 +147,7 @@ async function loadSlice(slice: FontSlice): Promise<LoadedFont> {
     variationAxes: { wght: 400 },
     keepAllGlyphs: true,
   });
-  const font = finishFont(bytes, `Receipt ${slice.file.replace(/^.*\/(.*)-wght.*$/, '$1')}`);
+  const font = finishFont(bytes, `Receipt ${/\/([^/]*)-wght/.exec(slice.file)?.[1]}`);
   if (cachedBytes > cachedBytesMax) {
     loadedFonts.clear();
     cachedBytes = 0;

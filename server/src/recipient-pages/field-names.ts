@@ -56,7 +56,7 @@ export function nameField(
   const plain = plainLabels[label];
   if (plain !== undefined) return { text: `field.${plain}`, term: '' };
   const key = deliveryType === 'CRYPTOCURRENCY' ? 'walletAddress' : typeKeys[type];
-  const inner = /\(([^)]+)\)$/.exec(label)?.[1];
+  const inner = /\(([^()]+)\)$/.exec(label)?.[1];
   return {
     text: key === undefined ? '' : `field.${key}`,
     term: (inner ?? label).replace(' or ', ' / '),

@@ -68,7 +68,7 @@ function readWeights(header: string): string[] {
   const ranges = header.slice(0, 500).split(',');
   return ranges
     .map((range) => {
-      const [tag = '', ...parameters] = range.trim().split(/\s*;\s*/);
+      const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
       const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
       return { tag: tag === 'in' ? 'id' : tag, weight: weight === undefined ? 1 : Number(weight) };
     })

@@ -337,7 +337,7 @@ function addName(
 
 /** Payments rarely repeat an abbreviation behind a name, as in "Some Bank (SB)". */
 function withoutBrackets(text: string): string {
-  return text.replaceAll(/\s*\([^()]*\)\s*/g, ' ').trim();
+  return text.replaceAll(/(?<!\s)\s*\([^()]*\)\s*/g, ' ').trim();
 }
 
 async function writeChanges(

@@ -197,10 +197,10 @@ function readRemarks(text: string): Remarks {
     const remark = statement.trim().replace(/^alt\.\s+/i, '');
     const weak = /^a\.k\.a\.\s+'(.+)'\.?$/.exec(remark)?.[1];
     if (weak !== undefined) remarks.weakAliases.push(weak);
-    const birth = /^DOB\s+(.+)$/.exec(remark)?.[1];
+    const birth = /^DOB\s+(\S.*)$/.exec(remark)?.[1];
     const span = birth === undefined ? undefined : readBirth(birth);
     if (span !== undefined) remarks.births.push(span);
-    const country = /^(?:nationality|citizen)\s+(.+)$/.exec(remark)?.[1];
+    const country = /^(?:nationality|citizen)\s+(\S.*)$/.exec(remark)?.[1];
     const code = country === undefined ? undefined : findCountryByName(country);
     if (code !== undefined && !remarks.countries.includes(code)) remarks.countries.push(code);
     const [, currency, address] =
@@ -218,7 +218,7 @@ const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 /** `12 Aug 1965`, `Aug 1965` or `1965`, perhaps after `circa`, or two of them joined by `to`. */
 function readBirth(text: string): DateOfBirth | undefined {
   const isRough = /^circa\s/i.test(text);
-  const parts = text.replace(/^circa\s+/i, '').split(/\s+to\s+|(?<=\d{4})-(?=\d{4})/);
+  const parts = text.replace(/^circa\s+/i, '').split(/\sto\s|(?<=\d{4})-(?=\d{4})/);
   const [first, last = first] = [parts[0], parts[1]].map((part) =>
     part === undefined ? undefined : readDate(part.trim()),
   );

@@ -51,8 +51,9 @@ const grantPattern =
 
 /** The grants of this release, one for each privilege. */
 async function readTenantGrants(): Promise<Grant[]> {
-  const statements = (await readSchema()).match(/^grant [^;]* to outlay_tenant;$/gm) ?? [];
-  return statements
+  const lines = (await readSchema()).split('\n');
+  return lines
+    .filter((line) => line.startsWith('grant ') && line.endsWith(' to outlay_tenant;'))
     .filter((statement) => statement !== usageStatement)
     .flatMap((statement) => {
       const {

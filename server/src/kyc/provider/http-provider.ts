@@ -18,7 +18,10 @@ const caseAnswer = z.discriminatedUnion('status', [
 
 export function createHttpProvider({ url, ...address }: ProviderAddress): IdentityProvider {
   const limits = { answerBytesMax, callMsMax };
-  const { name, ask } = openJsonProvider({ ...address, url: url.replace(/\/+$/, '') }, limits);
+  const { name, ask } = openJsonProvider(
+    { ...address, url: url.replace(/(?<!\/)\/+$/, '') },
+    limits,
+  );
   return {
     name,
     open: async (identity, signal) => {

@@ -114,8 +114,11 @@ export function writeAddress({ beneficiary, attributes }: PersonDraft): AddressR
 export function splitLines(address: Address): Address | undefined {
   if (address.line2 !== undefined) return address;
   const line = address.line1 ?? '';
-  const found =
-    /^(\d\S*) (\S.*)$/.exec(line) ?? /^(\S.*?) (\d.*)$/.exec(line) ?? /^(\S.*) (\S+)$/.exec(line);
-  const [, line1, line2] = found ?? [];
+  const number = line.startsWith(' ') ? -1 : line.search(/ \d/);
+  const [, line1, line2] =
+    /^(\d\S*) (\S.*)$/.exec(line) ??
+    (number > 0 ? [line, line.slice(0, number), line.slice(number + 1)] : undefined) ??
+    /^(\S.*) (\S+)$/.exec(line) ??
+    [];
   return line1 === undefined || line2 === undefined ? undefined : { ...address, line1, line2 };
 }

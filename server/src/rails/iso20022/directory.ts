@@ -51,7 +51,7 @@ function locateFolder(config: DirectoryConfig, name: FolderName): string {
 }
 
 function isInside(config: DirectoryConfig, path: string): boolean {
-  return path.startsWith(`${config.folder.replace(/\/+$/, '')}/`);
+  return path.startsWith(`${config.folder.replace(/(?<!\/)\/+$/, '')}/`);
 }
 
 async function requireFolder(path: string): Promise<void> {

@@ -56,5 +56,5 @@ function trimText(text: string): string {
   return text
     .replaceAll(/ {2,}/g, ' ')
     .replace(/^[ /:-]+/, '')
-    .replace(/[ /]+$/, '');
+    .replace(/(?<![ /])[ /]+$/, '');
 }

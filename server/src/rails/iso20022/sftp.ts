@@ -134,7 +134,7 @@ async function logIn(
 /** As `ssh-keygen -lf` prints it. */
 function formatFingerprint(key: Uint8Array): string {
   const hash = createHash('sha256').update(key).digest('base64');
-  return `SHA256:${hash.replace(/=+$/, '')}`;
+  return `SHA256:${hash.replace(/={1,2}$/, '')}`;
 }
 
 /** SSH_FX_NO_SUCH_FILE and SSH_FX_OP_UNSUPPORTED of the protocol. */

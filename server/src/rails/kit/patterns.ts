@@ -118,7 +118,7 @@ function writeCount(count = ''): { text: string; isVariable: boolean } | undefin
   if (count === '?') return { text: '?', isVariable: true };
   if (count === '*') return { text: `{0,${repetitionsMax}}`, isVariable: true };
   if (count === '+') return { text: `{1,${repetitionsMax}}`, isVariable: true };
-  const [, least = '', comma, most = ''] = /^\{(\d+)(,?)(\d*)\}$/.exec(count) ?? [];
+  const [, least = '', comma, most = ''] = /^\{(\d{1,3})(,?)(\d{0,3})\}$/.exec(count) ?? [];
   const from = Number(least);
   const to = comma === '' ? from : most === '' ? repetitionsMax : Number(most);
   if (from > to || to > repetitionsMax) return undefined;

@@ -14,4 +14,4 @@ export const providerAddress = z
   .string()
   .max(1000)
   .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
-  .transform((text) => text.replace(/\/+$/, ''));
+  .transform((text) => text.replace(/(?<!\/)\/+$/, ''));

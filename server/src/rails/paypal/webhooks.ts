@@ -18,11 +18,11 @@ const proofSchema = z.object({
   'paypal-transmission-id': z
     .string()
     .max(50)
-    .regex(/^(?!\d+$)\w+\S+$/),
+    .regex(/^(?!\d+$)\w\S+$/),
   'paypal-transmission-sig': z
     .string()
     .max(500)
-    .regex(/^(?!\d+$)\w+\S+$/),
+    .regex(/^(?!\d+$)\w\S+$/),
   'paypal-transmission-time': z.string().min(20).max(100),
 });
 

@@ -91,7 +91,7 @@ const envelope = z.object({
 
 export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   const authorization = `Basic ${Buffer.from(options.credentials).toString('base64')}`;
-  const base = options.url.replace(/\/+$/, '');
+  const base = options.url.replace(/(?<!\/)\/+$/, '');
   let nextId = 0;
   return {
     call: async (call, signal) => {

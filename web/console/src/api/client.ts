@@ -46,7 +46,7 @@ export function createApi({ session, account, onSignedOut }: Access): Api {
 }
 
 function findCursor(link: string | null): string | undefined {
-  const target = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? '')?.[1];
+  const target = /<([^<>]*)>\s*;\s*rel="next"/.exec(link ?? '')?.[1];
   if (target === undefined) return undefined;
   return new URL(target, globalThis.location.origin).searchParams.get('cursor') ?? undefined;
 }

@@ -30,7 +30,9 @@ function getMinorDigits(currency: string): number {
 /** Grouped, with at least the minor digits of the currency, and never fewer digits than it has. */
 export function formatAmount(amount: Exact, currency: string): string {
   const text = amount.toString();
-  const present = /\.(\d+)/.exec(text)?.[1]?.replace(/0+$/, '').length ?? 0;
+  const decimals = /\.(\d+)/.exec(text)?.[1] ?? '';
+  let present = decimals.length;
+  while (decimals[present - 1] === '0') present -= 1;
   const minimum = getMinorDigits(currency);
   return new Intl.NumberFormat('en-US', {
     minimumFractionDigits: minimum,

@@ -10,12 +10,14 @@ import { type Service, startService, version } from './subjects/service.ts';
 /**
  * npm run bench -- --events: a thousand readers stream the events of one account, first while nothing
  * happens, then at several rates. The time of an event is from before the request that causes it until a
- * reader has it.
+ * reader has it. Then readers without a cursor begin one after the other with the oldest event, while
+ * `/health/live` is asked ten times a second.
  */
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 10);
 const readerCount = Number(process.env['BENCH_READERS'] ?? 1000);
 const rates = [1, 10, 50];
+const catchUpReaders = 250;
 /** The service counts processor time in hundredths of a second. */
 const ticksPerSecond = 100;
 
@@ -29,10 +31,11 @@ export async function runEvents(): Promise<void> {
     const idle = await measureCpu(service, () => sleep(seconds * 1000));
     const runs: Run[] = [];
     for (const perSecond of rates) runs.push(await measure(service, readers, perSecond));
-    const text = describe({ idle, runs, server: await place.describe() });
+    for (const socket of readers.sockets) socket.destroy();
+    const catchUp = await measureCatchUp(service);
+    const text = describe({ idle, runs, catchUp, server: await place.describe() });
     process.stdout.write(text);
     writeSection('events', text);
-    for (const socket of readers.sockets) socket.destroy();
   } finally {
     await service.close();
     await place.close();
@@ -66,6 +69,64 @@ async function openReaders({ port, fixture }: Service): Promise<Readers> {
     });
   }
   return readers;
+}
+
+/** `seconds`: of the service's processor; `probeMs`: the longest answer of a probe. */
+type CatchUp = {
+  readers: number;
+  events: number;
+  seconds: number;
+  tookMs: number;
+  probeMs: number;
+};
+
+async function measureCatchUp(service: Service): Promise<CatchUp> {
+  const { port, fixture } = service;
+  const { apiKey: token } = fixture.hot;
+  const newest = await findNewest({ port, token });
+  const request = formatRequest({ method: 'GET', path: `${version}/events/stream`, token });
+  let arrived = 0;
+  let isOver = false;
+  let probeMs = 0;
+  const probing = (async () => {
+    while (!isOver) {
+      const askedMs = performance.now();
+      await (await fetch(`http://127.0.0.1:${port}/health/live`)).text();
+      probeMs = Math.max(probeMs, performance.now() - askedMs);
+      await sleep(100);
+    }
+  })();
+  const sockets: Socket[] = [];
+  const open = async (): Promise<void> => {
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject).once('close', () => reject(new Error('a stream was closed')));
+      let rest = '';
+      socket.setEncoding('latin1').on('data', (text: string) => {
+        rest = `${rest}${text}`.slice(-text.length - 30);
+        if (!rest.includes(`id: ${newest}\n`)) return;
+        arrived += 1;
+        resolve();
+      });
+      socket.write(request);
+    });
+  };
+  const startedMs = performance.now();
+  const share = await measureCpu(service, async () => {
+    const readers = [];
+    for (let count = 0; count < catchUpReaders; count += 1) {
+      readers.push(open());
+      await sleep(10);
+    }
+    await Promise.all(readers);
+  });
+  const tookMs = performance.now() - startedMs;
+  isOver = true;
+  await probing;
+  for (const socket of sockets) socket.removeAllListeners('close').destroy();
+  const taken = (share * tookMs) / 1000;
+  return { readers: arrived, events: Number(newest), seconds: taken, tookMs, probeMs };
 }
 
 async function findNewest({ port, token }: { port: number; token: string }): Promise<string> {
@@ -124,7 +185,13 @@ async function measureCpu({ processId }: Service, work: () => Promise<void>): Pr
   return ((read() - before) * 1000) / (performance.now() - startedMs);
 }
 
-function describe(found: { idle: number; runs: readonly Run[]; server: string }): string {
+function describe(found: {
+  idle: number;
+  runs: readonly Run[];
+  catchUp: CatchUp;
+  server: string;
+}): string {
+  const { catchUp } = found;
   const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
   const isComplete = found.runs.every(
     ({ delivered, events }) => delivered === events * readerCount,
@@ -151,6 +218,10 @@ function describe(found: { idle: number; runs: readonly Run[]; server: string })
     isComplete
       ? 'Every reader got every event.'
       : 'NOT EVERY READER GOT EVERY EVENT within 10 seconds after the last one.',
+    '',
+    `${catchUp.readers} readers without a cursor, one each 10 ms, had all ${catchUp.events} events after ` +
+      `${(catchUp.tookMs / 1000).toFixed(1)} s, for ${catchUp.seconds.toFixed(1)} s of the service's`,
+    `processor. The slowest of ten probes a second of \`/health/live\` took ${catchUp.probeMs.toFixed(0)} ms.`,
     '',
   ].join('\n');
 }

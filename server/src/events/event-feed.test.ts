@@ -5,6 +5,7 @@ import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
 import { createSession } from '../db/postgres/connection.ts';
 import { createEventFeed, type EventFeed, type FeedOptions } from './event-feed.ts';
+import { createEventPages } from './event-pages.ts';
 import { openEventStream } from './event-stream.ts';
 import { readEvents } from './events.ts';
 
@@ -143,6 +144,7 @@ test('a stream reads on only when its reader has taken what was sent', async (co
       return [{ ...event, sequence, object_sequence: 1n, created_at: new Date(0) }];
     },
     enter: () => () => undefined,
+    pages: createEventPages(),
     isStopping: () => false,
     stop: () => Promise.resolve(),
   };
@@ -152,6 +154,9 @@ test('a stream reads on only when its reader has taken what was sent', async (co
     matches: () => true,
     render: async (rows) => rows.map(() => 'x'.repeat(10_000)),
     isAllowed: () => Promise.resolve(true),
+    isBehind: false,
+    read: () => assert.fail('there is nothing to catch up'),
+    pageKey: '',
   });
   stream.read();
   for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import type { Database } from '../db/postgres/pool.ts';
+import { createEventPages, type EventPages } from './event-pages.ts';
 import { selectChangedAccounts } from './events.sql.ts';
 import { type EventRow, readEvents } from './events.ts';
 
@@ -26,6 +27,8 @@ export type EventFeed = {
    * @throws AppError rate_limited, unavailable once the feed stops.
    */
   enter(accountId: string): () => void;
+  /** For readers that are behind. */
+  readonly pages: EventPages;
   isStopping(): boolean;
   /** Ends every wait. Resolves when the last reader has left. */
   stop(): Promise<void>;
@@ -44,7 +47,7 @@ export type FeedOptions = {
 const tickMs = 100;
 const errorWaitMs = 1_000;
 /** Of one reading. It bounds what is kept for a reader that is slow to take it. */
-const pageCount = 50;
+export const pageCount = 50;
 /** Places that are read at the same time. */
 const readsMax = 4;
 
@@ -81,6 +84,7 @@ export function createEventFeed(options: FeedOptions): EventFeed {
       return waiting;
     },
     enter: readers.enter,
+    pages: createEventPages(),
     isStopping: () => isStopping,
     stop: async () => {
       isStopping = true;

@@ -8,7 +8,7 @@ import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { createWriter } from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
-import type { EventFeed, Position } from './event-feed.ts';
+import { type EventFeed, type Position, pageCount } from './event-feed.ts';
 import { openEventStream } from './event-stream.ts';
 import { eventAnswer } from './event-types-view.ts';
 import { readObjectToken, renderEvents } from './event-view.ts';
@@ -189,7 +189,7 @@ async function openStream(
   const rows = await readEvents(session, { accountId, after, count: 1 });
   if (request.method === 'HEAD') return answer(await writeList(context, rows));
   const from = { accountId, after: after ?? (await findStart(session, accountId)) };
-  return stream(context, from, filter);
+  return stream(context, from, { filter, isBehind: rows.length > 0 });
 }
 
 /** EventSource sends it when it connects again, with the address of the first time. */
@@ -253,14 +253,22 @@ function wait(
   return answer(body);
 }
 
-function stream(context: Context, from: Position, filter: EventFilter | undefined): Answer {
+function stream(
+  context: Context,
+  from: Position,
+  { filter, isBehind }: { filter: EventFilter | undefined; isBehind: boolean },
+): Answer {
   const { eventFeed: feed } = context.env;
   const leave = feed.enter(from.accountId);
   const body = openEventStream({
     feed,
     from,
+    isBehind,
     matches: (row) => filter === undefined || matchesFilter(row, filter),
     render: (rows) => renderShared(context, rows),
+    read: (after) =>
+      readEvents(context.env.db.tenant(from.accountId), { ...from, after, count: pageCount }),
+    pageKey: `${describeScopes(context.principal)} ${JSON.stringify(filter ?? '')}`,
     isAllowed: context.isAllowed,
   });
   return {

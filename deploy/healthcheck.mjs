@@ -1,9 +1,10 @@
 /**
- * The container's HEALTHCHECK: exit code 0 while this container's process answers /health/live.
- * A process that serves listens on PORT, one that only works on OUTLAY_WORK_PORT. Readiness would
+ * The container's HEALTHCHECK: exit code 0 while this container's process answers /health/live, at the port
+ * of its health thread, or at that of the process (PORT, or OUTLAY_WORK_PORT) where that is switched off. Readiness would
  * mark every container unhealthy while the database restarts; load balancers ask for it themselves.
  */
-const ports = [process.env.PORT || '8080', process.env.OUTLAY_WORK_PORT || '8081'];
+const { OUTLAY_HEALTH_PORT: health, OUTLAY_WORK_PORT: work, PORT: port } = process.env;
+const ports = health ? [health] : [port || '8080', work || '8081'];
 const isLive = async (port) => {
   const answer = await fetch(`http://127.0.0.1:${port}/health/live`, {
     signal: AbortSignal.timeout(4_000),

@@ -18,6 +18,7 @@ import { type Environment, openEnvironment } from './environment/environment.ts'
 import { requireFolders } from './environment/folders.ts';
 import { type ConnectionLimits, measureConnections } from './http/connections.ts';
 import { describeError } from './http/error-log.ts';
+import { startHealthThread } from './http/health-thread.ts';
 import { createRateLimiters, type RateLimiters } from './http/limits.ts';
 import { createLoadShedding, isExempt, measureLoadShedding } from './http/load-shedding.ts';
 import { type LogOutput, openStandardOutput } from './http/log-output.ts';
@@ -61,6 +62,8 @@ export type Started = {
   stagingFile: string | undefined;
   /** Logs the first owner of staging in to the console, once. */
   consoleLink: string | undefined;
+  /** Of the thread that answers health and metrics. */
+  healthPort: number | undefined;
 };
 
 export type App = {
@@ -113,6 +116,8 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
   const base = { config, environments, log, metrics, steadyMs, realNowMs, state, tracing };
   const serving = role === 'work' ? undefined : createHttp(base);
   const server = serving ?? createWorkHttp(base);
+  const health = new AsyncDisposableStack();
+  parts.use(health);
   parts.defer(() => stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000));
   let exchange: Loop | undefined;
   const opened = parts.move();
@@ -122,7 +127,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
     outdated: outdated.promise,
     failed: databases.failed,
     listen: async () => {
-      const started = await start({ ...base, server, role, recovers });
+      const started = await start({ ...base, server, role, recovers, health });
       if (serving !== undefined) exchange = shareLimits(base, serving.limiters);
       return started;
     },
@@ -326,6 +331,8 @@ type StartParts = Pick<HttpParts, 'config' | 'environments' | 'state'> & {
   server: HttpServer;
   role: Role;
   recovers: boolean;
+  /** Ends after the server. */
+  health: AsyncDisposableStack;
 };
 
 async function start(parts: StartParts): Promise<Started> {
@@ -334,6 +341,7 @@ async function start(parts: StartParts): Promise<Started> {
     await env.prepareRecovery({ isRequested: parts.recovers, looksForLead: role !== 'serve' });
   }
   const address = await listen(server, config, role === 'work' ? 'OUTLAY_WORK_PORT' : 'PORT');
+  const healthPort = await openHealth(parts);
   const baseUrl = role === 'work' ? address : (config.OUTLAY_PUBLIC_URL ?? address);
   for (const env of Object.values(environments)) {
     env.startRefreshLoops();
@@ -351,7 +359,19 @@ async function start(parts: StartParts): Promise<Started> {
     staging === undefined || role === 'work'
       ? undefined
       : await prepareConsoleLink(staging, { config, baseUrl });
-  return { baseUrl, stagingFile, consoleLink };
+  return { baseUrl, stagingFile, consoleLink, healthPort };
+}
+
+async function openHealth({ config, server, health }: StartParts): Promise<number | undefined> {
+  const { HOST: host, OUTLAY_HEALTH_PORT: port } = config;
+  if (port === undefined) return undefined;
+  try {
+    const thread = await startHealthThread(server.app, { host, port });
+    health.defer(() => thread.close());
+    return thread.port;
+  } catch (cause) {
+    throw explainPort(cause, { host, port, setting: 'OUTLAY_HEALTH_PORT' });
+  }
 }
 
 /** @throws ConfigError where another program uses the port. */
@@ -364,11 +384,18 @@ async function listen(
   try {
     return await app.listen({ host, port, backlog });
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
-    throw new ConfigError(`port ${port} on ${host} is in use: set ${setting} to another port`, {
-      cause,
-    });
+    throw explainPort(cause, { host, port, setting });
   }
+}
+
+function explainPort(
+  cause: unknown,
+  { host, port, setting }: { host: string; port: number; setting: string },
+): unknown {
+  if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) return cause;
+  return new ConfigError(`port ${port} on ${host} is in use: set ${setting} to another port`, {
+    cause,
+  });
 }
 
 /** Lets open requests end, then cuts the connections that are left. */

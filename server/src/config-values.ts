@@ -37,6 +37,11 @@ export function choice<const T extends string>(values: readonly [T, ...T[]], oth
 }
 
 export const text = z.string().optional();
+export const optionalPort = text
+  .transform((value) => (value === undefined ? undefined : Number(value)))
+  .refine((port) => port === undefined || (Number.isInteger(port) && port >= 0 && port <= 65_535), {
+    error: 'must be a whole number from 0 to 65535',
+  });
 /** Alpha-3 codes of ISO 3166-1, with spaces or commas between them. */
 export const countryList = text
   .transform((value) => (value ?? '').split(/[\s,]+/).filter((code) => code !== ''))

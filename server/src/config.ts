@@ -11,6 +11,7 @@ import {
   databaseUrl,
   emailAddress,
   httpUrl,
+  optionalPort,
   secretKey,
   setting,
   smtpServer,
@@ -38,6 +39,11 @@ export const settings = {
     wholeNumber({ min: 0, max: 65_535, otherwise: 8081 }),
     'Port of a process in the role work, for health and metrics; 0 picks a free one',
     '8081',
+  ),
+  OUTLAY_HEALTH_PORT: setting(
+    optionalPort,
+    'Port of a thread that answers health and metrics whatever the process does; none when empty, 0 picks a free one',
+    '',
   ),
   OUTLAY_DATA: setting(
     text.transform((value) => resolve(value ?? join(import.meta.dirname, '../../.outlay'))),

@@ -3,9 +3,10 @@ import type { Session } from '../../src/db/postgres/pool.ts';
 import type { MoneyTest } from '../setups/money.ts';
 import { readRows } from '../setups/read-rows.ts';
 import { checkEnd, checkState, type Start } from './checks.ts';
+import { describeState } from './describe-state.ts';
 import { listMoves, type Scene } from './moves.ts';
-import { look, type Seen } from './seen.ts';
-import { type Faults, namePayment, noFaults, type World } from './world.ts';
+import { look } from './seen.ts';
+import { type Faults, noFaults, type World } from './world.ts';
 
 /**
  * Goes through every order in which a committed payout, the processes that work on it, its counterparties
@@ -65,7 +66,11 @@ async function explore(scene: Scene, { faults, movesMax }: Exploring): Promise<E
   };
   const { wallet } = await look(session, scene.payout);
   // The commit has taken the amount and the fee.
-  const start: Start = { wallet: wallet + 10_100, contradictions: first.left.contradiction };
+  const start: Start = {
+    wallet: wallet + 10_100,
+    contradictions: first.left.contradiction,
+    ended: new Set(),
+  };
   const visited = new Map<string, number>();
   const path: string[] = [];
   let moves = 0;
@@ -80,7 +85,7 @@ async function explore(scene: Scene, { faults, movesMax }: Exploring): Promise<E
     const place = `at_${left}`;
     await run(session, `savepoint ${place}`);
     if (before === undefined) {
-      await checkEnd(scene, world, start);
+      await checkEnd(scene, { world, seen }, start);
       await run(session, `rollback to savepoint ${place}`);
     }
     for (const { name, play } of left === 0 ? [] : listMoves(world, seen)) {
@@ -103,45 +108,10 @@ async function explore(scene: Scene, { faults, movesMax }: Exploring): Promise<E
   return { states: visited.size, moves };
 }
 
-const writeAmount = (_key: string, value: unknown): unknown =>
-  typeof value === 'bigint' ? value.toString() : value;
-
 /** What is else checked at the end of a transaction. */
 const checkDeferred =
   'do $$ begin set constraints all immediate; set constraints all deferred; end $$';
 
 async function run(session: Session, text: string): Promise<void> {
   await readRows(session, { name: '', text });
-}
-
-/** Two states with the same text have the same future: numbers of claims and times do not matter. */
-function describeState(world: World, seen: Seen): string {
-  const { payments, wire, reports, workers, freeze, left } = world;
-  const attemptOf = (payment: string) => seen.attempts.find((one) => namePayment(one) === payment);
-  const described = reports.map(({ payment, outcome, amount, atMs }) => {
-    const reportedAtMs = attemptOf(payment)?.reportedAtMs ?? null;
-    return [payment, outcome, amount, reportedAtMs === null || atMs > reportedAtMs];
-  });
-  const working = workers.map(({ row, isCanceling, answer }) => [
-    row.mode,
-    namePayment(row),
-    row.was_taken,
-    row.fence.toString() === seen.fence,
-    isCanceling,
-    answer,
-  ]);
-  const known = {
-    ...seen,
-    fence: '',
-    attempts: seen.attempts.map((attempt) => ({ ...attempt, reportedAtMs: null })),
-  };
-  return JSON.stringify([
-    Object.entries(payments).toSorted(),
-    wire.toSorted(),
-    freeze === undefined,
-    described.map((one) => JSON.stringify(one)).toSorted(),
-    working.map((one) => JSON.stringify(one, writeAmount)).toSorted(),
-    left,
-    known,
-  ]);
 }

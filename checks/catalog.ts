@@ -14,11 +14,15 @@ export async function readCatalog(client: Pick<pg.Client, 'query'>): Promise<str
     select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
       and relname <> 'migrations'`);
-  for (const { name } of tables.rows) {
-    const { rows } = await client.query<{ line: string }>(
-      `select to_jsonb(t)::text as line from ${pg.escapeIdentifier(name)} t`,
+  if (tables.rows.length > 0) {
+    // One statement, because there are more than a hundred tables.
+    const statement = tables.rows.map(
+      ({ name }) =>
+        `select ${pg.escapeLiteral(`row of ${name}: `)} || to_jsonb(t)::text as line
+         from ${pg.escapeIdentifier(name)} t`,
     );
-    lines.push(...rows.map(({ line }) => `row of ${name}: ${line}`));
+    const { rows } = await client.query<{ line: string }>(statement.join(' union all '));
+    lines.push(...rows.map(({ line }) => line));
   }
   return lines.toSorted();
 }

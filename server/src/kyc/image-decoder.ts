@@ -16,23 +16,32 @@ export type ImageDecoder = {
 };
 
 /**
- * Runs the work with a decoder in a child process, which ends with it. A decoder takes hundreds of
+ * Runs the work with a decoder in a child process, which starts with its first image and ends with it. A decoder takes hundreds of
  * megabytes that an allocator does not release, and reads untrusted files: in its own process neither
  * outlives the upload, and one that hangs can be killed. What the process may do: decoder-confinement.ts.
  */
 export async function withImageDecoder<Result>(
   work: (decoder: ImageDecoder) => Promise<Result>,
 ): Promise<Result> {
-  const child = await forkConfined(join(import.meta.dirname, 'image-worker.ts'));
-  const ended = once(child, 'exit').catch(() => undefined);
+  let starting: ReturnType<typeof startDecoder> | undefined;
   try {
     return await work({
-      decode: (bytes, purpose = 'photograph') => decodeIn(child, { bytes, purpose }),
+      decode: async (bytes, purpose = 'photograph') => {
+        starting ??= startDecoder();
+        const { child } = await starting;
+        return decodeIn(child, { bytes, purpose });
+      },
     });
   } finally {
-    child.kill('SIGKILL');
-    await ended;
+    const started = await starting?.catch(() => undefined);
+    started?.child.kill('SIGKILL');
+    await started?.ended;
   }
+}
+
+async function startDecoder() {
+  const child = await forkConfined(join(import.meta.dirname, 'image-worker.ts'));
+  return { child, ended: once(child, 'exit').catch(() => undefined) };
 }
 
 function decodeIn(child: ChildProcess, request: DecodeRequest): Promise<DecodeAnswer> {

@@ -44,13 +44,12 @@ function readFaults(error: unknown): { code: string; faults: [string, string][] 
   return { code: error.code, faults };
 }
 
-/** Prepares one image alone; the other two of the upload are left out. */
-async function prepareOne(bytes: Buffer) {
-  const [first] = readUpload(upload(bytes));
-  assert.ok(first);
-  const [image] = await prepareImages([first]);
-  assert.ok(image);
-  return image;
+/** Prepares images as those of one upload, so that they share a decoder. */
+async function prepare(images: readonly Buffer[]) {
+  const items = images.map((bytes) => readUpload(upload(bytes))[0] ?? assert.fail());
+  const prepared = await prepareImages(items);
+  assert.equal(prepared.length, images.length);
+  return prepared;
 }
 
 async function refusalOf(bytes: Buffer): Promise<string> {
@@ -157,8 +156,7 @@ test('PNG and JPEG become JPEG without any metadata', async () => {
     .jpeg()
     .toBuffer();
   assert.ok(tagged.includes('Secret words'));
-  for (const bytes of [png, jpeg, tagged]) {
-    const image = await prepareOne(bytes);
+  for (const image of await prepare([png, jpeg, tagged])) {
     const metadata = await sharp(image.bytes).metadata();
     assert.equal(metadata.format, 'jpeg');
     assert.deepEqual([image.width, image.height], [64, 40]);
@@ -170,10 +168,15 @@ test('PNG and JPEG become JPEG without any metadata', async () => {
 });
 
 test('all eight EXIF orientations end upright', async () => {
-  for (let orientation = 1; orientation <= 8; orientation += 1) {
-    const turned = await sharp(jpeg).withMetadata({ orientation }).jpeg({ quality: 95 }).toBuffer();
-    const expected = await sharp(turned).autoOrient().raw().toBuffer({ resolveWithObject: true });
-    const image = await prepareOne(turned);
+  const turned = await Promise.all(
+    [1, 2, 3, 4, 5, 6, 7, 8].map((orientation) =>
+      sharp(jpeg).withMetadata({ orientation }).jpeg({ quality: 95 }).toBuffer(),
+    ),
+  );
+  const images = await prepare(turned);
+  for (const [index, image] of images.entries()) {
+    const upright = sharp(turned[index]).autoOrient().raw();
+    const expected = await upright.toBuffer({ resolveWithObject: true });
     const { data } = await sharp(image.bytes).raw().toBuffer({ resolveWithObject: true });
     assert.deepEqual([image.width, image.height], [expected.info.width, expected.info.height]);
     const distance = data.reduce(
@@ -181,7 +184,7 @@ test('all eight EXIF orientations end upright', async () => {
       0,
     );
     // A wrong rotation would swap 230 and 20; two JPEG codings of these edges differ by less than 80.
-    assert.ok(distance < 80, `orientation ${orientation}: ${distance}`);
+    assert.ok(distance < 80, `orientation ${index + 1}: ${distance}`);
   }
 });
 
@@ -196,9 +199,8 @@ test('unusual but valid images are accepted: 1 x 1, grey, palette, 16 bit, trans
     await sharp(corners).toColourspace('cmyk').jpeg().toBuffer(),
     await sharp(corners).jpeg({ progressive: true }).toBuffer(),
   ];
-  for (const [index, bytes] of images.entries()) {
-    assert.equal(await refusalOf(bytes), 'accepted', `image ${index}`);
-  }
+  // An image that is refused would fail the whole upload, with its fault.
+  await prepare(images);
 });
 
 test('content that is neither PNG nor JPEG by its bytes is rejected', async () => {
@@ -236,12 +238,13 @@ test('a second file behind the image is rejected, a camera trailer is cut off', 
       const polyglot = Buffer.concat([bytes, Buffer.from(tail, 'latin1')]);
       assert.equal(await refusalOf(polyglot), 'trailing_data');
     }
-    assert.equal(await refusalOf(Buffer.concat([bytes, Buffer.alloc(512)])), 'accepted');
   }
   const film = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypmp42 and the film')]);
-  for (const trailer of [jpeg, film, Buffer.from('some data of the maker SEFT')]) {
-    assert.equal(await refusalOf(Buffer.concat([jpeg, trailer])), 'accepted');
-  }
+  const trailers = [jpeg, film, Buffer.from('some data of the maker SEFT')];
+  await prepare([
+    ...[png, jpeg].map((bytes) => Buffer.concat([bytes, Buffer.alloc(512)])),
+    ...trailers.map((trailer) => Buffer.concat([jpeg, trailer])),
+  ]);
 });
 
 test('animated and oversized images are rejected before they are decoded', async () => {
@@ -278,8 +281,8 @@ test('a large image is stored with at most 3,000 pixels a side', async () => {
   const flat = {
     create: { width: 3_200, height: 2_000, channels: 3 as const, background: '#369' },
   };
-  const image = await prepareOne(await sharp(flat).jpeg().toBuffer());
-  assert.deepEqual([image.width, image.height], [3_000, 1_875]);
+  const [image] = await prepare([await sharp(flat).jpeg().toBuffer()]);
+  assert.deepEqual([image?.width, image?.height], [3_000, 1_875]);
 });
 
 test('every unusable image is named', async () => {

@@ -76,11 +76,16 @@ export function binarize(picture: Picture): Picture {
   const half = Math.max(8, Math.round(width / 64));
   const result = Buffer.alloc(data.length, 255);
   for (let y = 0; y < height; y += 1) {
-    const [top, bottom] = [Math.max(0, y - half), Math.min(height, y + half + 1)];
+    const top = Math.max(0, y - half);
+    const bottom = Math.min(height, y + half + 1);
+    const above = top * (width + 1);
+    const below = bottom * (width + 1);
     for (let x = 0; x < width; x += 1) {
-      const [left, right] = [Math.max(0, x - half), Math.min(width, x + half + 1)];
-      const at = (row: number, column: number): number => sums[row * (width + 1) + column] ?? 0;
-      const sum = at(bottom, right) - at(top, right) - at(bottom, left) + at(top, left);
+      // Millions of pixels: nothing is allocated for one.
+      const left = Math.max(0, x - half);
+      const right = Math.min(width, x + half + 1);
+      const outer = (sums[below + right] ?? 0) - (sums[above + right] ?? 0);
+      const sum = outer - (sums[below + left] ?? 0) + (sums[above + left] ?? 0);
       const mean = sum / ((bottom - top) * (right - left));
       const value = data[y * width + x] ?? 0;
       if (value < mean * (1 - inkShare)) result[y * width + x] = 0;

@@ -3,7 +3,7 @@ import { readRows } from '../../server/testing/setups/read-rows.ts';
 
 /** Looks through everything that the database stores, as its owner. */
 
-type Column = { table_name: string; column_name: string; text: string };
+type Column = { table_name: string; column_name: string; type: string };
 
 /** How a value of each type is compared as text; bytes as their Latin-1 characters and unpacked Base64. */
 const asText: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ export async function findInTables(
 ): Promise<string[]> {
   const owner = openOwner(url);
   try {
-    const columns = await readRows<Column & { type: string }>(owner.session, {
+    const columns = await readRows<Column>(owner.session, {
       name: '',
       text: `
         select c.relname as table_name, a.attname as column_name, t.typname as type
@@ -35,22 +35,29 @@ export async function findInTables(
         order by c.relname, a.attnum`,
     });
     const found: string[] = [];
-    for (const { table_name: table, column_name: column, type } of columns) {
-      const text = asText[type]?.replace('%s', `"${column}"`);
-      if (text === undefined) continue;
-      const hits = await readRows<{ name: string }>(
+    for (const [table, own] of Map.groupBy(columns, (column) => column.table_name)) {
+      const texts = own.flatMap(({ column_name: column, type }, index) => {
+        const text = asText[type]?.replace('%s', `"${column}"`);
+        return text === undefined ? [] : [`(${index}, '${column}', lower(${text}))`];
+      });
+      if (texts.length === 0) continue;
+      // All columns of a table together: there are many hundreds of them.
+      const hits = await readRows<{ column: string; name: string }>(
         owner.session,
         {
           name: '',
           text: `
-            select w.name from unnest($1::text[], $2::text[]) w (name, wanted)
-            where exists (
-              select from "${table}" where position(lower(w.wanted) in lower(${text})) > 0)
-            order by 1`,
+            select c.name as column, w.name
+            from "${table}"
+            cross join lateral (values ${texts.join(', ')}) c (place, name, text)
+            join unnest($1::text[], $2::text[]) w (name, wanted)
+              on position(lower(w.wanted) in c.text) > 0
+            group by c.place, c.name, w.name
+            order by c.place, w.name`,
         },
         [Object.keys(wanted), Object.values(wanted)],
       );
-      found.push(...hits.map(({ name }) => `${table}.${column}: ${name}`));
+      found.push(...hits.map(({ column, name }) => `${table}.${column}: ${name}`));
     }
     return found;
   } finally {

@@ -144,16 +144,13 @@ test('an idempotency key is stored with its answer, and a known one commits noth
 
 test('the same idempotency key in two processes at once has one effect', async () => {
   const owner = await createReadyOwner();
+  const groups = [money.connect(), money.connect()].map((db) => createGroupCommit(db, money.keys));
   for (let round = 0; round < 10; round += 1) {
     const [first = '', second = ''] = await quoteMany(owner, 2);
     const key = keyed(randomUUID());
     const bodies = await Promise.all(
-      [first, second].map((payoutId) =>
-        createGroupCommit(money.connect(), money.keys).submit({
-          ...owner,
-          payoutId,
-          requestKey: key,
-        }),
+      groups.map((group, index) =>
+        group.submit({ ...owner, payoutId: index === 0 ? first : second, requestKey: key }),
       ),
     );
     assert.equal(bodies.filter((body) => body !== undefined).length, 1);

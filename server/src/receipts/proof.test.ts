@@ -73,7 +73,7 @@ test('the QR code of the page verifies by itself', async () => {
   const proof = createProof(data, signing);
   const { compiler, compiled } = await layOut({ document: composeReceipt(data), proof });
   const { data: pixels, info } = await sharp(Buffer.from(compiler.plainSvg(compiled)), {
-    density: 150,
+    density: 100,
     unlimited: true,
   })
     .flatten({ background: '#fff' })

@@ -174,8 +174,8 @@ test('all eight EXIF orientations end upright', async () => {
     ),
   );
   const images = await prepare(turned);
-  for (const [index, image] of images.entries()) {
-    const upright = sharp(turned[index]).autoOrient().raw();
+  for (const [place, image] of images.entries()) {
+    const upright = sharp(turned[place]).autoOrient().raw();
     const expected = await upright.toBuffer({ resolveWithObject: true });
     const { data } = await sharp(image.bytes).raw().toBuffer({ resolveWithObject: true });
     assert.deepEqual([image.width, image.height], [expected.info.width, expected.info.height]);
@@ -184,7 +184,7 @@ test('all eight EXIF orientations end upright', async () => {
       0,
     );
     // A wrong rotation would swap 230 and 20; two JPEG codings of these edges differ by less than 80.
-    assert.ok(distance < 80, `orientation ${index + 1}: ${distance}`);
+    assert.ok(distance < 80, `orientation ${place + 1}: ${distance}`);
   }
 });
 

@@ -16,9 +16,10 @@ export type ImageDecoder = {
 };
 
 /**
- * Runs the work with a decoder in a child process, which starts with its first image and ends with it. A decoder takes hundreds of
- * megabytes that an allocator does not release, and reads untrusted files: in its own process neither
- * outlives the upload, and one that hangs can be killed. What the process may do: decoder-confinement.ts.
+ * Runs the work with a decoder in a child process, which starts with the first image and ends with the
+ * work. A decoder takes hundreds of megabytes that an allocator does not release, and reads untrusted files:
+ * in its own process neither outlives the upload, and one that hangs can be killed. What the process may do:
+ * decoder-confinement.ts.
  */
 export async function withImageDecoder<Result>(
   work: (decoder: ImageDecoder) => Promise<Result>,

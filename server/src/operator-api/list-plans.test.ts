@@ -14,13 +14,12 @@ import { prepareUser } from '../users/users.ts';
  * service really used: what one look reads does not grow with what there is.
  */
 
-/** So many that also four fifths of them, as one account has, exceed what a look may read. */
-const copies = 4_000;
+const copies = 6_000;
 /** A page has at most a thousand rows. Exceptions are counted, up to ten thousand. */
 const rowsMax = 2_500;
 const exceptionsMax = 12_000;
 /** More than a look may read, all of one country and active: a planner that trusts that walks them all. */
-const usersCount = 2_600;
+const usersCount = 3_000;
 
 let staging: StagingApp;
 let plans: ExecutedPlans;

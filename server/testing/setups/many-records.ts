@@ -98,7 +98,7 @@ const listStatements = ({ accountId, count }: ManyRecords): string[] => {
      case when n % 5 = 0 then null else payout_id end, 'rail_' || n % 3,
      case when n % 5 = 0 then 'unmatched' else 'unknown_outcome' end, 'copy', ${at},
      case when n % 10 > 0 then ${ended} end, case when n % 10 > 0 then 'done' else '' end
-   from copies, generate_series(1, 5)`,
+   from copies, generate_series(1, 3)`,
     `insert into payout_decisions (account_id, id, payout_id, action, decided_by, reason, is_effective,
      decided_at, operator_id, about, mac)
    select ${account}, past_id(n), payout_id, 'retry', 'ada', 'copy', true, ${at},

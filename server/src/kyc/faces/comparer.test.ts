@@ -50,9 +50,8 @@ test('without a second picture, the reason is given and there is no score', asyn
     ['selfie_no_face', withoutFace, passport],
     ['selfie_several_faces', readGroup(), passport],
     ['document_no_face', faces.anna, withoutFace],
-    ['document_too_small', faces.anna, small],
-    // Found in the first turn of the document, so it takes least.
     ['document_several_faces', faces.anna, readGroup()],
+    ['document_too_small', faces.anna, small],
   ] as const;
   for (const [reason, selfie, document] of isLong ? cases : cases.slice(-1)) {
     const found = await findBand(selfie, [document]);

@@ -57,7 +57,12 @@ const createSubject = (way: Way): ConformanceSubject<Config> => ({
       writesStatements: true,
     });
     const bank = await openBankSimulator(places);
-    const config = makeConfig(folder, way.settings);
+    // The bank settles a minute later, and a pass each second would read the same folders until then.
+    const config = makeConfig(folder, {
+      pollSeconds: 20,
+      instant: { pollSeconds: 5 },
+      ...way.settings,
+    });
     // The file courier needs the folder before the rail makes it.
     await mkdir(join(folder, 'inbox'));
     return {

@@ -126,7 +126,10 @@ export async function openTestRun<Config>(options: TestRunOptions<Config>): Prom
 let ground: Promise<HostGround> | undefined;
 let runs = 0;
 
-const openGround = (): Promise<HostGround> => (ground ??= openHostGround(16));
+/** Four cases at once send single statements, and each connection makes the server load its catalogs again. */
+const connectionsMax = process.env['OUTLAY_TEST_LONG'] === '1' ? 16 : 4;
+
+const openGround = (): Promise<HostGround> => (ground ??= openHostGround(connectionsMax));
 
 /** For the end of a suite. */
 export async function closeGround(): Promise<void> {

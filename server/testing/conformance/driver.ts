@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { planNext } from '../../src/dispatch/next-step.ts';
 import type {
   CallContext,
@@ -92,10 +91,10 @@ export function createDriver(options: DriverOptions): Driver {
     };
     const ended = run().finally(() => pending.delete(ended));
     pending.add(ended);
-    const timer = new AbortController();
-    const late = sleep(options.callMsMax, 'late' as const, timer).catch(() => 'late' as const);
+    const { promise: late, resolve } = Promise.withResolvers<'late'>();
+    const timer = setTimeout(resolve, options.callMsMax, 'late' as const);
     const answer = await Promise.race([ended, processRun.gone, late]);
-    timer.abort();
+    clearTimeout(timer);
     controller.abort();
     payment.history.push(`${kind}: ${describe(answer)}`);
     if (typeof answer === 'string') return answer;

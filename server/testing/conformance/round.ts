@@ -106,8 +106,9 @@ async function runWork<Config>(
   { rail, processRun, pending }: Caller,
 ): Promise<'done' | 'gone'> {
   const controller = new AbortController();
-  const patience = new AbortController();
   const timer = setTimeout(() => controller.abort(), 4 * (subject.callMsMax ?? 1500));
+  const { promise: tooLong, resolve } = Promise.withResolvers<'late'>();
+  const patience = setTimeout(resolve, subject.timeoutMs ?? minuteMs, 'late' as const);
   // `wake` sets it to 0 meanwhile, which takes precedence.
   time.workDueMs = -1;
   try {
@@ -117,8 +118,7 @@ async function runWork<Config>(
       .catch(() => undefined)
       .finally(() => pending.delete(pass));
     pending.add(pass);
-    const tooLong = sleep(subject.timeoutMs ?? minuteMs, 'late' as const, patience);
-    const dueMs = await Promise.race([pass, processRun.gone, tooLong.catch(() => undefined)]);
+    const dueMs = await Promise.race([pass, processRun.gone, tooLong]);
     if (dueMs === 'gone') return 'gone';
     if (dueMs === 'late') throw new Error('a pass of work does not end when it is aborted');
     const nextMs = dueMs ?? nowMs() + (rail.workIdleMs ?? minuteMs);
@@ -126,7 +126,7 @@ async function runWork<Config>(
     return 'done';
   } finally {
     clearTimeout(timer);
-    patience.abort();
+    clearTimeout(patience);
   }
 }
 

@@ -137,7 +137,7 @@ function assemble(options: TestHostOptions, base: HostGround): TestHost {
         observations.push(...message.observations);
         problems.push(...(message.problems ?? []));
         // No dispatcher runs here that would apply them.
-        await readRows(base.db.system, applyText, [name]);
+        if (message.observations.length > 0) await readRows(base.db.system, applyText, [name]);
       }
       return answer;
     },

@@ -1,5 +1,4 @@
 import { openContext } from './cli/context.ts';
-import { listSecretNames } from './cli/doctor/source-checks.ts';
 import { formatResult, readCommand } from './cli/program.ts';
 import { describeStart } from './cli/start-screen.ts';
 import { type Config, ConfigError, type Role, readConfig } from './config.ts';
@@ -74,10 +73,11 @@ async function serve(role: Role, { recovers }: { recovers: boolean }): Promise<v
   refuseRootInLive(config);
   // A full disk under these streams, or the end of their reader, must not end the service.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  // Commands need none of it, and neither does the refusal.
+  const { listSecretNames } = await import('./cli/doctor/source-checks.ts');
   for (const line of findUnknownSettings(process.env, listSecretNames(config))) {
     printError(`outlay: ${line}`);
   }
-  // Commands need none of it.
   const { createApp } = await import('./app.ts');
   const app = await createApp(config, { role, recovers, realNowMs: Date.now, report: printError });
   // npm repeats the signal that the terminal sends to the whole group: the second one does nothing.
@@ -116,7 +116,8 @@ export async function runCommand(
   words: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
-  const result = await readCommand(words)?.run({
+  const command = await readCommand(words);
+  const result = await command?.run({
     variables,
     realNowMs: Date.now,
     openContext: (name, options) =>

@@ -19,7 +19,7 @@ let firstOwner: { operator: string };
 before(async () => {
   setup = await createLiveSetup();
   context = await openContext(setup.config(), { name: 'live', realNowMs: Date.now });
-  const first = readCommand(['operator', 'create', '--name', 'zoe', '--role', 'owner']);
+  const first = await readCommand(['operator', 'create', '--name', 'zoe', '--role', 'owner']);
   firstOwner = (await first?.run({
     variables: { SSH_CONNECTION: '192.0.2.7 50000 192.0.2.1 22' },
     realNowMs: Date.now,

@@ -211,7 +211,7 @@ describe('an operator', () => {
     const words = ['account', 'create', '--name', 'Two', '--reason', 'Mine'];
     const config = { ...setup.config(), OUTLAY_OPERATOR_KEY: key };
     const opened = { ...context, config, [Symbol.asyncDispose]: async () => undefined };
-    const command = readCommand([...words, '--environment', 'live']);
+    const command = await readCommand([...words, '--environment', 'live']);
     await assert.rejects(
       Promise.resolve(
         command?.run({
@@ -232,7 +232,7 @@ describe('an operator', () => {
   }
 
   it('is asked for in live, and created by staging at its first command', async () => {
-    const alone = readCommand(['account', 'list', '--environment', 'live']);
+    const alone = await readCommand(['account', 'list', '--environment', 'live']);
     const host = {
       variables: {},
       realNowMs: Date.now,
@@ -253,7 +253,7 @@ describe('an operator', () => {
       const named = { ...context, name: 'staging', config } as const;
       // No operator is left of this environment's own.
       await tamper('create table kept as table operators', 'delete from operators');
-      await readCommand(['account', 'list'])?.run({
+      await (await readCommand(['account', 'list']))?.run({
         ...host,
         openContext: async () => ({ ...named, [Symbol.asyncDispose]: async () => undefined }),
       });

@@ -10,6 +10,7 @@ import { createLiveSetup, type LiveSetup, partnerRail } from '../../testing/setu
 import { getBrand } from '../accounts/accounts.ts';
 import { ConfigError, describeConfig } from '../config.ts';
 import { newId } from '../core/ids.ts';
+import { loadCommands } from './command-groups.ts';
 import { commands } from './commands.ts';
 import { type CommandContext, openContext } from './context.ts';
 import { getHelp } from './options.ts';
@@ -92,37 +93,47 @@ const refused: readonly [string, RegExp][] = [
 
 describe('a command line', () => {
   for (const [line, message] of refused) {
-    it(`is refused: ${line.slice(0, 80)}`, () => {
-      assert.throws(
-        () => readCommand(line.split(' ')),
+    it(`is refused: ${line.slice(0, 80)}`, async () => {
+      await assert.rejects(
+        readCommand(line.split(' ')),
         (error: Error) => error instanceof ConfigError && message.test(error.message),
       );
     });
   }
 
-  it('may ask any command for JSON, which most print anyway', () => {
+  it('loads every command that begins with its first word, and all where none does', async () => {
+    assert.deepEqual(await loadCommands('payuot'), commands);
+    for (const { name } of commands) {
+      const [noun = ''] = name.split(' ');
+      const sameNoun = commands.filter((command) => command.name.split(' ')[0] === noun);
+      const loaded = (await loadCommands(noun)).filter((command) => sameNoun.includes(command));
+      assert.deepEqual(loaded, sameNoun, name);
+    }
+  });
+
+  it('may ask any command for JSON, which most print anyway', async () => {
     for (const line of ['status --json', 'rail list --json', 'account list --json']) {
-      assert.equal(readCommand(line.split(' '))?.name, line.replace(' --json', ''));
+      assert.equal((await readCommand(line.split(' ')))?.name, line.replace(' --json', ''));
     }
   });
 
-  it('takes the payout as a word, as the commands of clients do', () => {
+  it('takes the payout as a word, as the commands of clients do', async () => {
     for (const line of [`explain ${payout}`, `decide ${payout} --action refund ${because}`]) {
-      assert.match(readCommand(['payout', ...line.split(' ')])?.name ?? '', /^payout /);
+      assert.match((await readCommand(['payout', ...line.split(' ')]))?.name ?? '', /^payout /);
     }
   });
 
-  it('is accepted where every option is valid', () => {
+  it('is accepted where every option is valid', async () => {
     const words = ['create', '--account', uuid, '--kind', 'client', '--scopes', 'users:read'];
-    assert.equal(readCommand(['credential', ...words])?.name, 'credential create');
+    assert.equal((await readCommand(['credential', ...words]))?.name, 'credential create');
   });
 
-  it('asks for the help of a command, which names its options', () => {
+  it('asks for the help of a command, which names its options', async () => {
     const printed: string[] = [];
     const write = mock.method(process.stdout, 'write', (text: string) => printed.push(text) > 0);
     try {
       for (const words of [['help'], ['payout', '--help'], ['payout', 'decide', '--help']]) {
-        assert.equal(readCommand(words), undefined);
+        assert.equal(await readCommand(words), undefined);
       }
     } finally {
       write.mock.restore();
@@ -246,7 +257,8 @@ describe('commands on an environment', () => {
     const notes: string[] = [];
     const listOne = async (...further: string[]) => {
       const words = ['account', 'list', '--limit', String(all.length - 1), ...further];
-      return (await readCommand(words)?.run({
+      const command = await readCommand(words);
+      return (await command?.run({
         variables: {},
         realNowMs: Date.now,
         note: (line) => notes.push(line),

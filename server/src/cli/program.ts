@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import { writeJson } from '../core/json-text.ts';
 import { type Command, formatFlag, RowPage, Screen } from './command.ts';
-import { commands } from './commands.ts';
+import { loadCommands } from './command-groups.ts';
 import type { Host } from './context.ts';
 import { getHelp } from './options.ts';
 
@@ -49,9 +49,9 @@ type Invocation = { readonly name: string; run(host: Host): Promise<unknown> };
  *
  * @throws ConfigError with every fault of the options, before anything is opened.
  */
-export function readCommand(words: readonly string[]): Invocation | undefined {
+export async function readCommand(words: readonly string[]): Promise<Invocation | undefined> {
   let chosen: Invocation | undefined;
-  const program = createProgram((invocation) => {
+  const program = createProgram(await loadCommands(words[0]), (invocation) => {
     chosen = invocation;
   });
   try {
@@ -66,7 +66,10 @@ export function readCommand(words: readonly string[]): Invocation | undefined {
   return chosen;
 }
 
-function createProgram(choose: (invocation: Invocation) => void): CommanderCommand {
+function createProgram(
+  commands: readonly Command[],
+  choose: (invocation: Invocation) => void,
+): CommanderCommand {
   const program = new CommanderCommand('outlay admin')
     .description('Commands of operators, on the database of this installation.')
     .exitOverride()

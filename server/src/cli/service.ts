@@ -1,8 +1,6 @@
 import { describeConfig, type Role, readConfig } from '../config.ts';
 import { listEnvironments } from '../environment/databases.ts';
-import { examineCells } from './cells/doctor.ts';
 import { type Command, defineHostCommand, Screen } from './command.ts';
-import { examine } from './doctor/doctor.ts';
 import { reportFindings } from './doctor/finding.ts';
 import { cellFiles, environmentName, flag } from './options.ts';
 
@@ -46,11 +44,15 @@ export const serviceCommands = [
       cells: cellFiles.optional(),
     },
     run: async ({ variables, realNowMs }, { environment, cells }) => {
-      if (cells !== undefined) return reportFindings(await examineCells(cells, { realNowMs }));
+      if (cells !== undefined) {
+        const { examineCells } = await import('./cells/doctor.ts');
+        return reportFindings(await examineCells(cells, { realNowMs }));
+      }
       const selected = environment !== undefined && {
         OUTLAY_ENVIRONMENTS: environment,
         OUTLAY_DEFAULT_ENVIRONMENT: environment,
       };
+      const { examine } = await import('./doctor/doctor.ts');
       const options = { realNowMs, uid: process.getuid?.() };
       return reportFindings(await examine({ ...variables, ...selected }, options));
     },

@@ -16,7 +16,7 @@ export async function runCommand(
   const given = Object.entries(values).flatMap(([option, value]) =>
     value === true ? [`--${option}`] : [`--${option}`, value],
   );
-  const command = readCommand([...name.split(' '), ...given]);
+  const command = await readCommand([...name.split(' '), ...given]);
   const unavailable = (): never => {
     throw new Error(`${name} must run on the environment`);
   };

@@ -7,6 +7,7 @@ import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded/embedd
 import { migrate } from '../../src/db/migrate.ts';
 import type { Opener } from '../../src/db/postgres/connection.ts';
 import { type SilenceLimits, silenceLimits } from '../../src/db/postgres/dead-connections.ts';
+import { copyCluster } from './prepared-cluster.ts';
 import { openShared, type SharedDatabase } from './shared-databases.ts';
 
 /**
@@ -134,6 +135,7 @@ function replaceDatabase(serverUrl: string, name: string): string {
  */
 export async function startTestServer(): Promise<EmbeddedServer> {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-test-'));
+  await copyCluster(dataDirectory);
   const server = await startEmbedded({ dataDirectory, temporary: true });
   const url = server.connectionUrl('postgres');
   await runOnServer(url, 'alter system set autovacuum = off');

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { flushCompileCache, getCompileCacheDir } from 'node:module';
 import {
   createTemplate,
@@ -7,6 +7,7 @@ import {
   startTestServer,
   TEMPLATE_VARIABLE,
 } from './database.ts';
+import { CLUSTER_VARIABLE, makeCluster } from './prepared-cluster.ts';
 
 /**
  * Runs once before and once after all test files (`node --test-global-setup`), so that they share
@@ -30,11 +31,16 @@ async function compileProgram(): Promise<void> {
 async function startServer(): Promise<void> {
   const external = process.env['TEST_DATABASE_URL'];
   const isExternal = external !== undefined && external !== '';
+  const cluster = isExternal ? undefined : await makeCluster();
+  if (cluster !== undefined) process.env[CLUSTER_VARIABLE] = cluster;
   const server = isExternal ? undefined : await startTestServer();
   const template = await createTemplate(server?.connectionUrl('postgres') ?? external ?? '');
   process.env[SERVER_URL_VARIABLE] = template.serverUrl;
   process.env[TEMPLATE_VARIABLE] = template.name;
-  stop = () => server?.close() ?? dropTemplate(template);
+  stop = async () => {
+    await (server?.close() ?? dropTemplate(template));
+    if (cluster !== undefined) rmSync(cluster, { recursive: true, force: true });
+  };
 }
 
 export async function globalTeardown(): Promise<void> {

@@ -13,6 +13,7 @@ import {
 } from '../../../testing/setups/live.ts';
 import { describeConfig as describeNacha } from '../../../testing/setups/nacha.ts';
 import { type PartnerProcess, startPartner } from '../../../testing/setups/partner.ts';
+import { copyCluster } from '../../../testing/setups/prepared-cluster.ts';
 import { readConfig } from '../../config.ts';
 import { type EmbeddedServer, startEmbedded } from '../../db/embedded/embedded.ts';
 import { migrate } from '../../db/migrate.ts';
@@ -34,7 +35,9 @@ let occupied: Server;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'outlay-doctor-'));
   chmodSync(folder, 0o755);
-  server = await startEmbedded({ dataDirectory: join(folder, 'data'), temporary: true });
+  const dataDirectory = join(folder, 'data');
+  await copyCluster(dataDirectory);
+  server = await startEmbedded({ dataDirectory, temporary: true });
   partner = await startPartner();
   const url = await createDatabaseIfAbsent(server, 'right');
   setup = await createLiveSetup({ url, drop: async () => undefined });

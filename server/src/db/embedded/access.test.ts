@@ -12,8 +12,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { copyCluster } from '../../../testing/setups/prepared-cluster.ts';
 import { type EmbeddedServer, findRunningServer, startEmbedded } from './embedded.ts';
 import { changeOwner } from './files.ts';
 
@@ -31,6 +32,13 @@ function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'outlay-access-'));
   folders.push(folder);
   chmodSync(folder, 0o711);
+  return folder;
+}
+
+/** A data folder with a cluster on which no server has run. */
+async function makeFolderWithCluster(): Promise<string> {
+  const folder = makeFolder();
+  await copyCluster(folder);
   return folder;
 }
 
@@ -69,10 +77,16 @@ function connectAs(uid: number, url: string): string {
 const refused = { code: '28P01' };
 const hba = (folder: string): string => readFileSync(join(folder, 'postgres/pg_hba.conf'), 'utf8');
 
-test('a login needs the password, which only the owner of the service can read', async () => {
-  const dataDirectory = makeFolder();
-  const server = await startEmbedded({ dataDirectory });
-  try {
+describe('a server that has made its cluster', () => {
+  let dataDirectory: string;
+  let server: EmbeddedServer;
+  before(async () => {
+    dataDirectory = makeFolder();
+    server = await startEmbedded({ dataDirectory });
+  });
+  after(() => server.close());
+
+  test('a login needs the password, which only the owner of the service can read', async () => {
     assert.equal((await query(server.connectionUrl('postgres'), 'select 1')).length, 1);
     await assert.rejects(query(withoutPassword(server), 'select 1'));
     const wrong = server.connectionUrl('postgres').replace(/:[^:@]+@/, ':wrong@');
@@ -86,16 +100,10 @@ test('a login needs the password, which only the owner of the service can read',
       'select rolpassword from pg_authid where rolname = current_user',
     );
     assert.match(String(stored[0]?.['rolpassword']), /^SCRAM-SHA-256\$/);
-  } finally {
-    await server.close();
-  }
-});
+  });
 
-test('started by root, the server runs as a user of its own, whom no other process shares', async (context) => {
-  if (!isRoot) return context.skip('only root can start it as another user');
-  const dataDirectory = makeFolder();
-  const server = await startEmbedded({ dataDirectory });
-  try {
+  test('started by root, the server runs as a user of its own, whom no other process shares', (context) => {
+    if (!isRoot) return context.skip('only root can start it as another user');
     const { uid } = statSync(join(dataDirectory, 'postgres'));
     assert.notEqual(uid, nobody);
     assert.notEqual(uid, 0);
@@ -106,9 +114,7 @@ test('started by root, the server runs as a user of its own, whom no other proce
       new RegExp(`^Uid:\\s+${uid}\\s`, 'm'),
     );
     assert.equal(connectAs(nobody, server.connectionUrl('postgres')), 'EACCES');
-  } finally {
-    await server.close();
-  }
+  });
 });
 
 test('a strict umask does not keep root from making a cluster', async (context) => {
@@ -124,7 +130,7 @@ test('a strict umask does not keep root from making a cluster', async (context) 
 });
 
 test('a data folder of an earlier version gets the password and the user', async () => {
-  const dataDirectory = makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const first = await startEmbedded({ dataDirectory });
   await query(first.connectionUrl('postgres'), 'create table kept as select 7 as id');
   await first.close();
@@ -144,7 +150,7 @@ test('a data folder of an earlier version gets the password and the user', async
 });
 
 test('a start that was killed while it set the password is repeated by the next one', async () => {
-  const dataDirectory = makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   await (await startEmbedded({ dataDirectory })).close();
   const password = readFileSync(join(dataDirectory, 'postgres.password'), 'utf8');
   const { uid, gid } = statSync(join(dataDirectory, 'postgres'));
@@ -158,7 +164,7 @@ test('a start that was killed while it set the password is repeated by the next 
 });
 
 test("an operator's own rules of login stay", async () => {
-  const dataDirectory = makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   await (await startEmbedded({ dataDirectory })).close();
   const file = join(dataDirectory, 'postgres/pg_hba.conf');
   writeFileSync(file, `${readFileSync(file, 'utf8')}# mine\n`);

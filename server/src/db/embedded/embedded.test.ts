@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { copyCluster } from '../../../testing/setups/prepared-cluster.ts';
 import { type EmbeddedServer, makeDataFolder, startEmbedded } from './embedded.ts';
 
 /** A service in a process of its own: starts the database, prints its pid, then waits for commands. */
@@ -41,19 +42,11 @@ async function makeFolder(): Promise<string> {
   return folder;
 }
 
-let prepared: Promise<string> | undefined;
-
-/** A cluster is made once; what does not test that begins with a copy. */
+/** What does not test how a cluster is made begins with a copy. */
 async function makeFolderWithCluster(): Promise<string> {
-  const prepare = async (): Promise<string> => {
-    const dataDirectory = await makeFolder();
-    const server = await startEmbedded({ dataDirectory });
-    await server.close();
-    return dataDirectory;
-  };
-  const [from, to] = [await (prepared ??= prepare()), await makeFolder()];
-  execFileSync('cp', ['-a', join(from, 'postgres'), to]);
-  return to;
+  const dataDirectory = await makeFolder();
+  await copyCluster(dataDirectory);
+  return dataDirectory;
 }
 
 async function query(server: EmbeddedServer, statement: string): Promise<pg.QueryResultRow[]> {
@@ -103,8 +96,11 @@ async function waitUntilGone(path: string): Promise<void> {
   while (existsSync(path)) await sleep(10);
 }
 
-test('a first start makes a durable database, and a second one finds it', async () => {
-  const dataDirectory = join(await makeFolder(), 'data');
+/** More than 150 bytes, so that neither initdb nor a socket may depend on it. */
+const longPath = join('long '.repeat(20), 'påth'.repeat(20));
+
+test('a first start makes a durable database in a folder with a long path, and a second one finds it', async () => {
+  const dataDirectory = join(await makeFolder(), longPath);
   const reports: string[] = [];
   const first = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
   const settings = await query(
@@ -136,20 +132,37 @@ test('a first start makes a durable database, and a second one finds it', async 
   assert.deepEqual(reports, []);
 });
 
-test('a data folder with a path of more than 150 bytes works', async () => {
-  const dataDirectory = join(await makeFolder(), 'long '.repeat(20), 'påth'.repeat(20));
-  const server = await startEmbedded({ dataDirectory });
-  assert.deepEqual(await query(server, 'select 1 as one'), [{ one: 1 }]);
-  await server.close();
-});
+type Ended = { dataDirectory: string; pidFile: string; pidText: string; acknowledged: number };
+
+let killedOnce: Promise<Omit<Ended, 'pidFile'>> | undefined;
+
+/** A service is killed once, and its server stops by itself; each test continues on a copy. */
+async function copyAfterKill(): Promise<Ended> {
+  const kill = async (): Promise<Omit<Ended, 'pidFile'>> => {
+    const dataDirectory = await makeFolderWithCluster();
+    const killed = await startService(dataDirectory);
+    const pidFile = join(dataDirectory, 'postgres', 'postmaster.pid');
+    const pidText = readFileSync(pidFile, 'utf8');
+    const acknowledged = await killService(killed);
+    await waitUntilGone(pidFile);
+    await waitUntilGone(killed.socketDirectory);
+    return { dataDirectory, pidText, acknowledged };
+  };
+  const [{ dataDirectory: former, pidText, acknowledged }, dataDirectory] = [
+    await (killedOnce ??= kill()),
+    await makeFolder(),
+  ];
+  execFileSync('cp', ['-a', `${former}/.`, dataDirectory]);
+  return {
+    dataDirectory,
+    acknowledged,
+    pidFile: join(dataDirectory, 'postgres', 'postmaster.pid'),
+    pidText: pidText.replace(former, dataDirectory),
+  };
+}
 
 test('after kill -9 the database stops by itself, and the next start has every acknowledged row', async () => {
-  const dataDirectory = await makeFolderWithCluster();
-  const killed = await startService(dataDirectory);
-  const acknowledged = await killService(killed);
-  await waitUntilGone(join(dataDirectory, 'postgres', 'postmaster.pid'));
-  await waitUntilGone(killed.socketDirectory);
-
+  const { dataDirectory, acknowledged } = await copyAfterKill();
   const server = await startEmbedded({ dataDirectory });
   const [row] = await query(server, 'select count(*)::int as count from acknowledged');
   assert.ok(row?.['count'] >= acknowledged, `${row?.['count']} of ${acknowledged} rows`);
@@ -169,18 +182,13 @@ test('a start right after kill -9 takes over from the server that is still there
 });
 
 test('a pid file whose number another process got does not stop a start', async () => {
-  const dataDirectory = await makeFolderWithCluster();
-  const killed = await startService(dataDirectory);
-  const pidFile = join(dataDirectory, 'postgres', 'postmaster.pid');
-  const text = readFileSync(pidFile, 'utf8');
-  await killService(killed);
-  await waitUntilGone(pidFile);
+  const { dataDirectory, pidFile, pidText } = await copyAfterKill();
   // PostgreSQL looks only at processes of its own user.
   const { uid, gid } = statSync(join(dataDirectory, 'postgres'));
   const identity = process.getuid?.() === 0 ? { uid, gid } : {};
   const stranger = spawn('/bin/sleep', ['60'], { ...identity, cwd: '/', stdio: 'ignore' });
   services.push(stranger);
-  writeFileSync(pidFile, text.replace(/^\d+/, String(stranger.pid)));
+  writeFileSync(pidFile, pidText.replace(/^\d+/, String(stranger.pid)));
 
   const server = await startEmbedded({ dataDirectory });
   await server.close();
@@ -188,12 +196,7 @@ test('a pid file whose number another process got does not stop a start', async 
 });
 
 test('a pid file of a server that ended without being waited for does not stop a start', async () => {
-  const dataDirectory = await makeFolderWithCluster();
-  const killed = await startService(dataDirectory);
-  const pidFile = join(dataDirectory, 'postgres', 'postmaster.pid');
-  const text = readFileSync(pidFile, 'utf8');
-  await killService(killed);
-  await waitUntilGone(pidFile);
+  const { dataDirectory, pidFile, pidText } = await copyAfterKill();
   // As in a container whose first process waits for no child: exec leaves the child to such a parent.
   const { uid, gid } = statSync(join(dataDirectory, 'postgres'));
   const identity = process.getuid?.() === 0 ? { uid, gid } : {};
@@ -204,7 +207,7 @@ test('a pid file of a server that ended without being waited for does not stop a
   });
   services.push(parent);
   const [ended] = (await once(parent.stdout, 'data')) as [Buffer];
-  writeFileSync(pidFile, text.replace(/^\d+/, ended.toString().trim()));
+  writeFileSync(pidFile, pidText.replace(/^\d+/, ended.toString().trim()));
 
   const server = await startEmbedded({ dataDirectory });
   await server.close();
@@ -289,7 +292,7 @@ describe('a server that ends', { concurrency: true }, () => {
   test('a server that stopped on a full disk runs again when there is room', async (context) => {
     const dataDirectory = await makeFolder();
     try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'outlay-test', dataDirectory], {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=100m', 'outlay-test', dataDirectory], {
         stdio: 'ignore',
       });
     } catch {
@@ -297,6 +300,7 @@ describe('a server that ends', { concurrency: true }, () => {
       return;
     }
     try {
+      await copyCluster(dataDirectory);
       const reports: string[] = [];
       const server = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
       await query(server, 'create table kept (id int); insert into kept values (7)');
@@ -305,8 +309,8 @@ describe('a server that ends', { concurrency: true }, () => {
       const fill = join(dataDirectory, 'fill');
       const { bavail, bsize } = statfsSync(dataDirectory);
       writeFileSync(fill, Buffer.alloc(bavail * bsize - 8 * 1024 * 1024));
-      const grow = `insert into large select repeat(md5(random()::text), 100)
-        from generate_series(1, 20000)`;
+      // Not compressible, so that most of the work is what fills the disk.
+      const grow = 'insert into large select md5(random()::text) from generate_series(1, 100000)';
       // Rows alone meet an error; the write-ahead log, which has no room either, stops the server.
       while (server.processId === former && !reports.some((line) => line.includes('is full'))) {
         await query(server, grow).catch(() => undefined);
@@ -325,6 +329,7 @@ describe('a server that ends', { concurrency: true }, () => {
 
 test('a temporary server leaves nothing behind', async () => {
   const dataDirectory = join(await makeFolder(), 'temporary');
+  await copyCluster(dataDirectory);
   const server = await startEmbedded({ dataDirectory, temporary: true });
   await server.close();
   assert.ok(!existsSync(dataDirectory));

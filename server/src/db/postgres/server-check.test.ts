@@ -9,6 +9,7 @@ import { findBouncer, startBouncer } from '../../../testing/setups/bouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../../../testing/setups/database.ts';
 import { createMoneyTest } from '../../../testing/setups/money.ts';
 import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
+import { copyCluster } from '../../../testing/setups/prepared-cluster.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
 import { untilAdmitted } from '../../../testing/setups/until-admitted.ts';
 import { createApp } from '../../app.ts';
@@ -44,6 +45,7 @@ test('a server that keeps what it acknowledges has no faults', async () => {
 /** The embedded server's cluster, with a setting that the service itself never lets through. */
 async function startUnsafeServer(setting: string): Promise<AsyncDisposable & { url: string }> {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-unsafe-'));
+  await copyCluster(dataDirectory);
   const safe = await startEmbedded({ dataDirectory });
   await safe.close();
   const cluster = await prepareCluster(dataDirectory, () => undefined);

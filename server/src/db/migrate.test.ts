@@ -14,6 +14,7 @@ import {
   SchemaMismatch,
 } from './migrate.ts';
 
+// A test database has the live schema, which is migration 1 also after the freeze: that is a test below.
 const folder = await mkdtemp(join(tmpdir(), 'outlay-migrations-'));
 after(() => rm(folder, { recursive: true }));
 const addName = `-- works beside schema 0001
@@ -46,9 +47,8 @@ test('a second migration requires a frozen first one', async () => {
 });
 
 test('a database created from the live schema is migrated after the freeze, with its rows', async () => {
-  await using database = await createTestDatabase({ isEmpty: true });
+  await using database = await createTestDatabase();
   const { url } = database;
-  await migrate({ url });
   await query(url, insertAccount);
   await freezeSchema(folder);
   const migrations = await readWith(addName);
@@ -80,7 +80,7 @@ const isMismatch = (message: RegExp) => (error: unknown) =>
   error instanceof SchemaMismatch && message.test(error.message);
 
 test('a migration that was edited after it ran is refused', async () => {
-  await using database = await createTestDatabase({ isEmpty: true });
+  await using database = await createTestDatabase();
   const { url } = database;
   await migrate({ url, migrations: await readWith(addName) });
   const edited = await readWith(`${addName} -- edited`);
@@ -111,7 +111,7 @@ test('a database migrated by a newer release is refused', async () => {
 });
 
 test('the previous release starts on a database whose migration works beside it', async () => {
-  await using database = await createTestDatabase({ isEmpty: true });
+  await using database = await createTestDatabase();
   const { url } = database;
   const migrations = await readWith(addName);
   await migrate({ url, migrations });
@@ -125,10 +125,9 @@ test('a migration says beside which older schema it works', async () => {
 });
 
 test('a migration waits for a lock only briefly, and is tried again', async () => {
-  await using database = await createTestDatabase({ isEmpty: true });
+  await using database = await createTestDatabase();
   const { url } = database;
   const migrations = await readWith(addName);
-  await migrate({ url, migrations: migrations.slice(0, 1) });
   const holder = new pg.Client({ connectionString: url });
   await holder.connect();
   await holder.query('begin; select from accounts');
@@ -145,10 +144,9 @@ test('a migration waits for a lock only briefly, and is tried again', async () =
 });
 
 test('a migration that gets no lock fails, and names its tries', async () => {
-  await using database = await createTestDatabase({ isEmpty: true });
+  await using database = await createTestDatabase();
   const { url } = database;
   const migrations = await readWith(addName);
-  await migrate({ url, migrations: migrations.slice(0, 1) });
   const holder = new pg.Client({ connectionString: url });
   await holder.connect();
   await holder.query('begin; select from accounts');

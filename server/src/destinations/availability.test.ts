@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getSandboxPayer, sandboxCatalog } from '../../testing/setups/destinations.ts';
 import type { AvailabilityRule } from '../rails/contract/declarations.ts';
-import { getHolidays } from '../rails/kit/holidays.ts';
+import { addDays } from '../rails/kit/calendar.ts';
+import { isHoliday } from '../rails/kit/holidays.ts';
 import {
   estimateAvailability,
   findAvailability,
@@ -153,21 +154,23 @@ test('a deadline counts business days, and keeps the local time of day', () => {
 });
 
 test('observances are business days', () => {
-  assert.ok(getHolidays('MX', 2026).has('2026-03-16'));
-  assert.ok(!getHolidays('MX', 2026).has('2026-05-10'));
-  assert.ok(!getHolidays('US', 2026).has('2026-02-14'));
+  assert.ok(isHoliday('MX', '2026-03-16'));
+  assert.ok(!isHoliday('MX', '2026-05-10'));
+  assert.ok(!isHoliday('US', '2026-02-14'));
 });
 
 test('a holiday at the end of a year continues in the next', () => {
   // Eid al-Adha began on 31 December 2006.
-  assert.ok(getHolidays('SA', 2006).has('2006-12-31'));
-  assert.ok(getHolidays('SA', 2007).has('2007-01-02'));
+  assert.ok(isHoliday('SA', '2006-12-31'));
+  assert.ok(isHoliday('SA', '2007-01-02'));
 });
 
 test('half holidays do not count, and a country without a calendar has weekends only', () => {
-  assert.ok(!getHolidays('CN', 2026).has('2026-03-08'));
-  assert.equal(getHolidays('AQ', 2026).size, 0);
-  assert.ok(getHolidays('JO', 2026).has('2026-05-25'));
+  assert.ok(!isHoliday('CN', '2026-03-08'));
+  for (let day = '2026-01-01'; day < '2027'; day = addDays(day, 1)) {
+    assert.ok(!isHoliday('AQ', day), day);
+  }
+  assert.ok(isHoliday('JO', '2026-05-25'));
 });
 
 test('a cached estimate equals the computed one', () => {

@@ -1,5 +1,5 @@
 import { assert } from '../../core/errors.ts';
-import { getHolidays } from './holidays.ts';
+import { isHoliday } from './holidays.ts';
 
 /** Banking days, cut-offs and local times. A day is a text `YYYY-MM-DD`, a time of day `HH:MM`. */
 
@@ -8,7 +8,7 @@ export type BankingCalendar = {
   readonly timeZone: string;
   /** Weekdays without business, 0 = Sunday. */
   readonly weekend: readonly number[];
-  /** Whose holidays count, as `getHolidays` takes it; null: none. */
+  /** Whose holidays count, as `isHoliday` takes it; null: none. */
   readonly calendar: string | null;
   /** Further days without business. */
   readonly closedDays?: readonly string[];
@@ -26,7 +26,7 @@ export function isBankingDay(
   day: string,
 ): boolean {
   if (weekend.includes(new Date(day).getUTCDay()) || closedDays.includes(day)) return false;
-  return calendar === null || !getHolidays(calendar, Number(day.slice(0, 4))).has(day);
+  return calendar === null || !isHoliday(calendar, day);
 }
 
 /**

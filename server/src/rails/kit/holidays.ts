@@ -86,35 +86,40 @@ const daysByYear = new Map<string, ReadonlySet<string>>();
 const daysByYearMax = 600;
 
 /**
- * The days (`YYYY-MM-DD`) of the year that are holidays of a country (ISO 3166-1 alpha-2), of the
- * Federal Reserve (`FEDERAL_RESERVE`) or of T2, the euro's settlement system (`TARGET`). Of a
- * country only public holidays everywhere in it that cover noon. A country that neither the library
- * nor the list above knows has none.
+ * Whether the day (`YYYY-MM-DD`) is a holiday of a country (ISO 3166-1 alpha-2), of the Federal Reserve
+ * (`FEDERAL_RESERVE`) or of T2, the euro's settlement system (`TARGET`). Of a country only public
+ * holidays everywhere in it that cover noon. A country that neither the library nor the list above
+ * knows has none.
  */
-export function getHolidays(calendar: string, year: number): ReadonlySet<string> {
+export function isHoliday(calendar: string, day: string): boolean {
+  const year = Number(day.slice(0, 4));
+  // A holiday of several days may begin in the previous year. None lasts until February.
+  const mayBeginBefore = day.slice(5, 7) === '01';
+  return (
+    getDays(calendar, year).has(day) || (mayBeginBefore && getDays(calendar, year - 1).has(day))
+  );
+}
+
+/** The days of the holidays that begin in the year. */
+function getDays(calendar: string, year: number): ReadonlySet<string> {
   const name = `${calendar} ${year}`;
   const known = daysByYear.get(name);
   if (known !== undefined) return known;
-  const days = computeHolidays(calendar, year);
+  const days = computeDays(calendar, year);
   if (daysByYear.size >= daysByYearMax) daysByYear.clear();
   daysByYear.set(name, days);
   return days;
 }
 
-function computeHolidays(calendar: string, year: number): ReadonlySet<string> {
+function computeDays(calendar: string, year: number): ReadonlySet<string> {
   const days = new Set<string>();
-  // A holiday of several days may begin in the previous year.
-  for (const { date, start, end, type } of [
-    ...listHolidays(calendar, year - 1),
-    ...listHolidays(calendar, year),
-  ]) {
+  for (const { date, start, end, type } of listHolidays(calendar, year)) {
     const startsAfterNoon = date.slice(11, 13) >= '12';
     if (type !== 'public' || startsAfterNoon) continue;
     const length = Math.max(1, Math.round((end.getTime() - start.getTime()) / dayMs));
     const firstMs = Date.parse(`${date.slice(0, 10)}T00:00:00Z`);
     for (let index = 0; index < length; index += 1) {
-      const day = new Date(firstMs + index * dayMs).toISOString().slice(0, 10);
-      if (day.startsWith(`${year}-`)) days.add(day);
+      days.add(new Date(firstMs + index * dayMs).toISOString().slice(0, 10));
     }
   }
   return days;
@@ -122,10 +127,13 @@ function computeHolidays(calendar: string, year: number): ReadonlySet<string> {
 
 const dayMs = 86_400_000;
 
+/** Days of remembrance, many of which follow the sun or the moon, take a third of the time. */
+const options = { types: ['public' as const] };
+
 function listHolidays(calendar: string, year: number): HolidayCalendarEntry[] {
   const Library = loadLibrary();
   const rules = addedCalendars[calendar];
-  const holidays = rules === undefined ? new Library(calendar) : new Library();
+  const holidays = rules === undefined ? new Library(calendar, options) : new Library();
   for (const rule of rules ?? []) holidays.setHoliday(rule, { name: rule, type: 'public' });
   return holidays.getHolidays(year) ?? [];
 }

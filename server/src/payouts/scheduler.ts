@@ -37,8 +37,8 @@ export type Scheduler = {
   runDue(): Promise<number>;
   /** Tries until no process has a due one, or the check of one fails. */
   drain(): Promise<void>;
-  /** The next time up to `until` at which one is due. */
-  findNextDue(until: Date): Promise<Date | undefined>;
+  /** Whether one is due now, and the next time up to `until` at which one is. */
+  findNextDue(until: Date): Promise<{ isDue: boolean; dueAt: Date | undefined }>;
 };
 
 const claimedMax = 500;
@@ -68,7 +68,10 @@ export function createScheduler(services: SchedulerServices): Scheduler {
         await sleep(10);
       }
     },
-    findNextDue: async (until) => (await findNext(until)).due_at ?? undefined,
+    findNextDue: async (until) => {
+      const { is_due: isDue, due_at: dueAt } = await findNext(until);
+      return { isDue, dueAt: dueAt ?? undefined };
+    },
   };
 }
 

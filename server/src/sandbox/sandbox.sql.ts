@@ -71,15 +71,18 @@ const openMonthsStatement: Statement = {
 };
 
 /** Moves to an instant before the target, or to the target itself; never backwards. */
-const moveClockStatement: Statement = {
+const moveClockQuery = defineQuery({
   name: 'move_sandbox_clock',
   text: `
     update environment
     set clock_offset_us = least(clock_target_us, greatest(clock_offset_us,
       coalesce((extract(epoch from $1::timestamptz - clock_timestamp()) * 1000000)::bigint,
         clock_target_us)))
-    where name = 'staging'`,
-};
+    where name = 'staging'
+    returning clock_timestamp() + clock_offset_us * interval '1 microsecond' as now,
+      clock_timestamp() + clock_target_us * interval '1 microsecond' as target`,
+  columns: { now: column.instant, target: column.instant },
+});
 
 type PayoutId = { accountId: string; payoutId: string };
 
@@ -120,8 +123,18 @@ export async function findClockTarget(
   return one(session, findTargetQuery);
 }
 
-/** Undefined: to the target. */
-export async function moveClock(session: Session, to: Date | undefined): Promise<void> {
-  await exec(session, openMonthsStatement, [to ?? null]);
-  await exec(session, moveClockStatement, [to ?? null]);
+/** Creates the partitions that events need from an instant on. Undefined: from the target on. */
+export async function openMonthsAhead(session: Session, at: Date | undefined): Promise<void> {
+  await exec(session, openMonthsStatement, [at ?? null]);
+}
+
+/**
+ * Undefined: to the target. Returns the clock's time, and the target, which other requests may have moved.
+ * The months must be open.
+ */
+export async function moveClock(
+  session: Session,
+  to: Date | undefined,
+): Promise<{ now: Date; target: Date }> {
+  return one(session, moveClockQuery, [to ?? null]);
 }

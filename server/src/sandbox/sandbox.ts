@@ -17,6 +17,7 @@ import {
   findSandboxPayout,
   lockClock,
   moveClock,
+  openMonthsAhead,
   setClockTarget,
   storeScript,
 } from './sandbox.sql.ts';
@@ -75,33 +76,75 @@ export async function aimClock(
  * expires, so that events have their own time; at the end no payout is due.
  */
 export async function followClock(services: ClockServices): Promise<void> {
-  const { db, clock, dispatcher, scheduler } = services;
-  const drain = async (): Promise<void> => {
-    await expireApprovals(db.system);
-    await scheduler.drain();
-    await dispatcher.drain();
-  };
-  const goTo = async (to: Date | undefined): Promise<void> => {
-    await moveClock(db.system, to);
-    await clock.refresh(db.system);
-    services.forget();
-    await drain();
-  };
-  await drain();
+  const { db, clock } = services;
+  const goTo = createClockMover(services);
+  await drain(services);
+  let { target } = await findClockTarget(db.system);
   for (let stops = 0; stops < stopsMax; stops += 1) {
-    const { target } = await findClockTarget(db.system);
-    const next = [
-      await findNextDue(db.system, dispatcher.railNames, target),
-      await scheduler.findNextDue(target),
-      await findNextExpiry(db.system, target),
-    ].filter((due) => due !== undefined);
-    if (next.length === 0) break;
-    await goTo(new Date(Math.min(...next.map((due) => due.getTime()))));
+    const stop = await findNextStop(services, target);
+    if (stop === undefined) break;
+    target = await goTo(stop.at);
+    await drain(services, stop);
   }
   await goTo(undefined);
+  await drain(services);
   // Until then other processes may use the old time.
   await sleep(clock.cacheMs);
 }
+
+/** Returns a function that moves the clock to an instant, or to the target, and returns the target. */
+function createClockMover({ db, clock, forget }: ClockServices) {
+  let openedMonth = '';
+  return async (to: Date | undefined): Promise<Date> => {
+    const month = to?.toISOString().slice(0, 'YYYY-MM'.length) ?? '';
+    // Stops are often minutes apart.
+    if (to === undefined || month !== openedMonth) await openMonthsAhead(db.system, to);
+    openedMonth = month;
+    const { now, target } = await moveClock(db.system, to);
+    clock.observe(now);
+    forget();
+    return target;
+  };
+}
+
+type Stop = {
+  readonly at: Date;
+  readonly expiresApprovals: boolean;
+  readonly runsSchedules: boolean;
+};
+
+/** The next instant up to the target at which something is due, and what may be. */
+async function findNextStop(
+  { db, dispatcher, scheduler }: ClockServices,
+  target: Date,
+): Promise<Stop | undefined> {
+  const dispatch = await findNextDue(db.system, dispatcher.railNames, target);
+  const schedule = await scheduler.findNextDue(target);
+  const expiry = await findNextExpiry(db.system, target);
+  const instants = [dispatch, schedule.dueAt, expiry].filter((at) => at !== undefined);
+  if (instants.length === 0) return undefined;
+  const at = new Date(Math.min(...instants.map((instant) => instant.getTime())));
+  const isReached = (instant: Date | undefined): boolean => instant !== undefined && instant <= at;
+  const expiresApprovals = isReached(expiry);
+  return {
+    at,
+    expiresApprovals,
+    // An expired approval returns money, for which scheduled payouts may wait.
+    runsSchedules: expiresApprovals || schedule.isDue || isReached(schedule.dueAt),
+  };
+}
+
+/** Does what is due now; at a stop, only what may be due there. */
+async function drain(
+  { db, dispatcher, scheduler }: ClockServices,
+  { expiresApprovals, runsSchedules }: Omit<Stop, 'at'> = everything,
+): Promise<void> {
+  if (expiresApprovals) await expireApprovals(db.system);
+  if (runsSchedules) await scheduler.drain();
+  await dispatcher.drain();
+}
+
+const everything = { expiresApprovals: true, runsSchedules: true };
 
 /** Completes a move that a crash interrupted. */
 export async function resumeClock(services: ClockServices): Promise<void> {

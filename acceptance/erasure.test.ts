@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -40,14 +41,17 @@ after(async () => {
 
 const start = (): Promise<Service> => startService({ isEmbedded: true, dataDirectory });
 
-/** The backup takes the place of everything but the list of erasures, which lies elsewhere. */
-async function restore(backup: string): Promise<void> {
-  for (const name of await readdir(dataDirectory)) {
-    if (name !== 'erasures') await rm(join(dataDirectory, name), { recursive: true });
+/**
+ * The backup takes the place of everything but the list of erasures, which lies elsewhere. Thousands of
+ * small files take a fraction of the processor time where each is not a promise.
+ */
+function restore(backup: string): void {
+  for (const name of readdirSync(dataDirectory)) {
+    if (name !== 'erasures') rmSync(join(dataDirectory, name), { recursive: true });
   }
-  for (const name of await readdir(backup)) {
+  for (const name of readdirSync(backup)) {
     if (name === 'erasures') continue;
-    await cp(join(backup, name), join(dataDirectory, name), { recursive: true });
+    cpSync(join(backup, name), join(dataDirectory, name), { recursive: true });
   }
 }
 
@@ -109,11 +113,11 @@ async function proposeMarked(api: Api, recipient: Recipient) {
 }
 
 /** The marks that files below a folder have, those of the database and its log of changes included. */
-async function listMarksIn(place: string): Promise<string[]> {
+function listMarksIn(place: string): string[] {
   const found = new Set<string>();
-  for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
+  for (const entry of readdirSync(place, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
-    const bytes = await readFile(join(entry.parentPath, entry.name));
+    const bytes = readFileSync(join(entry.parentPath, entry.name));
     for (const [name, text] of Object.entries(marks)) {
       if (bytes.includes(text)) found.add(`${name} in ${entry.name}`);
     }
@@ -139,9 +143,9 @@ test('an erased recipient stays erased after the restore of an older backup', as
   );
   await service.stop();
   const backup = join(folder, 'backup');
-  await cp(dataDirectory, backup, { recursive: true });
+  cpSync(dataDirectory, backup, { recursive: true });
   // Never in clear, so that it ends with the key, in backups too.
-  assert.deepEqual(await listMarksIn(backup), []);
+  assert.deepEqual(listMarksIn(backup), []);
 
   service = await start();
   const after = new Api(service.baseUrl, api.token);
@@ -155,9 +159,9 @@ test('an erased recipient stays erased after the restore of an older backup', as
   const query = `metadata[note]=${marks['metadata of a payout']}`;
   assert.deepEqual(ok(await after.get(`/payout?${query}`)), []);
   await service.stop();
-  assert.deepEqual(await listMarksIn(dataDirectory), []);
+  assert.deepEqual(listMarksIn(dataDirectory), []);
 
-  await restore(backup);
+  restore(backup);
   service = await start();
   await assertErased();
 

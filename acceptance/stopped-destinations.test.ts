@@ -25,7 +25,7 @@ let service: Service;
 let api: Api;
 let credentials: Credentials;
 before(async () => {
-  service = await startService({ isOwn: true });
+  service = await startService({ takesCommands: true });
   ({ api, credentials } = await createAccount(service, { USD: '1000' }));
 });
 after(() => service.stop());
@@ -44,7 +44,7 @@ async function lookUp(token = api): Promise<Payers> {
 
 /** Processes notice it within a second. */
 async function waitFor(read: () => Promise<boolean>): Promise<void> {
-  for (const endMs = performance.now() + 60_000; !(await read()); await sleep(50)) {
+  for (const endMs = performance.now() + 60_000; !(await read()); await sleep(200)) {
     assert.ok(performance.now() < endMs, 'the look-ups do not show it');
   }
 }

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 
-/** The commands of operators by their nouns: `npm run outlay -- admin <command>`. */
+/** The commands of operators by their nouns, of which a command line (`npm run outlay -- admin …`) loads its own. */
 
 type CommandGroup = {
   /** The first words of its commands. */

@@ -106,7 +106,10 @@ test('the media type of a receipt follows Accept', async () => {
 
 test('a missing rating is 0 and explained', async () => {
   const lookup = ok(await api.get<CountryLookup>('/country/MEX/cheapest'));
-  for (const company of lookup.companies) {
+  // Some companies may have paid so much for other tests of this service that they have a rating.
+  const missing = lookup.companies.filter(({ rating }) => rating.toString() === '0');
+  assert.ok(missing.length > 0);
+  for (const company of missing) {
     assert.match(company.description, /\brat(?:ing|ed)\b/i, company.company_name);
   }
 });

@@ -3,8 +3,8 @@
  * of its health thread, or at that of the process (PORT, or OUTLAY_WORK_PORT) where that is switched off. Readiness would
  * mark every container unhealthy while the database restarts; load balancers ask for it themselves.
  */
-const { OUTLAY_HEALTH_PORT: health, OUTLAY_WORK_PORT: work, PORT: port } = process.env;
-const ports = health ? [health] : [port || '8080', work || '8081'];
+const { OUTLAY_HEALTH_PORT: health, OUTLAY_WORK_PORT: work, PORT: serve } = process.env;
+const ports = health ? [health] : [serve || '8080', work || '8081'];
 const isLive = async (port) => {
   const answer = await fetch(`http://127.0.0.1:${port}/health/live`, {
     signal: AbortSignal.timeout(4_000),

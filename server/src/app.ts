@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
-import { type Config, ConfigError, type Role } from './config.ts';
+import type { Config, Role } from './config.ts';
 import { compressForConsole } from './console/compression.ts';
 import { addConsole } from './console/console.ts';
 import { prepareConsoleLink } from './console/first-link.ts';
@@ -20,6 +20,7 @@ import { type ConnectionLimits, measureConnections } from './http/connections.ts
 import { describeError } from './http/error-log.ts';
 import { startHealthThread } from './http/health-thread.ts';
 import { createRateLimiters, type RateLimiters } from './http/limits.ts';
+import { listen, usePort } from './http/listen.ts';
 import { createLoadShedding, isExempt, measureLoadShedding } from './http/load-shedding.ts';
 import { type LogOutput, openStandardOutput } from './http/log-output.ts';
 import { addOperations, createMetrics } from './http/operations.ts';
@@ -62,7 +63,7 @@ export type Started = {
   stagingFile: string | undefined;
   /** Logs the first owner of staging in to the console, once. */
   consoleLink: string | undefined;
-  /** Of the thread that answers health and metrics. */
+  /** The port of the health thread; undefined where there is none. */
   healthPort: number | undefined;
 };
 
@@ -321,17 +322,11 @@ function addMonitoring(
   });
 }
 
-/**
- * Connections that wait to be accepted. Thousands may arrive at once, and a client whose connection
- * finds no place retries only after seconds. The system may allow fewer (net.core.somaxconn).
- */
-const backlog = 8192;
-
-type StartParts = Pick<HttpParts, 'config' | 'environments' | 'state'> & {
+type StartParts = Pick<HttpParts, 'config' | 'environments' | 'state' | 'log'> & {
   server: HttpServer;
   role: Role;
   recovers: boolean;
-  /** Ends after the server. */
+  /** It ends after the server. */
   health: AsyncDisposableStack;
 };
 
@@ -340,7 +335,8 @@ async function start(parts: StartParts): Promise<Started> {
   for (const env of Object.values(environments)) {
     await env.prepareRecovery({ isRequested: parts.recovers, looksForLead: role !== 'serve' });
   }
-  const address = await listen(server, config, role === 'work' ? 'OUTLAY_WORK_PORT' : 'PORT');
+  const setting = role === 'work' ? 'OUTLAY_WORK_PORT' : 'PORT';
+  const address = await listen(server, { host: config.HOST, port: config[setting] }, setting);
   const healthPort = await openHealth(parts);
   const baseUrl = role === 'work' ? address : (config.OUTLAY_PUBLIC_URL ?? address);
   for (const env of Object.values(environments)) {
@@ -362,40 +358,21 @@ async function start(parts: StartParts): Promise<Started> {
   return { baseUrl, stagingFile, consoleLink, healthPort };
 }
 
-async function openHealth({ config, server, health }: StartParts): Promise<number | undefined> {
-  const { HOST: host, OUTLAY_HEALTH_PORT: port } = config;
+async function openHealth({
+  config: { HOST: host, OUTLAY_HEALTH_PORT: port },
+  server,
+  health,
+  log,
+}: StartParts): Promise<number | undefined> {
   if (port === undefined) return undefined;
-  try {
-    const thread = await startHealthThread(server.app, { host, port });
-    health.defer(() => thread.close());
-    return thread.port;
-  } catch (cause) {
-    throw explainPort(cause, { host, port, setting: 'OUTLAY_HEALTH_PORT' });
-  }
-}
-
-/** @throws ConfigError where another program uses the port. */
-async function listen(
-  { app }: HttpServer,
-  config: Config,
-  setting: 'PORT' | 'OUTLAY_WORK_PORT',
-): Promise<string> {
-  const { HOST: host, [setting]: port } = config;
-  try {
-    return await app.listen({ host, port, backlog });
-  } catch (cause) {
-    throw explainPort(cause, { host, port, setting });
-  }
-}
-
-function explainPort(
-  cause: unknown,
-  { host, port, setting }: { host: string; port: number; setting: string },
-): unknown {
-  if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) return cause;
-  return new ConfigError(`port ${port} on ${host} is in use: set ${setting} to another port`, {
-    cause,
-  });
+  const place = { host, port };
+  const onError = (error: Error): void =>
+    log.error({ error: describeError(error) }, 'the health thread has ended');
+  const thread = await usePort(place, 'OUTLAY_HEALTH_PORT', () =>
+    startHealthThread(server.app, { ...place, onError }),
+  );
+  health.defer(() => thread.close());
+  return thread.port;
 }
 
 /** Lets open requests end, then cuts the connections that are left. */

@@ -19,12 +19,19 @@ export function setting<T>(
   return { schema, about, example };
 }
 
-export function wholeNumber(bounds: { min: number; max: number; otherwise: number }) {
+/** `otherwise`: the value where nothing is set. */
+export function wholeNumber<Otherwise extends number | undefined>(bounds: {
+  min: number;
+  max: number;
+  otherwise: Otherwise;
+}) {
+  const isWithin = (value: number): boolean =>
+    Number.isInteger(value) && value >= bounds.min && value <= bounds.max;
   return z
     .string()
     .optional()
-    .transform((text) => (text === undefined ? bounds.otherwise : Number(text)))
-    .refine((value) => Number.isInteger(value) && value >= bounds.min && value <= bounds.max, {
+    .transform((text): number | Otherwise => (text === undefined ? bounds.otherwise : Number(text)))
+    .refine((value) => value === undefined || isWithin(value), {
       error: `must be a whole number from ${bounds.min} to ${bounds.max}`,
     });
 }
@@ -37,11 +44,6 @@ export function choice<const T extends string>(values: readonly [T, ...T[]], oth
 }
 
 export const text = z.string().optional();
-export const optionalPort = text
-  .transform((value) => (value === undefined ? undefined : Number(value)))
-  .refine((port) => port === undefined || (Number.isInteger(port) && port >= 0 && port <= 65_535), {
-    error: 'must be a whole number from 0 to 65535',
-  });
 /** Alpha-3 codes of ISO 3166-1, with spaces or commas between them. */
 export const countryList = text
   .transform((value) => (value ?? '').split(/[\s,]+/).filter((code) => code !== ''))

@@ -11,7 +11,6 @@ import {
   databaseUrl,
   emailAddress,
   httpUrl,
-  optionalPort,
   secretKey,
   setting,
   smtpServer,
@@ -41,7 +40,7 @@ export const settings = {
     '8081',
   ),
   OUTLAY_HEALTH_PORT: setting(
-    optionalPort,
+    wholeNumber({ min: 0, max: 65_535, otherwise: undefined }),
     'Port of a thread that answers health and metrics whatever the process does; none when empty, 0 picks a free one',
     '',
   ),

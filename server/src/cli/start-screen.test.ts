@@ -8,6 +8,7 @@ const started = {
   baseUrl: 'http://127.0.0.1:8080',
   stagingFile: undefined,
   consoleLink: undefined,
+  healthPort: undefined,
 } as const;
 
 test('live alone is started with both settings, and the screen leads to its first operator', () => {
@@ -19,6 +20,13 @@ test('live alone is started with both settings, and the screen leads to its firs
   const guide = /operators create accounts and credentials: docs\/guides\/operators\.md/;
   assert.match(describeStart(readConfig(live), started), guide);
   assert.doesNotMatch(describeStart(readConfig({}), started), guide);
+});
+
+test('the screen names the port of the health thread where there is one', () => {
+  const shown = (role: 'all' | 'work') =>
+    describeStart(readConfig({}), { ...started, role, healthPort: 8082 });
+  assert.match(shown('all'), /^  Health       http:\/\/127\.0\.0\.1:8082\/health\/ready$/m);
+  assert.match(shown('work'), / http:\/\/127\.0\.0\.1:8082\/metrics$/m);
 });
 
 test('settings that contradict one another are all named at once', () => {

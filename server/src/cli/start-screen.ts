@@ -10,15 +10,18 @@ export function describeStart(
     baseUrl: string;
     stagingFile: string | undefined;
     consoleLink: string | undefined;
+    healthPort: number | undefined;
   },
 ): string {
-  const { role, baseUrl, stagingFile, consoleLink } = started;
+  const { role, baseUrl, stagingFile, consoleLink, healthPort } = started;
+  const health = healthPort === undefined ? baseUrl : `http://${config.HOST}:${healthPort}`;
   if (role === 'work') {
-    return `Outlay is ready for background work. Health and metrics: ${baseUrl}/metrics\n`;
+    return `Outlay is ready for background work. Health and metrics: ${health}/metrics\n`;
   }
   const lines = ['', '  Outlay is ready.', '', `  API          ${baseUrl}/${newestVersion}`];
   lines.push(`  Reference    ${baseUrl}/docs`);
   lines.push(`  Console      ${consoleLink ?? `${baseUrl}/console`}`);
+  if (healthPort !== undefined) lines.push(`  Health       ${health}/health/ready`);
   if (stagingFile !== undefined) {
     const near = relative(process.cwd(), stagingFile);
     const path = near.startsWith('..') ? stagingFile : near;

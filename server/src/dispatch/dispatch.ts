@@ -167,7 +167,7 @@ async function startClaims(
   return [...started, traceChecks(db, checked, () => checkAll(claimed, check))];
 }
 
-/** Counting what is left takes a fraction of the database's time that claiming again would take. */
+/** Counting what is left is much cheaper for the database than another claim. */
 async function drain(
   runDue: () => Promise<number>,
   hasMore: () => Promise<boolean>,

@@ -59,6 +59,7 @@ export function createEventFeed(options: FeedOptions): EventFeed {
   const { db, readersMax, onError, pause = sleep } = options;
   const places: Places = new Map();
   const readers = createReaders(readersMax);
+  const pages = createEventPages();
   let isStopping = false;
   let running: Promise<void> | undefined;
   const run = async (): Promise<void> => {
@@ -84,10 +85,11 @@ export function createEventFeed(options: FeedOptions): EventFeed {
       return waiting;
     },
     enter: readers.enter,
-    pages: createEventPages(),
+    pages,
     isStopping: () => isStopping,
     stop: async () => {
       isStopping = true;
+      pages.end();
       for (const [key, place] of places) settle(places, [key, place], []);
       await readers.close();
       await running;

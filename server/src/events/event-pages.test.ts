@@ -23,8 +23,8 @@ function createPages() {
       await nextTurn();
     },
   });
-  const get = (accountId: string, after: number, bytes?: number): Promise<EventPage> =>
-    pages.get(accountId, `${accountId} ${after}`, async () => {
+  const get = async (accountId: string, after: number, bytes?: number): Promise<EventPage> => {
+    const got = await pages.get(accountId, `${accountId} ${after}`, async () => {
       making += 1;
       assert.equal(making, 1, 'only one page is made at a time');
       await nextTurn();
@@ -33,6 +33,8 @@ function createPages() {
       making -= 1;
       return page(BigInt(after + 50), bytes);
     });
+    return got ?? assert.fail('the pages have not ended');
+  };
   return { get, made, pauses, pass: (ms: number) => void (nowMs += ms) };
 }
 
@@ -84,7 +86,25 @@ test('a page is kept for two seconds, and all of them within eight megabytes', a
   assert.equal(made.length, 13);
 });
 
-test('what fails is told to all who wait for it, and made again for the next', async () => {
+test('at the end nothing more is made, and those who wait get nothing', async () => {
+  const pages = createEventPages({ pause: () => assert.fail('there is no pause') });
+  let made = 0;
+  const waiting = ['a', 'b', 'c'].map((key) =>
+    pages.get(key, key, async () => {
+      made += 1;
+      await nextTurn();
+      return page(50n);
+    }),
+  );
+  pages.end();
+  assert.deepEqual(
+    (await Promise.all(waiting)).map((one) => one?.last),
+    [50n, undefined, undefined],
+  );
+  assert.equal(made, 1);
+});
+
+test('all who wait for a page get its error, and the next one tries again', async () => {
   const pages = createEventPages({ pause: nextTurn });
   let tries = 0;
   const make = async (): Promise<EventPage> => {
@@ -98,7 +118,7 @@ test('what fails is told to all who wait for it, and made again for the next', a
     both.map(({ status }) => status),
     ['rejected', 'rejected'],
   );
-  assert.equal((await pages.get('a', 'k', make)).last, 50n);
+  assert.equal((await pages.get('a', 'k', make))?.last, 50n);
   assert.equal(tries, 2);
 });
 

@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
  */
 
 export type EventPage = {
-  /** As they are sent; shared by all who get the page. */
+  /** The frames are as they are sent, and shared by all who get the page. */
   readonly frames: Buffer;
   /** The sequence of its last event, whether it is among the frames or not. */
   readonly last: bigint;
-  /** Whether more events may follow. */
+  /** It is full, so that more events may follow. */
   readonly isComplete: boolean;
 };
 
@@ -20,9 +20,16 @@ export type EventPages = {
   /**
    * `key` names the place in the history of the account, and all that a page depends on besides.
    *
+   * @returns undefined where the pages end before it is made.
    * @throws what `make` throws.
    */
-  get(accountId: string, key: string, make: () => Promise<EventPage>): Promise<EventPage>;
+  get(
+    accountId: string,
+    key: string,
+    make: () => Promise<EventPage>,
+  ): Promise<EventPage | undefined>;
+  /** Nothing is made from now on, and whoever waits stops waiting. */
+  end(): void;
 };
 
 export type EventPagesOptions = {
@@ -31,7 +38,7 @@ export type EventPagesOptions = {
   nowMs?: () => number;
 };
 
-/** Of the frames that are kept for the next readers. */
+/** The frames that are kept for the next readers take no more. */
 const keptBytesMax = 8 * 1024 * 1024;
 /** An event may be emptied at the request of a person whom it is about. */
 const keptMsMax = 2_000;
@@ -44,7 +51,8 @@ export function createEventPages(options: EventPagesOptions = {}): EventPages {
   /** The oldest first. */
   const kept = new Map<string, Kept>();
   let keptBytes = 0;
-  const pending = new Map<string, Promise<EventPage>>();
+  const pending = new Map<string, Promise<EventPage | undefined>>();
+  let hasEnded = false;
   /** The account whose turn is next first. */
   const waiting = new Map<string, Turn[]>();
   let isRunning = false;
@@ -63,7 +71,7 @@ export function createEventPages(options: EventPagesOptions = {}): EventPages {
     for (let turn = takeTurn(); turn !== undefined; turn = takeTurn()) {
       const startedMs = nowMs();
       await turn();
-      await pause(nowMs() - startedMs);
+      if (!hasEnded) await pause(nowMs() - startedMs);
     }
     isRunning = false;
   };
@@ -88,12 +96,12 @@ export function createEventPages(options: EventPagesOptions = {}): EventPages {
       if (known !== undefined) drop(key);
       const coming = pending.get(key);
       if (coming !== undefined) return coming;
-      const { promise, resolve, reject } = Promise.withResolvers<EventPage>();
+      const { promise, resolve, reject } = Promise.withResolvers<EventPage | undefined>();
       pending.set(key, promise);
       const turn = async (): Promise<void> => {
         try {
-          const page = await make();
-          keep(key, page);
+          const page = hasEnded ? undefined : await make();
+          if (page !== undefined) keep(key, page);
           resolve(page);
         } catch (error) {
           reject(error);
@@ -104,6 +112,9 @@ export function createEventPages(options: EventPagesOptions = {}): EventPages {
       waiting.set(accountId, [...(waiting.get(accountId) ?? []), turn]);
       if (!isRunning) void run();
       return promise;
+    },
+    end: () => {
+      hasEnded = true;
     },
   };
 }

@@ -8,7 +8,7 @@ import type { EventRow } from './events.ts';
 export type StreamOptions = {
   feed: EventFeed;
   from: Position;
-  /** Whether there are events after it already. */
+  /** There are events after it already. */
   isBehind: boolean;
   /** Whether the reader wants the event. */
   matches(row: EventRow): boolean;
@@ -60,7 +60,7 @@ async function* writeFrames(
     if (isBehind) {
       const page = await readPage(options, after);
       // It may have been revoked since.
-      if (!(await isAllowed())) return;
+      if (page === undefined || !(await isAllowed())) return;
       ({ last: after, isComplete: isBehind } = page);
       if (page.frames.length === 0) continue;
       yield page.frames;
@@ -86,7 +86,7 @@ async function* writeFrames(
   }
 }
 
-function readPage(options: StreamOptions, after: bigint): Promise<EventPage> {
+function readPage(options: StreamOptions, after: bigint): Promise<EventPage | undefined> {
   const { feed, from, pageKey, matches, read } = options;
   const key = `${from.accountId} ${after} ${pageKey}`;
   return feed.pages.get(from.accountId, key, async () => {

@@ -17,7 +17,7 @@ app.get('/metrics', async (request, reply) => {
 
 const long = 600_000;
 const start = (limits: HealthLimits): Promise<HealthThread> =>
-  startHealthThread(app, { host: '127.0.0.1', port: 0, limits });
+  startHealthThread(app, { host: '127.0.0.1', port: 0, limits, onError: assert.fail });
 /** They differ in how long they wait for the main thread, and in what a stall is. */
 let patient: HealthThread;
 let hurried: HealthThread;

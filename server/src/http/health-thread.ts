@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Worker } from 'node:worker_threads';
 import type { FastifyInstance } from 'fastify';
+import type { Port } from './listen.ts';
 
 /**
  * Health and metrics at a port of their own, from a thread of their own: they answer whatever the main thread
@@ -12,8 +13,9 @@ import type { FastifyInstance } from 'fastify';
 export type HealthLimits = {
   /** After so long an orchestrator has to start the process again. */
   readonly stalledMsMax: number;
-  /** How long the main thread is waited for, and how long its last answer counts instead. */
+  /** The main thread is waited for so long. */
   readonly waitMsMax: number;
+  /** Its last answer counts for so long where it is busy. */
   readonly knownMsMax: number;
 };
 
@@ -23,12 +25,11 @@ export const healthLimits: HealthLimits = {
   knownMsMax: 10_000,
 };
 
-export type WorkerStart = HealthLimits & {
-  readonly host: string;
-  readonly port: number;
-  /** When the main thread last turned, by `process.hrtime`. */
-  readonly turnedAt: SharedArrayBuffer;
-};
+export type WorkerStart = HealthLimits &
+  Port & {
+    /** When the main thread last turned, by `process.hrtime`. */
+    readonly turnedAt: SharedArrayBuffer;
+  };
 export type Relayed = {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -40,6 +41,13 @@ export type RelayedAnswer = {
   readonly body: string;
 };
 
+export type HealthOptions = Port & {
+  /** Called when the thread ends by a fault. The main port has the same paths. */
+  onError: (error: Error) => void;
+  /** Those of production without it. */
+  limits?: HealthLimits;
+};
+
 export type HealthThread = { readonly port: number; close(): Promise<void> };
 
 const turnEveryMs = 500;
@@ -47,14 +55,14 @@ const turnEveryMs = 500;
 /** @throws Error with the code EADDRINUSE where another program uses the port. */
 export async function startHealthThread(
   app: FastifyInstance,
-  { limits = healthLimits, ...address }: { host: string; port: number; limits?: HealthLimits },
+  { limits = healthLimits, onError, ...place }: HealthOptions,
 ): Promise<HealthThread> {
   const turnedAt = new SharedArrayBuffer(8);
   const turned = new BigInt64Array(turnedAt);
   const turn = (): void => void Atomics.store(turned, 0, process.hrtime.bigint());
   turn();
   const turning = setInterval(turn, turnEveryMs);
-  const workerData: WorkerStart = { ...address, ...limits, turnedAt };
+  const workerData: WorkerStart = { ...place, ...limits, turnedAt };
   const worker = new Worker(new URL('./health-worker.ts', import.meta.url), { workerData });
   worker.unref();
   turning.unref();
@@ -65,10 +73,13 @@ export async function startHealthThread(
   try {
     const [started] = (await once(worker, 'message')) as [{ port: number }];
     worker.on('message', ({ id, ...asked }: Relayed & { id: number }) => {
-      void relay(app, asked).then((answer) => worker.postMessage({ id, ...answer }));
+      relay(app, asked).then(
+        (answer) => worker.postMessage({ id, ...answer }),
+        // A server that is closing takes no request: the thread gives the last answer.
+        () => undefined,
+      );
     });
-    // A fault of it must not end the process: the main port has the same paths.
-    worker.on('error', () => undefined);
+    worker.on('error', onError);
     return { port: started.port, close };
   } catch (error) {
     await close();

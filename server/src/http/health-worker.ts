@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Relayed, RelayedAnswer, WorkerStart } from './health-thread.ts';
 
-/** What `health-thread.ts` starts: a server of its own, which never waits long for the main thread. */
+/** This is the thread that `health-thread.ts` starts: its server never waits long for the main thread. */
 
 const { host, port, turnedAt, stalledMsMax, waitMsMax, knownMsMax } = workerData as WorkerStart;
 const turned = new BigInt64Array(turnedAt);
@@ -12,6 +12,9 @@ if (main === null) throw new Error('unreachable: this is a thread');
 /** Metrics may have to be counted in the database first, and Prometheus waits for ten seconds. */
 const metricsPatience = 5;
 
+/** Probes and Prometheus need a few; more would only fill the main thread's queue. */
+const connectionsMax = 100;
+
 type Known = { readonly asker: string; readonly answer: RelayedAnswer; readonly atMs: number };
 
 const waiting = new Map<number, (answer: RelayedAnswer) => void>();
@@ -19,9 +22,12 @@ const waiting = new Map<number, (answer: RelayedAnswer) => void>();
 const known = new Map<string, Known>();
 let count = 0;
 
-main.on('message', ({ id, ...told }: RelayedAnswer & { id: number }) => waiting.get(id)?.(told));
+main.on('message', ({ id, ...result }: RelayedAnswer & { id: number }) =>
+  waiting.get(id)?.(result),
+);
 
 const server = createServer((request, response) => void handle(request, response));
+server.maxConnections = connectionsMax;
 server.listen(port, host, () => {
   const address = server.address();
   main.postMessage({ port: typeof address === 'object' ? address?.port : undefined });
@@ -40,8 +46,8 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
     return;
   }
   const asked = { path, headers: request.headers, address: request.socket.remoteAddress ?? '' };
-  const told = (await relay(asked)) ?? describe(503, describeStall());
-  send(response, path === '/metrics' && told.status === 200 ? addGauge(told) : told);
+  const result = (await relay(asked)) ?? describe(503, describeStall());
+  send(response, path === '/metrics' && result.status === 200 ? addGauge(result) : result);
 }
 
 /** Answers for one asker are not given to another: who may read metrics depends on both. */
@@ -85,10 +91,10 @@ function describe(status: number, text: string): RelayedAnswer {
   return { status, contentType: 'application/json', body: JSON.stringify({ status: text }) };
 }
 
-function addGauge({ body, ...told }: RelayedAnswer): RelayedAnswer {
+function addGauge({ body, ...rest }: RelayedAnswer): RelayedAnswer {
   const name = 'outlay_main_thread_stalled_seconds';
   const help = `# HELP ${name} How long ago the main thread last turned\n# TYPE ${name} gauge\n`;
-  return { ...told, body: `${body}${help}${name} ${(stalledMs() / 1000).toFixed(3)}\n` };
+  return { ...rest, body: `${body}${help}${name} ${(stalledMs() / 1000).toFixed(3)}\n` };
 }
 
 function send(response: ServerResponse, { status, contentType, body }: RelayedAnswer): void {

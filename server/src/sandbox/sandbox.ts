@@ -134,7 +134,7 @@ async function findNextStop(
   };
 }
 
-/** Does what is due now; at a stop, only what may be due there. */
+/** Does everything that is due now, or at a stop what may be due there. */
 async function drain(
   { db, dispatcher, scheduler }: ClockServices,
   { expiresApprovals, runsSchedules }: Omit<Stop, 'at'> = everything,

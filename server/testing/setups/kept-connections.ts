@@ -19,7 +19,7 @@ export type KeptConnections = {
   close(): void;
 };
 
-/** Of one kind; a test of many at once opens more, and ends them. */
+/** So many of each kind are kept. A test that uses more at once opens and ends the others. */
 const keptMax = 4;
 
 export function keepConnections(url: string): KeptConnections {
@@ -52,7 +52,7 @@ export function keepConnections(url: string): KeptConnections {
       await client.end();
       return;
     }
-    // Those of the pool that has ended.
+    // The listeners are those of the pool that has ended.
     stopListening(connection);
     client.on('end', () => forget(connection));
     idle.set(kind, [...others, connection]);

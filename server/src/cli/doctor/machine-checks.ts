@@ -123,12 +123,14 @@ function checkKeyMode(config: Config, name: EnvironmentName): Finding[] {
   ];
 }
 
-/** The ports of the service and of a process in the role `work`. 0 is always free. */
-export async function checkPorts({ HOST, PORT, OUTLAY_WORK_PORT }: Config): Promise<Finding[]> {
-  return [
-    await checkPort(HOST, { setting: 'PORT', port: PORT }),
-    await checkPort(HOST, { setting: 'OUTLAY_WORK_PORT', port: OUTLAY_WORK_PORT }),
-  ];
+/** The ports of the service, of a process in the role `work`, and of a health thread. 0 is always free. */
+export async function checkPorts(config: Config): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const setting of ['PORT', 'OUTLAY_WORK_PORT', 'OUTLAY_HEALTH_PORT'] as const) {
+    const port = config[setting];
+    if (port !== undefined) findings.push(await checkPort(config.HOST, { setting, port }));
+  }
+  return findings;
 }
 
 async function checkPort(

@@ -42,7 +42,7 @@ async function makeFolder(): Promise<string> {
   return folder;
 }
 
-/** What does not test how a cluster is made begins with a copy. */
+/** Tests that are not about how a cluster is made begin with a copy. */
 async function makeFolderWithCluster(): Promise<string> {
   const dataDirectory = await makeFolder();
   await copyCluster(dataDirectory);

@@ -119,11 +119,14 @@ start_postgresql() {
 # Parameters: a name, the login at the database, then the words that the container runs; `exec` before a
 # program of its own.
 run_container() {
-  local name=$1 login=$2
+  local name=$1 login=$2 health_port=$api_health_port
   shift 2
+  # All containers share this machine's network.
+  if [ "$name" = worker ]; then health_port=$worker_health_port; fi
   mkdir -p "$work/bundle/$name"
   node "$root/.ci/drills/bundle.mjs" "$work/bundle/$name" "$rootfs" "$work/image.json" "$work/socket" \
     "$work/data" HOST=127.0.0.1 "PORT=$port" "OUTLAY_WORK_PORT=$work_port" \
+    "OUTLAY_HEALTH_PORT=$health_port" \
     "DATABASE_URL=postgresql://$login:drill@localhost/outlay_staging?host=/run/postgresql" -- "$@"
   runc run --bundle "$work/bundle/$name" "$name"
 }
@@ -218,6 +221,8 @@ mapfile -t health < <(node -p 'JSON.parse(fs.readFileSync(0)).Docker.config.Heal
   <"$work/image.json")
 port=$(find_free_port)
 work_port=$(find_free_port)
+api_health_port=$(find_free_port)
+worker_health_port=$(find_free_port)
 chown -R 10001:10001 "$work/data"
 start_postgresql
 check_confinement
